@@ -1,0 +1,1 @@
+"""The public face: the only name a user's Python imports."""

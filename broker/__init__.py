@@ -1,0 +1,1 @@
+"""The server: asyncio around pure decisions, on storage's segment files."""

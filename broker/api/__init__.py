@@ -1,0 +1,1 @@
+"""Which APIs are offered, and the way of a request through them."""

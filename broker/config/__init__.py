@@ -1,0 +1,1 @@
+"""Configuration under Kafka's names."""

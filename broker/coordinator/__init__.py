@@ -1,0 +1,1 @@
+"""Coordinators: pure decisions, and one runtime that appends, replays, acts and answers."""

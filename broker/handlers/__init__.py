@@ -1,0 +1,1 @@
+"""One file per API, named by the API. Handlers do not know each other."""

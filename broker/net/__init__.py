@@ -1,0 +1,1 @@
+"""Sockets: listeners and connections around protocol's sans-IO server side."""

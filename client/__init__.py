@@ -1,0 +1,1 @@
+"""A small blocking Kafka client over protocol's sans-IO connection."""

@@ -1,0 +1,1 @@
+"""One file per API: request and response side by side, as data."""

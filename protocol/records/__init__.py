@@ -1,0 +1,1 @@
+"""Record batches (format v2), records, compression, control records."""

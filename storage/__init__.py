@@ -1,0 +1,1 @@
+"""Partitions on disk. Knows batches, not requests; synchronous; knows no network and no event loop."""
