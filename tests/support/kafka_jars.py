@@ -1,0 +1,82 @@
+"""Apache Kafka's jars, for the tests that use Kafka itself as the oracle.
+
+`kafka_libs()` gives a directory with every jar one needs to run a broker, its tools and its clients, fetched once by
+Maven (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe
+to call from several processes at once: one downloads, the others wait for it.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+KAFKA_VERSION = "4.3.1"
+CACHE = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
+
+_LOG4J_VERSION = "2.25.1"
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>barnabas.tests</groupId><artifactId>kafka-libs</artifactId><version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+
+
+def kafka_libs(version: str = KAFKA_VERSION) -> Path:
+    """The directory of jars of a whole Apache Kafka `version` (broker, tools, clients, a logger), fetched if need be."""
+    kafka = "org.apache.kafka"
+    log4j = "org.apache.logging.log4j"
+    return _libs(
+        version,
+        [
+            (kafka, "kafka_2.13", version),
+            (kafka, "kafka-tools", version),
+            (log4j, "log4j-slf4j-impl", _LOG4J_VERSION),
+            (log4j, "log4j-core", _LOG4J_VERSION),
+        ],
+    )
+
+
+def client_libs(version: str) -> Path:
+    """The directory of jars of the Java client `version` alone, for speaking as an older client does."""
+    return _libs(f"client-{version}", [("org.apache.kafka", "kafka-clients", version)])
+
+
+def _libs(name: str, artifacts: list[tuple[str, str, str]]) -> Path:
+    home = CACHE / name
+    libs = home / "libs"
+    if libs.is_dir():  # it appears by a rename, so it is whole once it is there
+        return libs
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        if not libs.is_dir():
+            _download(home, libs, artifacts)
+    return libs
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _download(home: Path, libs: Path, artifacts: list[tuple[str, str, str]]) -> None:
+    if shutil.which("mvn") is None:
+        raise RuntimeError("Apache Kafka's jars are fetched with Maven: install it (Debian: apt install maven)")
+    pom = home / "pom.xml"
+    pom.write_text(_POM.format(dependencies="\n".join(_DEPENDENCY.format(*artifact) for artifact in artifacts)))
+    partial = home / f"partial-{os.getpid()}"
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    partial.rename(libs)
