@@ -1,0 +1,141 @@
+"""Time as a parameter: the wall clock, the monotonic clock and the timers of one broker.
+
+Nothing else in the broker asks the machine what time it is. Timers live in our own heap (`TimerQueue`), so that a clock
+can be moved by hand and everything that falls due runs in order; the event loop only knows the earliest of them.
+
+Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback that
+raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by much: the
+heap is rebuilt when they would, so a million short long polls with long deadlines hold no memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, TimerHandle
+
+_CANCELLED_BEFORE_REBUILD = 64
+
+
+class Timer:
+    """One pending call; `cancel()` is all a holder can do with it."""
+
+    __slots__ = ("_queue", "callback", "due", "order")
+
+    def __init__(self, due: float, order: int, callback: Callable[[], None], queue: TimerQueue) -> None:
+        self.due = due
+        self.order = order
+        self.callback: Callable[[], None] | None = callback
+        self._queue = queue
+
+    def __lt__(self, other: Timer) -> bool:
+        return (self.due, self.order) < (other.due, other.order)
+
+    def cancel(self) -> None:
+        """Never run the callback. Cancelling twice, or after it ran, does nothing."""
+        if self.callback is not None:
+            self.callback = None
+            self._queue.note_cancelled()
+
+
+class TimerQueue:
+    """A heap of timers with lazy cancelling. Knows no clock: the caller says what time it is, in seconds."""
+
+    def __init__(self, on_error: Callable[[Exception], None] | None = None) -> None:
+        self._heap: list[Timer] = []
+        self._order = 0
+        self._cancelled = 0
+        self._on_error = on_error
+
+    def __len__(self) -> int:
+        """The timers that will still run."""
+        return len(self._heap) - self._cancelled
+
+    def add(self, due: float, callback: Callable[[], None]) -> Timer:
+        """A timer that runs at the first `run_due(now)` with now >= due."""
+        self._order += 1
+        timer = Timer(due, self._order, callback, self)
+        heapq.heappush(self._heap, timer)
+        return timer
+
+    def next_due(self) -> float | None:
+        """When the earliest live timer is due, or None without one."""
+        heap = self._heap
+        while heap and heap[0].callback is None:
+            heapq.heappop(heap)
+            self._cancelled -= 1
+        return heap[0].due if heap else None
+
+    def run_due(self, now: float) -> None:
+        """Run every timer due at `now`, those included that the callbacks add."""
+        while (due := self.next_due()) is not None and due <= now:
+            callback = heapq.heappop(self._heap).callback
+            assert callback is not None, "next_due() leaves a live timer in front"
+            try:
+                callback()
+            except Exception as error:
+                if self._on_error is None:
+                    raise
+                self._on_error(error)
+
+    def note_cancelled(self) -> None:
+        """A timer was cancelled: forget the cancelled ones once they are the majority."""
+        self._cancelled += 1
+        if self._cancelled > _CANCELLED_BEFORE_REBUILD and self._cancelled * 2 > len(self._heap):
+            self._heap = [timer for timer in self._heap if timer.callback is not None]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
+
+
+class Clock(Protocol):
+    """What the broker may ask of time."""
+
+    def now_ms(self) -> int:
+        """Wall-clock milliseconds since the epoch: record timestamps, retention, expiry."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back: measuring and timing."""
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        """Call `callback` on the event loop after `delay_ms` milliseconds."""
+
+
+class SystemClock:
+    """The machine's clock, with timers on an event loop."""
+
+    def __init__(self, loop: AbstractEventLoop, on_error: Callable[[Exception], None] | None = None) -> None:
+        self._loop = loop
+        self._timers = TimerQueue(on_error)
+        self._armed: TimerHandle | None = None
+        self._armed_for = 0.0
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        timer = self._timers.add(time.monotonic() + delay_ms / 1000, callback)
+        if self._armed is None or timer.due < self._armed_for:
+            self._arm(timer.due)
+        return timer
+
+    def _arm(self, due: float) -> None:
+        if self._armed is not None:
+            self._armed.cancel()
+        self._armed_for = due
+        self._armed = self._loop.call_later(max(0.0, due - time.monotonic()), self._run_due)
+
+    def _run_due(self) -> None:
+        self._armed = None
+        try:
+            self._timers.run_due(time.monotonic())
+        finally:
+            due = self._timers.next_due()
+            if due is not None:
+                self._arm(due)

@@ -1,0 +1,80 @@
+"""What a handler is given: the broker's services, and the facts of one request.
+
+The composition root (`broker/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers reach the rest
+of the broker only through here, so that a test can hand them a broker made of in-memory parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from broker.catalogue import Catalogue
+    from broker.clock import Clock
+    from broker.config import BrokerConfig
+    from broker.coordinator import GroupCoordinator
+    from broker.fetch_sessions import FetchSessions
+    from broker.partitions import Partitions
+    from broker.waiters import Waiters
+
+
+class Node(NamedTuple):
+    """This broker as clients see it in Metadata: the only node of its cluster."""
+
+    node_id: int
+    cluster_id: str
+    host: str
+    """The advertised host."""
+    port: int
+    """The advertised port: the one bound, when port 0 was asked for."""
+
+
+class OfferedApi(NamedTuple):
+    """One row of ApiVersions."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The parts of a running broker."""
+
+    node: Node
+    config: BrokerConfig
+    clock: Clock
+    catalogue: Catalogue
+    partitions: Partitions
+    groups: GroupCoordinator
+    fetch_sessions: FetchSessions
+    waiters: Waiters
+    offered_apis: tuple[OfferedApi, ...]
+    """What ApiVersions lists, in order of the key: derived from the API table."""
+
+
+class RequestContext:
+    """The facts of one request, besides its body."""
+
+    __slots__ = ("api_key", "api_version", "client_host", "client_id", "connection", "correlation_id", "services")
+
+    def __init__(
+        self,
+        services: Services,
+        api_key: int,
+        api_version: int,
+        correlation_id: int = 0,
+        client_id: str | None = None,
+        client_host: str = "127.0.0.1",
+        connection: object = None,
+    ) -> None:
+        self.services = services
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.client_host = client_host
+        """The peer's address without its port."""
+        self.connection = connection
+        """Which connection asked: compared, never called."""
