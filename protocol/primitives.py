@@ -1,0 +1,173 @@
+"""The smallest things on the wire: varints, strings, ids.
+
+All integers are big-endian. Every `read_*` takes a buffer (bytes, bytearray, a memoryview of bytes) and a position and
+returns `(value, position after it)`; it raises `DecodeError` on broken bytes and allocates nothing by a claimed length.
+Every `write_*` appends to a bytearray. Fixed-width fields are packed and unpacked with `struct` where they are used.
+
+Varints are unsigned LEB128, low group first: at most 5 bytes for 32 bits, 10 for 64. The signed ones are zig-zag coded
+first (0, -1, 1, -2 … become 0, 1, 2, 3 …).
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from protocol.errors import DecodeError, EncodeError
+
+Buffer = bytes | bytearray | memoryview
+
+ZERO_UUID = bytes(16)
+MAX_STRING_BYTES = 0x7FFF
+MAX_INT32 = 0x7FFF_FFFF
+
+_UINT64 = 1 << 64
+
+
+def uuid_text(uuid: bytes) -> str:
+    """The 22 characters Kafka prints for 16 raw bytes: URL-safe base64 without padding."""
+    return urlsafe_b64encode(uuid).rstrip(b"=").decode()
+
+
+def uuid_bytes(text: str) -> bytes:
+    """The 16 raw bytes of an id as Kafka prints it. ValueError when it is not one."""
+    try:
+        uuid = urlsafe_b64decode(text.encode("ascii") + b"==")
+    except ValueError as broken:
+        raise ValueError(f"not an id: {text!r}") from broken
+    if len(uuid) != 16 or uuid_text(uuid) != text:
+        raise ValueError(f"not an id: {text!r}")
+    return uuid
+
+
+# --- reading ---
+
+
+def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """An unsigned varint of at most 31 bits: a length, a count, a tag."""
+    try:
+        byte = buffer[position]
+        if byte < 0x80:
+            return byte, position + 1
+        return uvarint_tail(buffer, position + 1, byte)
+    except IndexError:
+        raise DecodeError("the bytes end inside a varint") from None
+
+
+def uvarint_tail(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
+    """The rest of an unsigned varint whose `first` byte (>= 0x80) is already read. IndexError when the bytes end."""
+    value = first & 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value > MAX_INT32:
+                raise DecodeError(f"a varint of {value} is no length")
+            return value, position
+    raise DecodeError("a varint is longer than 5 bytes")
+
+
+def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A signed 32-bit varint (zig-zag)."""
+    raw, position = _read_leb128(buffer, position, 5)
+    if raw > 0xFFFF_FFFF:
+        raise DecodeError("a varint holds more than 32 bits")
+    return (raw >> 1) ^ -(raw & 1), position
+
+
+def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A signed 64-bit varint (zig-zag)."""
+    raw, position = _read_leb128(buffer, position, 10)
+    if raw >= _UINT64:
+        raise DecodeError("a varint holds more than 64 bits")
+    return (raw >> 1) ^ -(raw & 1), position
+
+
+def _read_leb128(buffer: Buffer, position: int, max_bytes: int) -> tuple[int, int]:
+    value = shift = 0
+    try:
+        for index in range(position, position + max_bytes):
+            byte = buffer[index]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value, index + 1
+            shift += 7
+    except IndexError:
+        raise DecodeError("the bytes end inside a varint") from None
+    raise DecodeError(f"a varint is longer than {max_bytes} bytes")
+
+
+def read_nullable_string(buffer: Buffer, position: int) -> tuple[str | None, int]:
+    """A string behind an i16 length; -1 is null."""
+    start = position + 2
+    if start > len(buffer):
+        raise DecodeError("the bytes end inside the length of a string")
+    length = int.from_bytes(buffer[position:start], "big", signed=True)
+    if length < 0:
+        if length == -1:
+            return None, start
+        raise DecodeError(f"a string of {length} bytes")
+    end = start + length
+    if end > len(buffer):
+        raise DecodeError(f"a string of {length} bytes where {len(buffer) - start} are left")
+    try:
+        return str(buffer[start:end], "utf-8"), end
+    except UnicodeDecodeError as broken:
+        raise DecodeError(f"a string that is not UTF-8: {broken}") from broken
+
+
+def skip_tags(buffer: Buffer, position: int) -> int:
+    """The position after a section of tagged fields nobody here asks for."""
+    count, position = read_uvarint(buffer, position)
+    for _ in range(count):
+        _, position = read_uvarint(buffer, position)
+        size, position = read_uvarint(buffer, position)
+        position += size
+        if position > len(buffer):
+            raise DecodeError(f"a tagged field of {size} bytes runs past the end")
+    return position
+
+
+# --- writing ---
+
+
+def uvarint(value: int) -> bytes:
+    """The bytes of an unsigned varint."""
+    if value < 0x80:
+        return value.to_bytes(1, "big")
+    out = bytearray()
+    write_uvarint(out, value)
+    return bytes(out)
+
+
+def write_uvarint(out: bytearray, value: int) -> None:
+    if value < 0:
+        raise EncodeError(f"{value} is no unsigned varint")
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def write_varint(out: bytearray, value: int) -> None:
+    """A signed 32-bit varint (zig-zag)."""
+    write_uvarint(out, (value << 1) ^ (value >> 31))
+
+
+def write_varlong(out: bytearray, value: int) -> None:
+    """A signed 64-bit varint (zig-zag)."""
+    write_uvarint(out, (value << 1) ^ (value >> 63))
+
+
+def varint_size(value: int) -> int:
+    """How many bytes `write_varint` or `write_varlong` appends for `value`."""
+    raw = value << 1 if value >= 0 else ~(value << 1)
+    return (raw.bit_length() + 6) // 7 or 1
+
+
+def nullable_string(text: str | None) -> bytes:
+    """A string behind an i16 length; null is -1."""
+    if text is None:
+        return b"\xff\xff"
+    data = text.encode()
+    if len(data) > MAX_STRING_BYTES:
+        raise EncodeError(f"a string of {len(data)} bytes; the wire carries {MAX_STRING_BYTES}")
+    return len(data).to_bytes(2, "big") + data
