@@ -1,0 +1,242 @@
+"""Record batches of format v2, as views over bytes: the 61-byte header, its CRC, and the few fields a leader rewrites.
+
+Nothing here looks at a record; a batch may be compressed or damaged behind its header without this module noticing
+anything but the CRC.
+
+    0  baseOffset i64 | 8  batchLength i32 | 12 partitionLeaderEpoch i32 | 16 magic i8 | 17 crc u32
+    21 attributes i16 | 23 lastOffsetDelta i32 | 27 baseTimestamp i64 | 35 maxTimestamp i64
+    43 producerId i64 | 51 producerEpoch i16 | 53 baseSequence i32 | 57 recordsCount i32 | 61 records
+
+The CRC covers bytes 21 to the end, so base offset and leader epoch may be set without touching it. docs/formats/
+record-batch.md shows the bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+from protocol.records.crc32c import crc32c
+
+WritableBuffer = bytearray | memoryview
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE = 61
+assert HEADER.size == HEADER_SIZE
+
+MAGIC = 2
+LOG_OVERHEAD = 12  # bytes before the counted part: base offset and batch length
+MAGIC_POSITION = 16
+BATCH_LENGTH_MIN = HEADER_SIZE - LOG_OVERHEAD  # 49; formats before v2 could be as short as 14
+_OLD_BATCH_LENGTH_MIN = 14
+
+COMPRESSION_MASK = 0x07
+TIMESTAMP_TYPE_MASK = 0x08
+TRANSACTIONAL_MASK = 0x10
+CONTROL_MASK = 0x20
+DELETE_HORIZON_MASK = 0x40
+
+CREATE_TIME = 0
+LOG_APPEND_TIME = 1
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_TIMESTAMP = -1
+NO_LEADER_EPOCH = -1
+SEQUENCE_MAX = 0x7FFFFFFF
+
+_CRC_POSITION = 17
+_ATTRIBUTES_POSITION = 21
+_pack_base_offset = struct.Struct(">q").pack_into
+_pack_leader_epoch = struct.Struct(">i").pack_into
+_pack_crc_and_attributes = struct.Struct(">Ih").pack_into
+_pack_max_timestamp = struct.Struct(">q").pack_into
+_unpack_length = struct.Struct(">i").unpack_from
+_unpack_crc = struct.Struct(">I").unpack_from
+
+
+class UnsupportedMagic(DecodeError):
+    """A message set of format v0 or v1: whole, but written before record batches; Kafka 4 refuses it too (KIP-724)."""
+
+    def __init__(self, magic: int, position: int) -> None:
+        super().__init__(f"message format v{magic} at {position}, only v2 is supported")
+        self.magic = magic
+
+
+class BatchHeader(NamedTuple):
+    """The 61 bytes in front of every batch. Offsets and timestamps (ms) are absolute, `crc` is unsigned."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The whole batch, header included."""
+        return LOG_OVERHEAD + self.batch_length
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record (of the last that ever was, if compaction removed it)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after this batch."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last record, or -1 where the batch carries none."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return increment_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def compression(self) -> int:
+        """0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; 5 to 7 mean nothing."""
+        return self.attributes & COMPRESSION_MASK
+
+    @property
+    def timestamp_type(self) -> int:
+        """CREATE_TIME or LOG_APPEND_TIME."""
+        return (self.attributes & TIMESTAMP_TYPE_MASK) >> 3
+
+    @property
+    def is_transactional(self) -> bool:
+        """True for data inside a transaction and for its markers."""
+        return bool(self.attributes & TRANSACTIONAL_MASK)
+
+    @property
+    def is_control(self) -> bool:
+        """True for markers and the other control records, which no consumer sees."""
+        return bool(self.attributes & CONTROL_MASK)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """True when the base timestamp holds a delete horizon (KIP-534)."""
+        return bool(self.attributes & DELETE_HORIZON_MASK)
+
+    @property
+    def has_producer_id(self) -> bool:
+        """True for batches of idempotent and transactional producers, and for markers."""
+        return self.producer_id > NO_PRODUCER_ID
+
+
+def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header at `position`. DecodeError if it is cut, claims too little, or is no v2 batch."""
+    if position < 0 or len(buffer) - position < HEADER_SIZE:
+        raise DecodeError(f"batch at {position}: {len(buffer) - position} bytes, a header has {HEADER_SIZE}")
+    header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+    if header.magic != MAGIC:
+        if header.magic in (0, 1):
+            raise UnsupportedMagic(header.magic, position)
+        raise DecodeError(f"batch at {position}: magic {header.magic}")
+    if header.batch_length < BATCH_LENGTH_MIN:
+        raise DecodeError(f"batch at {position}: length {header.batch_length} is below {BATCH_LENGTH_MIN}")
+    return header
+
+
+def next_batch_size(buffer: Buffer, position: int, end: int, size_max: int = SEQUENCE_MAX) -> int | None:
+    """Bytes of the whole batch at `position`, or None if `end` comes before the batch is complete.
+
+    DecodeError when the length or the magic cannot be (Kafka: CORRUPT_MESSAGE). A cut tail is not an error: log files
+    and Fetch answers end in one every day. Batches of every magic are measured, also those parse_header refuses.
+    """
+    if end - position < LOG_OVERHEAD:
+        return None
+    batch_length: int = _unpack_length(buffer, position + 8)[0]
+    if batch_length < _OLD_BATCH_LENGTH_MIN:
+        raise DecodeError(f"batch at {position}: length {batch_length} is below {_OLD_BATCH_LENGTH_MIN}")
+    if batch_length > size_max - LOG_OVERHEAD:
+        raise DecodeError(f"batch at {position}: length {batch_length} is above the limit of {size_max}")
+    if end - position <= MAGIC_POSITION:
+        return None
+    if buffer[position + MAGIC_POSITION] > MAGIC:  # as an unsigned byte: negative ones are large
+        raise DecodeError(f"batch at {position}: magic byte {buffer[position + MAGIC_POSITION]}")
+    size = LOG_OVERHEAD + batch_length
+    return size if size <= end - position else None
+
+
+def iter_batches(buffer: Buffer, size_max: int = SEQUENCE_MAX) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of every complete batch in `buffer`; an incomplete one at the end is left out in silence.
+
+    DecodeError where the bytes cannot be a batch; its subclass UnsupportedMagic for a message set of format v0 or v1.
+    """
+    position, end = 0, len(buffer)
+    while (size := next_batch_size(buffer, position, end, size_max)) is not None:
+        if buffer[position + MAGIC_POSITION] != MAGIC:
+            raise UnsupportedMagic(buffer[position + MAGIC_POSITION], position)
+        yield position, parse_header(buffer, position)
+        position += size
+
+
+def compute_crc(batch: Buffer) -> int:
+    """CRC-32C over attributes to end; `batch` is exactly one batch. No copy for a memoryview or a bytearray."""
+    return crc32c(memoryview(batch)[_ATTRIBUTES_POSITION:])
+
+
+def verify_crc(batch: Buffer) -> bool:
+    """Whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
+    stored: int = _unpack_crc(batch, _CRC_POSITION)[0]
+    return crc32c(memoryview(batch)[_ATTRIBUTES_POSITION:]) == stored
+
+
+def patch_offset_and_epoch(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch: int) -> None:
+    """Set the two fields a leader owns, in place. The CRC does not cover them."""
+    _pack_base_offset(buffer, position, base_offset)
+    _pack_leader_epoch(buffer, position + 12, leader_epoch)
+
+
+def set_max_timestamp(buffer: WritableBuffer, position: int, timestamp_type: int, max_timestamp: int) -> bool:
+    """Set timestamp type and max timestamp in place; the CRC is recomputed only if either changed. Returns whether.
+
+    With LOG_APPEND_TIME every record's timestamp becomes `max_timestamp`, without its bytes being touched.
+    """
+    header = parse_header(buffer, position)
+    if header.timestamp_type == timestamp_type and header.max_timestamp == max_timestamp:
+        return False
+    attributes = header.attributes & ~TIMESTAMP_TYPE_MASK | timestamp_type << 3
+    _pack_max_timestamp(buffer, position + 35, max_timestamp)
+    _pack_crc_and_attributes(buffer, position + _CRC_POSITION, 0, attributes)
+    crc = compute_crc(memoryview(buffer)[position : position + header.size_in_bytes])
+    _pack_crc_and_attributes(buffer, position + _CRC_POSITION, crc, attributes)
+    return True
+
+
+def encode_batch(header: BatchHeader, records: Buffer) -> bytearray:
+    """A whole batch from a header and its (possibly compressed) record area; length, magic and CRC are computed."""
+    batch = bytearray(HEADER_SIZE + len(records))
+    batch[HEADER_SIZE:] = records
+    header = header._replace(batch_length=len(batch) - LOG_OVERHEAD, magic=MAGIC, crc=0)
+    HEADER.pack_into(batch, 0, *header)
+    _pack_crc_and_attributes(batch, _CRC_POSITION, compute_crc(batch), header.attributes)
+    return batch
+
+
+def increment_sequence(sequence: int, increment: int) -> int:
+    """Sequence numbers wrap: after 2147483647 comes 0."""
+    if sequence > SEQUENCE_MAX - increment:
+        return increment - (SEQUENCE_MAX - sequence) - 1
+    return sequence + increment
+
+
+def decrement_sequence(sequence: int, decrement: int) -> int:
+    """The inverse of increment_sequence."""
+    if sequence < decrement:
+        return SEQUENCE_MAX - (decrement - sequence) + 1
+    return sequence - decrement

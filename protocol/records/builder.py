@@ -1,0 +1,124 @@
+"""Making record batches: from new records, or from the records of a batch that is being rewritten.
+
+The result is a bytearray so that whoever appends it can set offset and leader epoch in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from protocol.primitives import write_varint, write_varlong
+from protocol.records import batch as batches
+from protocol.records.batch import BatchHeader, encode_batch
+from protocol.records.compression import NONE, compress
+from protocol.records.record import Record
+
+
+class NewRecord(NamedTuple):
+    """A record before it has an offset; a plain tuple in this order will do. `timestamp` in ms, -1 for none."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+    timestamp: int = batches.NO_TIMESTAMP
+
+
+RecordLike = NewRecord | Record | tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int]
+
+
+def build_batch(
+    records: Sequence[RecordLike],
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = batches.NO_LEADER_EPOCH,
+    compression: int = NONE,
+    producer_id: int = batches.NO_PRODUCER_ID,
+    producer_epoch: int = batches.NO_PRODUCER_EPOCH,
+    base_sequence: int = batches.NO_SEQUENCE,
+    transactional: bool = False,
+    control: bool = False,
+    timestamp_type: int = batches.CREATE_TIME,
+    level: int | None = None,
+) -> bytearray:
+    """One batch of at least one record, numbered from `base_offset` without gaps (a Record's own offset is ignored).
+
+    `level` is the codec's compression level, None for its default.
+    """
+    if not records:
+        raise ValueError("a batch that is built has at least one record")
+    rows = [
+        NewRecord(record.key, record.value, record.headers, record.timestamp)
+        if isinstance(record, Record)
+        else NewRecord._make(record)
+        for record in records
+    ]
+    attributes = (
+        timestamp_type * batches.TIMESTAMP_TYPE_MASK
+        | transactional * batches.TRANSACTIONAL_MASK
+        | control * batches.CONTROL_MASK
+    )
+    header = BatchHeader(
+        base_offset=base_offset,
+        batch_length=0,
+        partition_leader_epoch=leader_epoch,
+        magic=batches.MAGIC,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=len(rows) - 1,
+        base_timestamp=rows[0].timestamp,
+        max_timestamp=max(row.timestamp for row in rows),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        records_count=len(rows),
+    )
+    return _seal(header, enumerate(rows), compression, level)
+
+
+def rebuild_batch(
+    header: BatchHeader, records: Iterable[Record], *, compression: int, level: int | None = None
+) -> bytearray:
+    """A batch that keeps everything in `header` but its length, CRC, count and codec, holding `records`.
+
+    Records keep their offsets, which may have gaps, and their timestamps. `last_offset_delta`, base and max timestamp
+    stay as the header says, so the batch covers the same offsets and sequences as before.
+    """
+    rows = [
+        (record.offset - header.base_offset, NewRecord(record.key, record.value, record.headers, record.timestamp))
+        for record in records
+    ]
+    return _seal(header._replace(records_count=len(rows)), rows, compression, level)
+
+
+def _seal(header: BatchHeader, rows: Iterable[tuple[int, NewRecord]], compression: int, level: int | None) -> bytearray:
+    area = bytearray()
+    for offset_delta, row in rows:
+        _write_record(area, row, offset_delta, header.base_timestamp)
+    attributes = header.attributes & ~batches.COMPRESSION_MASK | compression
+    return encode_batch(
+        header._replace(attributes=attributes), area if compression == NONE else compress(compression, area, level)
+    )
+
+
+def _write_record(out: bytearray, record: NewRecord, offset_delta: int, base_timestamp: int) -> None:
+    key, value, headers, timestamp = record
+    body = bytearray(1)  # the attributes, unused
+    write_varlong(body, timestamp - base_timestamp)
+    write_varint(body, offset_delta)
+    _write_bytes(body, key)
+    _write_bytes(body, value)
+    write_varint(body, len(headers))
+    for name, content in headers:
+        _write_bytes(body, name.encode("utf-8", "surrogateescape"))
+        _write_bytes(body, content)
+    write_varint(out, len(body))
+    out += body
+
+
+def _write_bytes(out: bytearray, data: bytes | None) -> None:
+    if data is None:
+        out.append(1)  # length -1
+    else:
+        write_varint(out, len(data))
+        out += data

@@ -1,0 +1,188 @@
+"""The four codecs of record batches, each through the field's own library, imported at first use.
+
+Decompression is a stream of chunks: memory follows the bytes that were really sent, never a length they claim, and a
+limit on the total ends a bomb. Every failure is a DecodeError.
+
+Framings (KIP-110 and the Java client): gzip is RFC 1952, also several members; snappy is written in the xerial block
+stream of the Java library and read in that and as one raw block (librdkafka); lz4 is the LZ4 frame format with
+independent blocks, which the Java reader insists on; zstd is a standard frame. A zstd stream cut between two blocks
+gives what it holds without complaint: who knows how much there should be (the record walk) notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+COMPRESSION_NAMES: dict[int, str] = {NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
+COMPRESSION_IDS: dict[str, int] = {name: number for number, name in COMPRESSION_NAMES.items()}
+
+DECOMPRESSED_BYTES_MAX = 1 << 30  # default limit of one batch: a thousand times the largest batch Kafka accepts untuned
+
+_CHUNK_BYTES = 1 << 16  # output handed out at a time
+_INPUT_BYTES = 1 << 14  # input fed at a time: zlib copies what it did not consume at every call
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"  # version 1, readable by version 1
+_XERIAL_BLOCK_BYTES = 32 * 1024  # the Java library's default
+_SNAPPY_RATIO_MAX = 22  # a copy of 64 bytes takes 3, so a block cannot grow more than 64/3
+_ZSTD_WINDOW_BYTES_MAX = 1 << 27  # zstd's own default limit, what level 22 needs; reserved, not touched, until used
+
+
+def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
+    """`data` in the framing Kafka's Java client reads. `level` is the codec's own scale; None takes its default."""
+    if compression == NONE:
+        return bytes(data)
+    if compression == GZIP:
+        import zlib
+
+        # The header has no time in it: the same records always give the same bytes.
+        gzip = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, 31)
+        return gzip.compress(data) + gzip.flush()
+    if compression == SNAPPY:
+        return _compress_snappy(data)
+    if compression == LZ4:
+        import lz4.frame  # type: ignore[import-untyped]  # because lz4 ships no types
+
+        framed: bytes = lz4.frame.compress(
+            data,
+            compression_level=0 if level is None else level,
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+            block_linked=False,
+            store_size=False,
+        )
+        return framed
+    if compression == ZSTD:
+        import zstandard
+
+        return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
+    raise ValueError(f"no compression has the number {compression}")
+
+
+def decompress(compression: int, data: Buffer, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> bytes:
+    """All of `data` decompressed; DecodeError if it is damaged or gives more than `max_bytes`."""
+    return b"".join(decompress_chunks(compression, data, max_bytes))
+
+
+def decompress_chunks(compression: int, data: Buffer, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iterator[bytes]:
+    """`data` decompressed piece by piece (for snappy a block at a time); DecodeError beyond `max_bytes` in all."""
+    stream = _STREAMS.get(compression)
+    if stream is None:
+        raise DecodeError(f"unknown compression {compression}")
+    total = 0
+    for chunk in stream(data):
+        total += len(chunk)
+        if total > max_bytes:
+            raise DecodeError(f"{COMPRESSION_NAMES[compression]} data grows beyond {max_bytes} bytes")
+        yield chunk
+
+
+def _compress_snappy(data: Buffer) -> bytes:
+    from cramjam import snappy
+
+    view, out = memoryview(data), [_XERIAL_HEADER]
+    for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
+        block = bytes(snappy.compress_raw(view[start : start + _XERIAL_BLOCK_BYTES]))
+        out += (len(block).to_bytes(4, "big"), block)
+    return b"".join(out)
+
+
+def _stored_chunks(data: Buffer) -> Iterator[bytes]:
+    yield bytes(data)
+
+
+def _gzip_chunks(data: Buffer) -> Iterator[bytes]:
+    import zlib
+
+    member, view = zlib.decompressobj(31), memoryview(data)
+    try:
+        for start in range(0, len(view), _INPUT_BYTES):
+            pending: Buffer = view[start : start + _INPUT_BYTES]
+            while len(pending):
+                if member.eof:
+                    member = zlib.decompressobj(31)
+                chunk = member.decompress(pending, _CHUNK_BYTES)
+                pending = member.unconsumed_tail or member.unused_data
+                if chunk:
+                    yield chunk
+        while not member.eof and (chunk := member.decompress(b"", _CHUNK_BYTES)):
+            yield chunk
+    except zlib.error as error:
+        raise DecodeError(f"gzip data is damaged: {error}") from error
+    if not member.eof:
+        raise DecodeError("gzip data ends too early")
+
+
+def _snappy_chunks(data: Buffer) -> Iterator[bytes]:
+    view = memoryview(data)
+    if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        yield _snappy_block(view)
+        return
+    position = len(_XERIAL_HEADER)
+    if len(view) < position:
+        raise DecodeError("snappy data ends inside its xerial header")
+    while position < len(view):
+        size = int.from_bytes(view[position : position + 4], "big")
+        position += 4
+        if size > len(view) - position:
+            raise DecodeError(f"snappy block at {position} claims {size} bytes, {len(view) - position} are left")
+        yield _snappy_block(view[position : position + size])
+        position += size
+
+
+def _snappy_block(block: memoryview) -> bytes:
+    from cramjam import DecompressionError, snappy
+
+    # The block opens with its decompressed length, which the library would allocate on trust.
+    claimed = 0
+    for shift, byte in zip(range(0, 35, 7), block[:5], strict=False):
+        claimed |= (byte & 127) << shift
+        if byte < 128:
+            break
+    if claimed > _SNAPPY_RATIO_MAX * len(block):
+        raise DecodeError(f"snappy block of {len(block)} bytes claims {claimed}")
+    try:
+        return bytes(snappy.decompress_raw(block))
+    except DecompressionError as error:
+        raise DecodeError(f"snappy data is damaged: {error}") from error
+
+
+def _lz4_chunks(data: Buffer) -> Iterator[bytes]:
+    import lz4.frame
+
+    frame = lz4.frame.LZ4FrameDecompressor()
+    pending: Buffer = data
+    try:
+        while True:
+            chunk = frame.decompress(pending, _CHUNK_BYTES)
+            if chunk:
+                yield chunk
+            if frame.eof:
+                if not frame.unused_data:
+                    return
+                pending = frame.unused_data
+                frame.reset()
+            elif frame.needs_input or not chunk:
+                raise DecodeError("lz4 data ends too early")
+            else:
+                pending = b""
+    except RuntimeError as error:
+        raise DecodeError(f"lz4 data is damaged: {error}") from error
+
+
+def _zstd_chunks(data: Buffer) -> Iterator[bytes]:
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
+    try:
+        with decompressor.stream_reader(data, read_across_frames=True) as reader:
+            while chunk := reader.read(_CHUNK_BYTES):
+                yield chunk
+    except zstandard.ZstdError as error:
+        raise DecodeError(f"zstd data is damaged: {error}") from error
+
+
+_STREAMS = {NONE: _stored_chunks, GZIP: _gzip_chunks, SNAPPY: _snappy_chunks, LZ4: _lz4_chunks, ZSTD: _zstd_chunks}

@@ -1,0 +1,127 @@
+"""Control records: transaction markers, and the key every control record carries.
+
+Key: i16 version (0), i16 type. A marker's value: i16 version (0), i32 coordinator epoch. Readers take higher versions
+and longer bodies (they read the prefix they know) and refuse negative versions and short ones. The values of the
+Raft types are messages of their own, in protocol.log_records.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+from protocol.records.batch import NO_LEADER_EPOCH, parse_header
+from protocol.records.builder import NewRecord, build_batch
+from protocol.records.record import iter_records
+
+_KEY = struct.Struct(">hh")
+_MARKER_VALUE = struct.Struct(">hi")
+END_TXN_MARKER_SIZE = 78  # bytes of a whole marker batch
+_CONTROL_RECORD_BYTES_MAX = 1 << 20
+
+
+class ControlRecordType(IntEnum):
+    """What a control record says; UNKNOWN ones are passed over by readers."""
+
+    UNKNOWN = -1
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+class EndTxnMarker(NamedTuple):
+    """The end of one producer's transaction on one partition."""
+
+    commit: bool
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    offset: int
+    timestamp: int
+
+
+def end_txn_marker(
+    commit: bool,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+) -> bytearray:
+    """The 78-byte control batch that ends a transaction."""
+    key = control_key(ControlRecordType.COMMIT if commit else ControlRecordType.ABORT)
+    return build_batch(
+        [NewRecord(key, _MARKER_VALUE.pack(0, coordinator_epoch), (), timestamp_ms)],
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+    )
+
+
+def control_batch(
+    records: Sequence[tuple[ControlRecordType, bytes]],
+    *,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+) -> bytearray:
+    """A control batch of the Raft kind, without a producer: (type, encoded value) in order."""
+    rows = [NewRecord(control_key(kind), value, (), timestamp_ms) for kind, value in records]
+    return build_batch(rows, base_offset=base_offset, leader_epoch=leader_epoch, control=True)
+
+
+def control_key(kind: ControlRecordType) -> bytes:
+    """The 4-byte key of a control record."""
+    return _KEY.pack(0, kind)
+
+
+def parse_control_key(key: bytes | None) -> ControlRecordType:
+    """The type a control record's key names; UNKNOWN for numbers nobody has given a meaning yet."""
+    if key is None or len(key) < _KEY.size:
+        raise DecodeError(f"control record key {key!r} is too short")
+    version, kind = _KEY.unpack_from(key)
+    if version < 0:
+        raise DecodeError(f"control record key version {version}")
+    return ControlRecordType(kind) if 0 <= kind <= ControlRecordType.KRAFT_VOTERS else ControlRecordType.UNKNOWN
+
+
+def parse_marker_value(value: bytes | None) -> int:
+    """The coordinator epoch in the value of an ABORT or COMMIT record."""
+    if value is None or len(value) < _MARKER_VALUE.size:
+        raise DecodeError(f"transaction marker value {value!r} is too short")
+    version, coordinator_epoch = _MARKER_VALUE.unpack_from(value)
+    if version < 0:
+        raise DecodeError(f"transaction marker value version {version}")
+    return int(coordinator_epoch)
+
+
+def read_marker(batch: Buffer) -> EndTxnMarker | None:
+    """The marker in the control batch at the start of `batch`; None for other control types and for one emptied by
+    compaction."""
+    header = parse_header(batch)
+    record = next(iter_records(batch, max_record_bytes=_CONTROL_RECORD_BYTES_MAX), None)
+    if record is None:
+        return None
+    kind = parse_control_key(record.key)
+    if kind not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        return None
+    return EndTxnMarker(
+        commit=kind == ControlRecordType.COMMIT,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        coordinator_epoch=parse_marker_value(record.value),
+        offset=record.offset,
+        timestamp=record.timestamp,
+    )

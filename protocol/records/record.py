@@ -1,0 +1,129 @@
+"""Records inside a batch: what a consumer reads, one at a time.
+
+The walk decompresses as it goes and holds one chunk and one record, so a batch that says it is huge costs nothing and
+one that is huge costs its largest record. It trusts the header no further than it must: whatever disagrees (a length,
+a count, bytes left over) is a DecodeError. The CRC is not looked at: see batch.verify_crc.
+
+A record: varint body length, then i8 attributes, varlong timestamp delta, varint offset delta, varint key length (-1:
+null) and key, varint value length (-1: null) and value, varint header count, and for each header varint key length, key
+(UTF-8), varint value length (-1: null), value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer, read_varint, read_varlong
+from protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader, parse_header
+from protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
+
+RECORD_BYTES_MAX = 100 * 1024 * 1024  # default limit of one record: nothing larger fits into a request uncompressed
+
+Headers = list[tuple[str, bytes | None]]
+
+
+class Record(NamedTuple):
+    """One record. `offset` and `timestamp` (ms) are absolute; header keys keep undecodable bytes as surrogates."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+def iter_records(
+    batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
+) -> Iterator[Record]:
+    """Every record of the batch at the start of `batch`, in order; control records too.
+
+    DecodeError on any damage, and where the record area decompresses to more than `max_bytes` or one record is larger
+    than `max_record_bytes`. Records before the damage may have been yielded by then.
+    """
+    header = parse_header(batch)
+    if header.size_in_bytes > len(batch):
+        raise DecodeError(f"batch of {header.size_in_bytes} bytes is cut to {len(batch)}")
+    if header.records_count < 0:
+        raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
+    area = memoryview(batch)[HEADER_SIZE : header.size_in_bytes]
+    if header.compression == NONE:
+        chunks = iter((bytes(area),))
+    elif header.records_count == 0 and not area:
+        return  # emptied by compaction
+    else:
+        chunks = decompress_chunks(header.compression, area, max_bytes)
+    yield from _walk(header, chunks, max_record_bytes)
+
+
+def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -> Iterator[Record]:
+    buffer, position = b"", 0
+    for index in range(header.records_count):
+        if len(buffer) - position < 5:  # a body length may be cut
+            buffer, position = _refill(buffer, position, 5, chunks), 0
+        length, start = read_varint(buffer, position)
+        if not 0 <= length <= max_record_bytes:
+            raise DecodeError(f"record {index} of batch at offset {header.base_offset} claims {length} bytes")
+        if length > len(buffer) - start:
+            buffer, start = _refill(buffer, start, length, chunks), 0
+            if length > len(buffer):
+                raise DecodeError(f"record {index} of batch at offset {header.base_offset} is cut")
+        position = start + length
+        yield _parse_body(buffer, start, position, header)
+    if position < len(buffer) or any(chunks):
+        raise DecodeError(f"batch at offset {header.base_offset}: bytes behind its {header.records_count} records")
+
+
+def _refill(buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]) -> bytes:
+    """The rest of `buffer` and as many chunks as make `needed` bytes, fewer if there are no more."""
+    parts = [buffer[position:]]
+    size = len(parts[0])
+    while size < needed and (chunk := next(chunks, None)) is not None:
+        parts.append(chunk)
+        size += len(chunk)
+    return b"".join(parts)
+
+
+def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> Record:
+    # Byte `position` is the attributes, unused since v2 was made. One-byte varints are by far the most common.
+    timestamp_delta, position = read_varlong(buffer, position + 1)
+    offset_delta, position = read_varint(buffer, position)
+    key, position = _parse_bytes(buffer, position, end)
+    value, position = _parse_bytes(buffer, position, end)
+    if position < end and buffer[position] == 0:
+        headers: Headers = []
+        position += 1
+    else:
+        headers, position = _parse_headers(buffer, position, end)
+    if position != end:
+        raise DecodeError(f"record at offset {header.base_offset + offset_delta}: {end - position} bytes left over")
+    log_append_time = header.timestamp_type == LOG_APPEND_TIME
+    timestamp = header.max_timestamp if log_append_time else header.base_timestamp + timestamp_delta
+    return Record(header.base_offset + offset_delta, timestamp, key, value, headers)
+
+
+def _parse_bytes(buffer: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    length, position = read_varint(buffer, position)
+    if length < 0:
+        if length != -1:
+            raise DecodeError(f"length {length} at {position}")
+        return None, position
+    after = position + length
+    if after > end:
+        raise DecodeError(f"length {length} at {position} runs past the end of its record")
+    return buffer[position:after], after
+
+
+def _parse_headers(buffer: bytes, position: int, end: int) -> tuple[Headers, int]:
+    count, position = read_varint(buffer, position)
+    if not 0 <= count <= end - position:
+        raise DecodeError(f"{count} headers in the {end - position} bytes left of a record")
+    headers: Headers = []
+    for _ in range(count):
+        key, position = _parse_bytes(buffer, position, end)
+        if key is None:
+            raise DecodeError(f"header without a key at {position}")
+        value, position = _parse_bytes(buffer, position, end)
+        headers.append((key.decode("utf-8", "surrogateescape"), value))
+    return headers, position

@@ -1,0 +1,65 @@
+"""Control records: tolerant of what is newer, strict about what cannot be."""
+
+import pytest
+
+from protocol.errors import DecodeError
+from protocol.records.batch import encode_batch, parse_header
+from protocol.records.builder import NewRecord, build_batch
+from protocol.records.control import (
+    END_TXN_MARKER_SIZE,
+    ControlRecordType,
+    control_batch,
+    control_key,
+    end_txn_marker,
+    parse_control_key,
+    parse_marker_value,
+    read_marker,
+)
+from protocol.records.record import iter_records
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_marker_has_78_bytes_and_says_what_it_was_given(commit: bool) -> None:
+    batch = end_txn_marker(commit, 2**40, 32767, 5, 1234, base_offset=2**41)
+    assert len(batch) == END_TXN_MARKER_SIZE
+    assert read_marker(batch) == (commit, 2**40, 32767, 5, 2**41, 1234)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ControlRecordType if kind >= 0])
+def test_every_type_is_read_back_from_its_key(kind: ControlRecordType) -> None:
+    assert parse_control_key(control_key(kind)) is kind
+
+
+def test_unknown_types_and_newer_versions_are_tolerated() -> None:
+    assert parse_control_key(bytes.fromhex("00000007")) is ControlRecordType.UNKNOWN
+    assert parse_control_key(bytes.fromhex("0000ffff")) is ControlRecordType.UNKNOWN
+    assert parse_control_key(bytes.fromhex("00090001cafe")) is ControlRecordType.COMMIT
+    assert parse_marker_value(bytes.fromhex("000300000007ff")) == 7
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\x00\x00\x00", b"\xff\xff\x00\x00"])
+def test_a_key_that_cannot_be_is_refused(key: bytes | None) -> None:
+    with pytest.raises(DecodeError):
+        parse_control_key(key)
+
+
+@pytest.mark.parametrize("value", [None, b"", b"\x00\x00\x00\x00\x00", b"\xff\xff\x00\x00\x00\x00"])
+def test_a_marker_value_that_cannot_be_is_refused(value: bytes | None) -> None:
+    with pytest.raises(DecodeError):
+        parse_marker_value(value)
+
+
+def test_other_control_batches_are_no_markers() -> None:
+    batch = control_batch(
+        [(ControlRecordType.LEADER_CHANGE, b"a"), (ControlRecordType.KRAFT_VERSION, b"b")], timestamp_ms=7
+    )
+    header = parse_header(batch)
+    assert (header.attributes, header.producer_id, header.base_sequence) == (0x20, -1, -1)
+    assert [record.value for record in iter_records(batch)] == [b"a", b"b"]
+    assert read_marker(batch) is None
+    assert read_marker(build_batch([NewRecord(bytes.fromhex("00000063"), b"")], control=True)) is None
+
+
+def test_a_marker_emptied_by_compaction_is_none() -> None:
+    header = parse_header(end_txn_marker(True, 1, 0, 0, 7))
+    assert read_marker(encode_batch(header._replace(records_count=0), b"")) is None
