@@ -1,0 +1,205 @@
+"""Run the groups of tests, each with what it needs, and end with a table that hides nothing.
+
+`GROUPS` is the one truth about which tests there are, what they need and how long they may take. A group that needs
+a program which is not there installs it where it may (root on a machine with apt), and otherwise says what to install:
+the table then shows it as not run, and with CI=true that is a failure. So is a group that takes over twice its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+CI = os.environ.get("CI") == "true"
+JAVA = ("java", "javac", "mvn")
+DEBIAN_PACKAGES = {
+    "java": "openjdk-17-jdk-headless",
+    "javac": "openjdk-17-jdk-headless",
+    "mvn": "maven",
+    "kcat": "kcat",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One line of the closing table: pytest over `paths` in the environment `venv`, or `command`."""
+
+    name: str
+    budget_s: float
+    paths: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()  # what must be on the PATH
+    venv: str = ".venv"
+    lock: str = "dev"
+    python: str = ""  # the Python version that the environment is made with; "" is any that is supported
+    workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
+
+
+def _fast() -> Iterator[Group]:
+    yield Group("check", 60, command=("scripts/check",))
+    paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client")
+    for version in ("3.11", "3.12", "3.13"):
+        yield Group(f"fast-{version}", 60, paths, venv=f".venv-{version}", lock="test", python=version, workers=2)
+
+
+GROUPS: dict[str, tuple[Group, ...]] = {
+    "fast": tuple(_fast()),
+}
+
+
+class CannotRun(Exception):
+    """A group lacks something; the message says what, and how to get it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one group."""
+
+    group: Group
+    outcome: str
+    seconds: float = 0.0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    @property
+    def is_good(self) -> bool:
+        return self.outcome == "ran" or (self.outcome.startswith("not run") and not CI)
+
+
+def main(arguments: list[str]) -> int:
+    names, pytest_arguments = _parse(arguments)
+    rows = [_run(group, pytest_arguments) for name in names for group in GROUPS[name]]
+    _print_table(rows)
+    return 0 if all(row.is_good for row in rows) else 1
+
+
+def _parse(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The groups to run, and pytest's arguments for each."""
+    own, for_pytest = arguments, []
+    if "--" in arguments:
+        split = arguments.index("--")
+        own, for_pytest = arguments[:split], arguments[split + 1 :]
+    parser = argparse.ArgumentParser(
+        prog="scripts/test", description="Run Barnabas's tests.", epilog="What follows -- is passed on to pytest."
+    )
+    parser.add_argument("group", nargs="*", help=f"any of {', '.join(GROUPS)}; all of them when none is named")
+    parser.add_argument("--long", action="store_true", help="also the tests that are marked long")
+    options = parser.parse_args(own)
+    for name in options.group:
+        if name not in GROUPS:
+            parser.error(f"no group {name!r}: there are {', '.join(GROUPS)}")
+    depth = [] if options.long else ["-m", "not long"]
+    return options.group or list(GROUPS), [*depth, *for_pytest]
+
+
+def _run(group: Group, pytest_arguments: list[str]) -> Row:
+    print(f"\n=== {group.name}", flush=True)
+    try:
+        _set_up(group)
+    except CannotRun as reason:
+        print(reason, flush=True)
+        return Row(group, f"not run: {reason}")
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = list(group.command) or _pytest(group, report, pytest_arguments)
+        started = time.monotonic()
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        row = _read_report(Row(group, "ran", time.monotonic() - started), report, status)
+    if row.failed:
+        return replace(row, outcome="FAILED")
+    if status != 0:
+        return replace(row, outcome=f"FAILED: exit status {status}", failed=1)
+    if row.seconds > 2 * group.budget_s:
+        return replace(row, outcome="FAILED: over twice its budget", failed=1)
+    return row
+
+
+def _pytest(group: Group, report: Path, arguments: list[str]) -> list[str]:
+    python = ROOT / group.venv / "bin" / "python"
+    workers = ["-n", str(group.workers)] if group.workers else []
+    return [str(python), "-m", "pytest", "-q", f"--junitxml={report}", *workers, *arguments, *group.paths]
+
+
+def _read_report(row: Row, report: Path, status: int) -> Row:
+    """Count from pytest's report; a command that is not pytest counts as one test."""
+    if not report.exists():
+        return replace(row, passed=int(status == 0), failed=int(status != 0))
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    if suite is None:
+        return replace(row, failed=1)
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    skipped = int(suite.get("skipped", 0))
+    return replace(row, passed=int(suite.get("tests", 0)) - failed - skipped, failed=failed, skipped=skipped)
+
+
+def _set_up(group: Group) -> None:
+    python = _find_python(group.python) if group.python else ""
+    command = ["scripts/setup_venv", group.venv, group.lock, *([python] if python else [])]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+        raise CannotRun(f"{group.venv} could not be set up")
+    missing = [program for program in group.programs if shutil.which(program) is None]
+    if missing:
+        _install([DEBIAN_PACKAGES[program] for program in missing])
+    if "mvn" in group.programs:
+        _fetch_jars()
+
+
+def _find_python(version: str) -> str:
+    """A Python of `version`, from the PATH or among pyenv's, whose own `python3.12` may refuse to start."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [f"python{version}", *map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}")))]
+    for candidate in candidates:
+        if shutil.which(candidate) and _answers(candidate, version):
+            return candidate
+    raise CannotRun(f"there is no Python {version}")
+
+
+def _answers(python: str, version: str) -> bool:
+    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    asked = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+    return asked.stdout.strip() == version
+
+
+def _install(packages: list[str]) -> None:
+    """Install Debian `packages`, where that can be done without asking anybody."""
+    wanted = " ".join(dict.fromkeys(packages))
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise CannotRun(f"needs a program that is not here (Debian: apt install {wanted})")
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in ("apt-get -qq update", f"apt-get -qq -y --no-install-recommends install {wanted}"):
+        if subprocess.run(command.split(), env=environment, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+            raise CannotRun(f"`{command}` failed")
+
+
+def _fetch_jars() -> None:
+    """Have Apache Kafka's jars in .cache before the clock of a group starts."""
+    fetch = "from tests.support.kafka_jars import kafka_libs; kafka_libs()"
+    if subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, check=False).returncode != 0:
+        raise CannotRun("Apache Kafka's jars could not be fetched")
+
+
+def _print_table(rows: list[Row]) -> None:
+    print(f"\n{'group':<12} {'seconds':>8} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome")
+    for row in rows:
+        print(
+            f"{row.group.name:<12} {row.seconds:>8.1f} {row.group.budget_s:>7.0f} {row.passed:>7} {row.failed:>7}"
+            f" {row.skipped:>8}  {row.outcome}"
+        )
+    not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
+    totals = [sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run]
+    print(f"\n{totals[0]} passed, {totals[1]} failed", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""Make a virtual environment hold exactly one lock's packages, once, whoever else is trying to.
+
+Called by scripts/setup_venv when its quick look says that something may have changed. Runs on the machine's own Python
+with nothing installed. Every package comes with a hash from the lock, the build of the package itself included.
+
+Invariant: the stamp is written last, so an environment with a stamp is whole, and the next run finishes a half-made one.
+"""
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def main(root: Path, directory: Path, lock_name: str) -> int:
+    lock = root / "requirements" / f"{lock_name}.txt"
+    stamp = directory / f".ready-{lock_name}"
+    wanted = f"{root}\n{_fingerprint(root, lock)}\n"
+    with _only_one(root / ".cache" / f"{directory.name}.lock"):
+        if stamp.exists() and stamp.read_text() == wanted:
+            stamp.touch()  # the files are newer but say the same
+            return 0
+        try:
+            _install(root, directory, lock)
+        except subprocess.CalledProcessError as failure:
+            print(f"barnabas: setting up {directory} failed: {failure}", file=sys.stderr)
+            return 1
+        stamp.write_text(wanted)
+    return 0
+
+
+def _fingerprint(root: Path, lock: Path) -> str:
+    """What the environment depends on: the lock, and the parts of pyproject.toml that an installation reads."""
+    pyproject = tomllib.loads((root / "pyproject.toml").read_text())
+    installed = [pyproject["build-system"], pyproject["project"], pyproject["tool"]["hatch"]]
+    build_lock = root / "requirements" / "build.txt"
+    return hashlib.sha256(lock.read_bytes() + build_lock.read_bytes() + repr(installed).encode()).hexdigest()
+
+
+@contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`: whoever comes second waits, then finds the work done."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as lock_file:
+        try:
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("barnabas: waiting for another set-up of the same environment", file=sys.stderr)
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
+        yield
+
+
+def _install(root: Path, directory: Path, lock: Path) -> None:
+    print(f"barnabas: setting up {directory.name} from requirements/{lock.name} (once)", file=sys.stderr)
+    python = directory / "bin" / "python"
+    if not _belongs_here(directory):
+        venv.create(directory, clear=True, with_pip=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    for packages in (root / "requirements" / "build.txt", lock):
+        _run([*pip, "--require-hashes", "--no-build-isolation", "--requirement", str(packages)])
+    _run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(root)])
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+
+
+def _belongs_here(directory: Path) -> bool:
+    """Whether `directory` is an environment that was made at this place and still runs."""
+    python = directory / "bin" / "python"
+    if not python.exists():
+        return False
+    asked = subprocess.run(
+        [str(python), "-c", "import pip, sys; print(sys.prefix)"], capture_output=True, text=True, check=False
+    )
+    pip_program = directory / "bin" / "pip"
+    return (
+        asked.returncode == 0
+        and asked.stdout.strip() == str(directory)
+        and pip_program.exists()
+        and str(directory) in pip_program.read_text().splitlines()[0]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))

@@ -1,0 +1,47 @@
+"""The locks are whole, hashed, free of addresses, and agree with pyproject.toml and with each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.support.source_tree import ROOT
+
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+PINNED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
+
+
+def _requirements(path: Path) -> set[str]:
+    lines = (line.partition("#")[0].strip() for line in path.read_text().splitlines())
+    return {line for line in lines if line and not line.startswith("-r")}
+
+
+def test_every_list_of_wishes_has_its_lock() -> None:
+    assert {path.stem for path in (ROOT / "requirements").glob("*.in")} == {path.stem for path in LOCKS}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_a_lock_hashes_every_package_and_names_no_address(lock: Path) -> None:
+    packages = re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", lock.read_text(), flags=re.MULTILINE).strip())
+    assert packages
+
+    assert [package for package in packages if "--hash=sha256:" not in package or not PINNED.match(package)] == []
+    assert "://" not in lock.read_text()
+
+
+def test_locks_agree_on_versions() -> None:
+    versions: dict[str, set[str]] = {}
+    for lock in LOCKS:
+        for name, version in PINNED.findall(lock.read_text()):
+            versions.setdefault(name, set()).add(version)
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+
+def test_the_lists_say_what_pyproject_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    listed = {path.stem: _requirements(path) for path in (ROOT / "requirements").glob("*.in")}
+
+    assert listed["serve"] == set(project["project"]["dependencies"])
+    assert listed["test"] | listed["dev"] >= set(project["project"]["optional-dependencies"]["dev"])
+    assert listed["build"] >= set(project["build-system"]["requires"])

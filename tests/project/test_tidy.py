@@ -1,0 +1,101 @@
+"""What every file of the house keeps to, read from its syntax. Each finding names the place and what to do instead."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support import source_tree as tree
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 70
+
+# A call, where it may be made all the same, and what everybody else uses instead.
+BANNED_CALLS = [
+    ("time.time", ("broker/clock.py", "broker/cli/", "tests/", "scripts/"), "a `now_ms` parameter, or the Clock"),
+    ("time.time_ns", ("broker/clock.py", "tests/"), "a `now_ms` parameter, or the Clock"),
+    ("time.monotonic", ("broker/clock.py", "client/", "tests/", "scripts/"), "the Clock"),
+    ("time.sleep", ("client/", "tests/bench/"), "an event, or tests.support.waiting"),
+    ("asyncio.sleep", (), "an event, or the Clock's call_later"),
+    ("datetime.datetime.now", ("broker/clock.py", "tests/bench/"), "a `now_ms` parameter"),
+    ("uuid.uuid4", ("tests/",), "an id that is passed in"),
+    ("random.random", (), "a random.Random that is passed in"),
+    ("random.randint", (), "a random.Random that is passed in"),
+    ("random.choice", (), "a random.Random that is passed in"),
+    ("os.system", (), "subprocess.run with a list"),
+]
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+BARE_IGNORE = re.compile(r"# type: ignore(?!\[[\w, -]+\]\s+# \w)|# noqa(?!: [A-Z]+\d+(, [A-Z]+\d+)*\s+(# )?[\w(])")
+
+FILES = tree.python_files()
+
+
+def test_a_module_says_what_it_is() -> None:
+    others = [path for path in FILES if not path.name.startswith("test_") and tree.text(path).strip()]
+    assert [str(path) for path in others if not ast.get_docstring(tree.syntax(path))] == []
+
+
+def test_a_file_is_a_room_one_can_take_in() -> None:
+    assert [str(path) for path in FILES if len(tree.text(path).splitlines()) > MAX_FILE_LINES] == []
+
+
+def test_a_function_fits_a_screen() -> None:
+    too_long = [
+        f"{path}:{function.lineno} {function.name}"
+        for path in FILES
+        for function in tree.functions(path)
+        if function.end_lineno and function.end_lineno - function.lineno >= MAX_FUNCTION_LINES
+    ]
+    assert not too_long
+
+
+def test_banned_calls_are_not_made() -> None:
+    found = [
+        f"{path}:{line} calls {call}: use {instead}"
+        for path in FILES
+        for line, call in tree.calls(path)
+        for banned, allowed, instead in BANNED_CALLS
+        if call == banned and not str(path).startswith(allowed)
+    ]
+    assert not found
+
+
+def test_nothing_is_left_unfinished() -> None:
+    assert [where for where, line in _lines() if UNFINISHED.search(line)] == []
+
+
+def test_an_ignore_gives_its_reason() -> None:
+    assert [where for where, line in _lines() if BARE_IGNORE.search(line)] == []
+
+
+def test_no_exception_is_swallowed() -> None:
+    swallowed = [
+        f"{path}:{handler.lineno}"
+        for path in FILES
+        for handler in ast.walk(tree.syntax(path))
+        if isinstance(handler, ast.ExceptHandler) and _is_broad(handler) and _does_nothing(handler)
+    ]
+    assert not swallowed
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """(place, line) of every line but this file's own, which has to name what it looks for."""
+    for path in FILES:
+        if path != Path("tests/project/test_tidy.py"):
+            for number, line in enumerate(tree.text(path).splitlines(), start=1):
+                yield f"{path}:{number}", line
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or (
+        isinstance(handler.type, ast.Name) and handler.type.id in ("Exception", "BaseException")
+    )
+
+
+def _does_nothing(handler: ast.ExceptHandler) -> bool:
+    return all(isinstance(statement, ast.Pass | ast.Continue) for statement in handler.body)
+
+
+def test_names_say_what_a_thing_is() -> None:
+    vague = [str(path) for path in FILES if path.stem in ("utils", "util", "helpers", "misc", "common")]
+    assert not vague
