@@ -1,0 +1,83 @@
+"""Codecs: a struct and a version, compiled once into a flat decoder and a flat encoder.
+
+`codec(cls, version)` is cached. Each direction is generated when it is first used, since a broker only ever decodes
+requests and encodes responses. The source is registered in `linecache`, so that a traceback shows the generated line.
+
+    decode(buffer, position=0) -> (message, position after it)      raises DecodeError, and nothing else, on any bytes
+    encode(message) -> bytes                                        raises EncodeError when the message does not fit
+
+Decoding never allocates by a claimed length. `records` come out as views into the buffer, everything else is copied.
+"""
+
+import linecache
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from protocol.emit_decoder import emit_decoder
+from protocol.emit_encoder import emit_encoder
+from protocol.primitives import Buffer
+from protocol.schema import Struct
+
+M = TypeVar("M", bound=Struct)
+M_co = TypeVar("M_co", bound=Struct, covariant=True)
+
+
+class Decoder(Protocol[M_co]):
+    def __call__(self, buffer: Buffer, position: int = 0) -> tuple[M_co, int]: ...
+
+
+class Codec(Generic[M]):
+    """Decoder and encoder of one struct in one version."""
+
+    __slots__ = ("decode", "encode_parts", "flexible", "struct", "version")
+
+    decode: Decoder[M]
+    encode_parts: Callable[[M], list[Buffer]]  # the encoding in pieces, records uncopied: for a gathering write
+
+    def __init__(self, struct: type[M], version: int, flexible: bool) -> None:
+        self.struct = struct
+        self.version = version
+        self.flexible = flexible
+        self.decode = self._compile_decoder
+        self.encode_parts = self._compile_encoder
+
+    def encode(self, message: M) -> bytes:
+        return b"".join(self.encode_parts(message))
+
+    def encode_into(self, message: M, out: bytearray) -> None:
+        """Append the encoding to `out`."""
+        out += b"".join(self.encode_parts(message))
+
+    def __repr__(self) -> str:
+        return f"<codec {self.struct.__name__} v{self.version}>"
+
+    def _compile_decoder(self, buffer: Buffer, position: int = 0) -> tuple[M, int]:
+        source, scope = emit_decoder(self.struct, self.version, self.flexible)
+        self.decode = cast(Decoder[M], self._compile("decode", source, scope))
+        return self.decode(buffer, position)
+
+    def _compile_encoder(self, message: M) -> list[Buffer]:
+        source, scope = emit_encoder(self.struct, self.version, self.flexible)
+        self.encode_parts = cast(Callable[[M], list[Buffer]], self._compile("encode", source, scope))
+        return self.encode_parts(message)
+
+    def _compile(self, function: str, source: str, scope: dict[str, Any]) -> Callable[..., Any]:
+        filename = f"<{function} {self.struct.__name__} v{self.version}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+        exec(compile(source, filename, "exec"), scope)
+        return cast(Callable[..., Any], scope[function])
+
+
+_codecs: dict[tuple[type[Struct], int], Codec[Any]] = {}
+
+
+def codec(struct: type[M], version: int) -> Codec[M]:
+    """The codec of a top-level struct. ValueError for a version it does not have."""
+    try:
+        return _codecs[struct, version]
+    except KeyError:
+        schema = struct.__schema__
+        if version not in schema.valid_versions:
+            raise ValueError(f"{struct.__name__} has no version {version}, only {schema.versions}") from None
+        made = _codecs[struct, version] = Codec(struct, version, schema.is_flexible(version))
+        return made
