@@ -1,0 +1,60 @@
+"""meta.properties: which cluster and which node a data directory belongs to.
+
+Version 1 (KRaft): `version=1`, `cluster.id`, `node.id`, and `directory.id`, which may be missing. The cluster id is an
+opaque string; the directory id is a uuid in Kafka's 22 characters, never one of the first hundred, which are reserved.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.files import properties
+from protocol.primitives import uuid_bytes, uuid_text
+
+_VERSION = "1"
+_RESERVED_IDS = 100
+
+
+class MetaProperties(NamedTuple):
+    """What the file says. `directory_id` is 16 raw bytes, or None where the file has none yet."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: bytes | None = None
+
+
+def encode(meta: MetaProperties) -> bytes:
+    """The whole file, in version 1."""
+    fields = {"version": _VERSION, "cluster.id": meta.cluster_id, "node.id": str(meta.node_id)}
+    if meta.directory_id is not None:
+        fields["directory.id"] = uuid_text(meta.directory_id)
+    return properties.encode(fields)
+
+
+def decode(data: bytes) -> MetaProperties:
+    """What the file says; DecodeError with a sentence for people if it says too little or something else."""
+    fields = properties.decode(data)
+    version = fields.get("version", "0")
+    if version != _VERSION:
+        raise DecodeError(f"meta.properties has version {version}, only {_VERSION} is supported")
+    for key in ("cluster.id", "node.id"):
+        if not fields.get(key):
+            raise DecodeError(f"meta.properties has no {key}")
+    node_id = fields["node.id"].strip()
+    if not node_id.isdecimal():
+        raise DecodeError(f"meta.properties: node.id {node_id!r} is no number")
+    directory_id = None
+    if "directory.id" in fields:
+        try:
+            directory_id = uuid_bytes(fields["directory.id"].strip())
+        except ValueError as error:
+            raise DecodeError(f"meta.properties: directory.id: {error}") from error
+        if is_reserved_directory_id(directory_id):
+            raise DecodeError(f"meta.properties: directory.id {fields['directory.id']} is reserved")
+    return MetaProperties(fields["cluster.id"].strip(), int(node_id), directory_id)
+
+
+def is_reserved_directory_id(directory_id: bytes) -> bool:
+    """Whether the id is one of the first hundred, which mean things like `unassigned`."""
+    return int.from_bytes(directory_id, "big") < _RESERVED_IDS

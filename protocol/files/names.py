@@ -1,0 +1,148 @@
+"""The names of everything in a data directory, made and taken apart here and nowhere else.
+
+meta.properties, *-checkpoint, .lock …          in the root
+<topic>-<partition>/                            a partition; `.<32 hex>-delete` behind it while it is being deleted
+%020d.log .index .timeindex .txnindex .snapshot in a partition; `.deleted`, `.cleaned` or `.swap` behind them
+%020d-%010d.checkpoint                          a snapshot of the metadata log (offset, epoch)
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+LOCK = ".lock"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
+LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
+HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
+CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+QUORUM_STATE = "quorum-state"
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_STATE_TOPIC = "__transaction_state"
+
+TEMPORARY_SUFFIX = ".tmp"  # a file being written, to be renamed onto its name
+
+TOPIC_NAME_MAX = 249  # characters
+_DIRECTORY_NAME_MAX = 255  # bytes, what file systems allow
+
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_SEGMENT_FILE = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(|\.deleted|\.cleaned|\.swap)")
+_PARTITION_DIRECTORY = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.(?P<unique>[0-9a-f]{32})-(?P<state>\w+))?")
+_METADATA_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+
+
+class FileKind(Enum):
+    """What a segment's file holds, by its suffix."""
+
+    LOG = ".log"
+    OFFSET_INDEX = ".index"
+    TIME_INDEX = ".timeindex"
+    TXN_INDEX = ".txnindex"
+    PRODUCER_SNAPSHOT = ".snapshot"
+
+
+class FileState(Enum):
+    """What is happening to a segment's file, by the suffix behind its suffix."""
+
+    LIVE = ""
+    DELETED = ".deleted"  # scheduled for removal
+    CLEANED = ".cleaned"  # being written by the cleaner
+    SWAP = ".swap"  # complete, about to replace the originals
+
+
+class SegmentFile(NamedTuple):
+    """A file of a partition: its segment's base offset (for a snapshot: the offset it stands at), kind and state."""
+
+    base_offset: int
+    kind: FileKind
+    state: FileState = FileState.LIVE
+
+    @property
+    def name(self) -> str:
+        """The file's name, without a directory."""
+        return f"{self.base_offset:020d}{self.kind.value}{self.state.value}"
+
+
+class DirectoryState(Enum):
+    """What is happening to a partition's directory, by the end of its name."""
+
+    LIVE = ""
+    DELETE = "delete"
+    FUTURE = "future"  # being moved between log directories
+    STRAY = "stray"  # on disk but assigned to nobody
+
+
+class PartitionDirectory(NamedTuple):
+    """A partition's directory. `unique` is 32 hex digits in every state but LIVE."""
+
+    topic: str
+    partition: int
+    state: DirectoryState = DirectoryState.LIVE
+    unique: str = ""
+
+    @property
+    def name(self) -> str:
+        """The directory's name. A topic too long for the file system is cut once the directory is not live."""
+        if self.state is DirectoryState.LIVE:
+            return f"{self.topic}-{self.partition}"
+        tail = f"-{self.partition}.{self.unique}-{self.state.value}"
+        return self.topic[: _DIRECTORY_NAME_MAX - len(tail)] + tail
+
+
+class MetadataSnapshot(NamedTuple):
+    """A snapshot of the metadata log: everything below `end_offset`; `epoch` is that of the last record in it."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def name(self) -> str:
+        """The file's name, without a directory."""
+        return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
+
+
+def segment_file(base_offset: int, kind: FileKind, state: FileState = FileState.LIVE) -> str:
+    """The name of a partition's file: segment_file(42, FileKind.LOG) is `00000000000000000042.log`."""
+    return f"{base_offset:020d}{kind.value}{state.value}"
+
+
+def parse_segment_file(name: str) -> SegmentFile | None:
+    """What the name says, or None for a file that belongs to no segment."""
+    found = _SEGMENT_FILE.fullmatch(name)
+    return SegmentFile(int(found[1]), FileKind(found[2]), FileState(found[3])) if found else None
+
+
+def partition_directory(topic: str, partition: int) -> str:
+    """The name of a live partition's directory."""
+    return f"{topic}-{partition}"
+
+
+def parse_partition_directory(name: str) -> PartitionDirectory | None:
+    """What the name says, or None for a directory that holds no partition. The partition is behind the last dash."""
+    found = _PARTITION_DIRECTORY.fullmatch(name)
+    if found is None or not is_topic_name(found["topic"]):
+        return None
+    state = found["state"] or ""
+    if state not in (known.value for known in DirectoryState):
+        return None
+    return PartitionDirectory(found["topic"], int(found["partition"]), DirectoryState(state), found["unique"] or "")
+
+
+def parse_metadata_snapshot(name: str) -> MetadataSnapshot | None:
+    """Offset and epoch of a metadata snapshot's name, or None."""
+    found = _METADATA_SNAPSHOT.fullmatch(name)
+    return MetadataSnapshot(int(found[1]), int(found[2])) if found else None
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether a topic may be called so: 1 to 249 of a-z A-Z 0-9 . _ - and neither `.` nor `..`."""
+    return len(name) <= TOPIC_NAME_MAX and name not in (".", "..") and _TOPIC_NAME.fullmatch(name) is not None

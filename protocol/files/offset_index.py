@@ -1,0 +1,52 @@
+"""Entries of a `.index` file: i32 relative offset, i32 file position, 8 bytes each, both strictly increasing.
+
+The offset is that of the *last* record of the batch that starts at the position, relative to the segment's base offset.
+The file of an active segment may be longer than its entries: the rest is zeros until it is trimmed.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+
+ENTRY = struct.Struct(">ii")
+ENTRY_SIZE = 8
+assert ENTRY.size == ENTRY_SIZE
+
+
+class OffsetIndexEntry(NamedTuple):
+    """Where a batch starts in the log file, by its last offset (relative to the segment's base)."""
+
+    relative_offset: int
+    position: int
+
+
+def encode(entries: list[tuple[int, int]] | list[OffsetIndexEntry]) -> bytes:
+    """The bytes of (relative offset, position) pairs."""
+    return b"".join(ENTRY.pack(*entry) for entry in entries)
+
+
+def decode(data: Buffer) -> list[OffsetIndexEntry]:
+    """Every entry of a trimmed file; DecodeError if a piece of one is left over or they do not increase."""
+    if len(data) % ENTRY_SIZE:
+        raise DecodeError(f"offset index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
+    entries = [OffsetIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]
+    for before, after in pairwise(entries):
+        if after.relative_offset <= before.relative_offset or after.position <= before.position:
+            raise DecodeError(f"offset index entry {after} does not come after {before}")
+    return entries
+
+
+def trimmed_size(data: Buffer) -> int:
+    """Bytes of the file that hold entries, without the zeros a preallocated file ends in.
+
+    Only the first entry could be all zeros, and none is: the first batch of a segment is never indexed.
+    """
+    view, size = memoryview(data), len(data) - len(data) % ENTRY_SIZE
+    while size and not any(view[size - ENTRY_SIZE : size]):
+        size -= ENTRY_SIZE
+    return size

@@ -1,0 +1,58 @@
+"""A `.snapshot` file: what is known of every producer below the offset in its name.
+
+    i16 version (1) | u32 CRC-32C of everything behind it | i32 count | count entries of 46 bytes
+
+Of a producer's window only the latest batch is stored; `last_offset` -1 means there is none.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+from protocol.records.crc32c import crc32c
+
+_HEADER = struct.Struct(">hIi")
+_ENTRY = struct.Struct(">qhiqiqiq")
+ENTRY_SIZE = 46
+assert _ENTRY.size == ENTRY_SIZE
+
+_VERSION = 1
+_CRC_FROM = 6  # the first byte the CRC covers
+
+
+class ProducerEntry(NamedTuple):
+    """One producer. Offsets absolute, `timestamp` in ms; -1 for no sequence, no offset, no epoch, no transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    current_txn_first_offset: int
+
+
+def encode(entries: list[ProducerEntry]) -> bytes:
+    """The whole file."""
+    body = b"".join(_ENTRY.pack(*entry) for entry in entries)
+    counted = len(entries).to_bytes(4, "big") + body
+    return _HEADER.pack(_VERSION, crc32c(counted), len(entries)) + body
+
+
+def decode(data: Buffer) -> list[ProducerEntry]:
+    """Every entry; DecodeError on another version, a wrong CRC, or a size that does not fit the count."""
+    if len(data) < _HEADER.size:
+        raise DecodeError(f"producer snapshot of {len(data)} bytes is too short")
+    version, crc, count = _HEADER.unpack_from(data)
+    if version != _VERSION:
+        raise DecodeError(f"producer snapshot version {version}")
+    view = memoryview(data)
+    if (found := crc32c(view[_CRC_FROM:])) != crc:
+        raise DecodeError(f"producer snapshot crc {found:#010x}, stored {crc:#010x}")
+    if len(data) != _HEADER.size + count * ENTRY_SIZE:
+        raise DecodeError(f"producer snapshot of {len(data)} bytes for {count} entries")
+    return [ProducerEntry._make(entry) for entry in _ENTRY.iter_unpack(view[_HEADER.size :])]

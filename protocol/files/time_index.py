@@ -1,0 +1,49 @@
+"""Entries of a `.timeindex` file: i64 timestamp, i32 relative offset, 12 bytes each.
+
+An entry says: up to this offset (relative to the segment's base offset) the largest timestamp in the segment is this
+one. Timestamps (ms) strictly increase, offsets never decrease. The file of an active segment may end in zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+
+ENTRY = struct.Struct(">qi")
+ENTRY_SIZE = 12
+assert ENTRY.size == ENTRY_SIZE
+
+
+class TimeIndexEntry(NamedTuple):
+    """The largest timestamp (ms) up to an offset (relative to the segment's base)."""
+
+    timestamp: int
+    relative_offset: int
+
+
+def encode(entries: list[tuple[int, int]] | list[TimeIndexEntry]) -> bytes:
+    """The bytes of (timestamp, relative offset) pairs."""
+    return b"".join(ENTRY.pack(*entry) for entry in entries)
+
+
+def decode(data: Buffer) -> list[TimeIndexEntry]:
+    """Every entry of a trimmed file; DecodeError if a piece of one is left over or they are out of order."""
+    if len(data) % ENTRY_SIZE:
+        raise DecodeError(f"time index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
+    entries = [TimeIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]
+    for before, after in pairwise(entries):
+        if after.timestamp <= before.timestamp or after.relative_offset < before.relative_offset:
+            raise DecodeError(f"time index entry {after} does not come after {before}")
+    return entries
+
+
+def trimmed_size(data: Buffer) -> int:
+    """Bytes of the file that hold entries, without the zeros a preallocated file ends in."""
+    view, size = memoryview(data), len(data) - len(data) % ENTRY_SIZE
+    while size and not any(view[size - ENTRY_SIZE : size]):
+        size -= ENTRY_SIZE
+    return size
