@@ -3,7 +3,7 @@
 Called by scripts/setup_venv when its quick look says that something may have changed. Runs on the machine's own Python
 with nothing installed. Every package comes with a hash from the lock, the build of the package itself included.
 
-Invariant: the stamp is written last, so an environment with a stamp is whole, and the next run finishes a half-made one.
+Invariant: the stamp is written last, so an environment with a stamp is whole; the next run finishes a half-made one.
 """
 
 import fcntl
