@@ -1,0 +1,95 @@
+"""Frames: an i32 size and that many bytes, in both directions.
+
+Nothing is ever allocated by a size that was only claimed: an incomplete frame is as large as what has come of it. A
+size that cannot be is reported as a value with the reason in words, and names the two guests that come to a wrong door
+every day: a TLS hello and an HTTP request.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from protocol.primitives import Buffer
+
+SIZE = struct.Struct(">i")
+SIZE_BYTES = 4
+FRAME_BYTES_MAX = 100 * 1024 * 1024  # socket.request.max.bytes as Kafka ships it
+
+_TLS_HANDSHAKE = b"\x16\x03"
+_HTTP_WORDS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC", b"PRI ", b"HTTP")
+
+
+class Split(NamedTuple):
+    """What a buffer holds. Positions are absolute in that buffer."""
+
+    frames: list[tuple[int, int]]  # [start, end) of every complete frame, without its size
+    consumed: int  # where the first incomplete frame begins, with its size
+    needed: int  # bytes from `consumed` until that frame is complete; 4 while its size is not known
+    refused: str | None  # why nothing after `consumed` can be a frame
+
+
+def split_frames(buffer: Buffer, start: int, end: int, limit: int = FRAME_BYTES_MAX) -> Split:
+    """Every complete frame in buffer[start:end]; a frame may carry at most `limit` bytes."""
+    frames: list[tuple[int, int]] = []
+    while end - start >= SIZE_BYTES:
+        size: int = SIZE.unpack_from(buffer, start)[0]
+        if not 0 <= size <= limit:
+            return Split(frames, start, SIZE_BYTES, why_refused(size, limit))
+        after = start + SIZE_BYTES + size
+        if after > end:
+            return Split(frames, start, SIZE_BYTES + size, None)
+        frames.append((start + SIZE_BYTES, after))
+        start = after
+    return Split(frames, start, SIZE_BYTES, None)
+
+
+def why_refused(size: int, limit: int) -> str:
+    """A sentence for people about a size below zero or above `limit`."""
+    first = SIZE.pack(size)
+    if first.startswith(_TLS_HANDSHAKE):
+        return "a TLS hello where plain Kafka is spoken"
+    if first in _HTTP_WORDS:
+        return "HTTP where Kafka is spoken"
+    if size < 0:
+        return f"a frame of {size} bytes"
+    return f"a frame of {size} bytes, the limit is {limit}"
+
+
+def frame(payload: Buffer) -> bytes:
+    """The payload with its size in front."""
+    return b"".join((SIZE.pack(len(payload)), payload))
+
+
+class FrameBuffer:
+    """Received bytes in, complete frames out. Any bytes will do: `refused` says when there can be no more frames."""
+
+    __slots__ = ("_buffer", "_needed", "limit", "refused")
+
+    def __init__(self, limit: int = FRAME_BYTES_MAX) -> None:
+        self.limit = limit
+        self.refused: str | None = None
+        self._buffer = bytearray()
+        self._needed = SIZE_BYTES
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every byte fed so far belonged to a complete frame."""
+        return not self._buffer
+
+    def feed(self, data: Buffer) -> list[memoryview]:
+        """The frames that `data` completes, in order, as views that stay valid. After a refusal always none."""
+        if self.refused is not None:
+            return []
+        buffer = self._buffer
+        buffer += data
+        if len(buffer) < self._needed:
+            return []
+        found = split_frames(buffer, 0, len(buffer), self.limit)
+        self.refused, self._needed = found.refused, found.needed
+        if not found.frames:
+            return []
+        # The views keep the old buffer; what is left moves into a new one.
+        self._buffer = buffer[found.consumed :]
+        view = memoryview(buffer)
+        return [view[start:end] for start, end in found.frames]
