@@ -38,8 +38,11 @@ class Source:
         self.flush()
         self.line(opening)
         self._depth += 1
+        opened = len(self._lines)
         yield
         self.flush()
+        if len(self._lines) == opened:
+            self.line("pass")
         self._depth -= 1
 
     def flush(self) -> None:

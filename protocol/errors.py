@@ -17,7 +17,8 @@ class ErrorCode(IntEnum):
     refresh_metadata: bool
     message: str
 
-    def __new__(cls, code: int, reaction: int, message: str) -> "ErrorCode":
+    # The defaults are for the type checker, which takes the look-up ErrorCode(code) for a call of this.
+    def __new__(cls, code: int, reaction: int = _FINAL, message: str = "") -> "ErrorCode":
         member = int.__new__(cls, code)
         member._value_ = code
         member.retriable = reaction != _FINAL
