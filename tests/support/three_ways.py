@@ -1,12 +1,14 @@
 """Every test of a stream parser runs three ways: whole, byte by byte, and with the beginning of more behind it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def three_ways(make: Callable[[], Callable[[bytes], list[T]]], stream: bytes, tail: bytes = b"") -> Iterator[list[T]]:
+def three_ways(
+    make: Callable[[], Callable[[bytes], Sequence[T]]], stream: bytes, tail: bytes = b""
+) -> Iterator[Sequence[T]]:
     """What a fresh parser (from `make`: bytes in, found things out) finds in `stream`, in each of the three ways."""
     yield make()(stream)
     parse = make()
