@@ -1,0 +1,408 @@
+/* A raw Kafka load generator: as little client as can be, so that the broker is what is measured.
+ *
+ *   blast produce --port P --topic T [--connections 1] [--depth 1] [--size 100] [--records 1] [--seconds 5] [--partitions 1]
+ *   blast fetch   --port P --topic T [--bytes 1000000000] [--max-bytes 1048576] [--seconds 60]
+ *
+ * produce: every connection keeps `depth` Produce v9 requests (acks=1, no producer id) in flight; connection i writes to
+ * partition i mod partitions. fetch: one connection reads partition 0 from offset 0 with Fetch v12 until `bytes` have come.
+ * Prints one line of JSON. It knows one request and one response of each kind and checks only their error codes.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, LATENCIES_MAX = 20000000 };
+
+static struct {
+    int port, connections, depth, size, records, partitions;
+    double seconds, bytes;
+    int max_bytes;
+    const char *topic;
+} options = {9092, 1, 1, 100, 1, 1, 5.0, 1e9, 1 << 20, "bench"};
+
+static void die(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* ---- bytes ---- */
+
+typedef struct {
+    uint8_t *data;
+    size_t size, capacity;
+} Buffer;
+
+static void put(Buffer *b, const void *bytes, size_t n) {
+    if (b->size + n > b->capacity) {
+        b->capacity = (b->size + n) * 2;
+        b->data = realloc(b->data, b->capacity);
+        if (!b->data) die("realloc");
+    }
+    memcpy(b->data + b->size, bytes, n);
+    b->size += n;
+}
+
+static void put_int(Buffer *b, int64_t value, int width) {
+    uint8_t bytes[8];
+    for (int i = 0; i < width; i++) bytes[i] = (uint8_t)(value >> (8 * (width - 1 - i)));
+    put(b, bytes, (size_t)width);
+}
+
+static void put_uvarint(Buffer *b, uint64_t value) {
+    do {
+        uint8_t byte = value & 0x7f;
+        value >>= 7;
+        if (value) byte |= 0x80;
+        put(b, &byte, 1);
+    } while (value);
+}
+
+static void put_varint(Buffer *b, int64_t value) { put_uvarint(b, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63)); }
+
+static void put_compact_string(Buffer *b, const char *text) {
+    put_uvarint(b, strlen(text) + 1);
+    put(b, text, strlen(text));
+}
+
+static int64_t get_int(const uint8_t *p, int width) {
+    int64_t value = (int8_t)p[0];
+    for (int i = 1; i < width; i++) value = (value << 8) | p[i];
+    return value;
+}
+
+static uint64_t get_uvarint(const uint8_t **p) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = *(*p)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) return value;
+    }
+}
+
+static uint32_t crc32c(const uint8_t *p, size_t n) {
+    static uint32_t table[256];
+    if (!table[1])
+        for (uint32_t i = 0; i < 256; i++) {
+            uint32_t c = i;
+            for (int k = 0; k < 8; k++) c = c & 1 ? (c >> 1) ^ 0x82F63B78u : c >> 1;
+            table[i] = c;
+        }
+    uint32_t crc = 0xFFFFFFFFu;
+    while (n--) crc = (crc >> 8) ^ table[(crc ^ *p++) & 0xff];
+    return ~crc;
+}
+
+/* ---- requests ---- */
+
+static void put_request_header(Buffer *b, int api_key, int version) {
+    put_int(b, 0, 4); /* size, patched */
+    put_int(b, api_key, 2);
+    put_int(b, version, 2);
+    put_int(b, 0, 4); /* correlation id at 8 */
+    put_int(b, 5, 2);
+    put(b, "blast", 5);
+    put_uvarint(b, 0);
+}
+
+static void finish_request(Buffer *b) {
+    Buffer size = {0};
+    put_int(&size, (int64_t)b->size - 4, 4);
+    memcpy(b->data, size.data, 4);
+    free(size.data);
+}
+
+static Buffer record_batch(void) {
+    Buffer records = {0}, batch = {0}, checked = {0};
+    for (int i = 0; i < options.records; i++) {
+        Buffer body = {0};
+        put_int(&body, 0, 1);
+        put_varint(&body, 0);
+        put_varint(&body, i);
+        put_varint(&body, -1);
+        put_varint(&body, options.size);
+        for (int k = 0; k < options.size; k++) put(&body, "x", 1);
+        put_varint(&body, 0);
+        put_varint(&records, (int64_t)body.size);
+        put(&records, body.data, body.size);
+        free(body.data);
+    }
+    int64_t now_ms = (int64_t)time(NULL) * 1000;
+    put_int(&checked, 0, 2);
+    put_int(&checked, options.records - 1, 4);
+    put_int(&checked, now_ms, 8);
+    put_int(&checked, now_ms, 8);
+    put_int(&checked, -1, 8);
+    put_int(&checked, -1, 2);
+    put_int(&checked, -1, 4);
+    put_int(&checked, options.records, 4);
+    put(&checked, records.data, records.size);
+    put_int(&batch, 0, 8);
+    put_int(&batch, (int64_t)checked.size + 9, 4);
+    put_int(&batch, -1, 4);
+    put_int(&batch, 2, 1);
+    put_int(&batch, crc32c(checked.data, checked.size), 4);
+    put(&batch, checked.data, checked.size);
+    free(records.data);
+    free(checked.data);
+    return batch;
+}
+
+static Buffer produce_request(int partition) {
+    Buffer b = {0}, batch = record_batch();
+    put_request_header(&b, 0, 9);
+    put_uvarint(&b, 0); /* transactional id: null */
+    put_int(&b, 1, 2);
+    put_int(&b, 30000, 4);
+    put_uvarint(&b, 2);
+    put_compact_string(&b, options.topic);
+    put_uvarint(&b, 2);
+    put_int(&b, partition, 4);
+    put_uvarint(&b, batch.size + 1);
+    put(&b, batch.data, batch.size);
+    put(&b, "\0\0\0", 3); /* three empty tag sections: partition, topic, request */
+    finish_request(&b);
+    free(batch.data);
+    return b;
+}
+
+static Buffer fetch_request(int64_t offset) {
+    Buffer b = {0};
+    put_request_header(&b, 1, 12);
+    put_int(&b, -1, 4);
+    put_int(&b, 500, 4);
+    put_int(&b, 1, 4);
+    put_int(&b, options.max_bytes, 4);
+    put_int(&b, 0, 1);
+    put_int(&b, 0, 4);
+    put_int(&b, -1, 4);
+    put_uvarint(&b, 2);
+    put_compact_string(&b, options.topic);
+    put_uvarint(&b, 2);
+    put_int(&b, 0, 4);
+    put_int(&b, -1, 4);
+    put_int(&b, offset, 8);
+    put_int(&b, -1, 4);
+    put_int(&b, -1, 8);
+    put_int(&b, options.max_bytes, 4);
+    put(&b, "\0\0", 2);
+    put_uvarint(&b, 1); /* forgotten topics: none */
+    put_uvarint(&b, 1); /* rack: "" */
+    put_uvarint(&b, 0);
+    finish_request(&b);
+    return b;
+}
+
+/* ---- responses: the error code of the one partition asked about ---- */
+
+static int produce_error(const uint8_t *p) {
+    p += 4; /* correlation id */
+    get_uvarint(&p); /* header tags */
+    get_uvarint(&p); /* topics */
+    p += get_uvarint(&p) - 1;
+    get_uvarint(&p); /* partitions */
+    return (int)get_int(p + 4, 2);
+}
+
+/* Returns the partition's error; sets *next to the offset after the last whole batch and *got to the record bytes of whole batches. */
+static int fetch_error(const uint8_t *p, int64_t *next, size_t *got) {
+    p += 4;
+    get_uvarint(&p);
+    p += 4; /* throttle time */
+    int error = (int)get_int(p, 2);
+    if (error) return error;
+    p += 6;
+    if (get_uvarint(&p) != 2) return -2;
+    p += get_uvarint(&p) - 1;
+    get_uvarint(&p);
+    error = (int)get_int(p + 4, 2);
+    if (error) return error;
+    p += 4 + 2 + 24;
+    uint64_t aborted = get_uvarint(&p);
+    if (aborted > 1) return -3;
+    p += 4;
+    int64_t size = (int64_t)get_uvarint(&p) - 1;
+    *got = 0;
+    while (size >= 61) {
+        int64_t whole = 12 + get_int(p + 8, 4);
+        if (whole > size) break;
+        *next = get_int(p, 8) + get_int(p + 23, 4) + 1;
+        *got += (size_t)whole;
+        p += whole;
+        size -= whole;
+    }
+    return 0;
+}
+
+/* ---- connections ---- */
+
+typedef struct {
+    int fd, in_flight, head;
+    double sent_at[MAX_DEPTH];
+    Buffer request;
+    uint8_t *input;
+    size_t have;
+    int32_t correlation_id;
+} Connection;
+
+static void open_connection(Connection *c, int partition) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) die("connect");
+    int one = 1;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    c->request = produce_request(partition);
+    c->input = malloc(1 << 16);
+}
+
+static void send_all(int fd, const uint8_t *data, size_t size) {
+    while (size) {
+        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) die("send");
+        data += n;
+        size -= (size_t)n;
+    }
+}
+
+/* Tops the connection up to `depth` requests with one send per request burst. */
+static void top_up(Connection *c) {
+    static Buffer burst;
+    burst.size = 0;
+    double now = now_s();
+    while (c->in_flight < options.depth) {
+        Buffer id = {0};
+        put_int(&id, c->correlation_id++, 4);
+        memcpy(c->request.data + 8, id.data, 4);
+        free(id.data);
+        put(&burst, c->request.data, c->request.size);
+        c->sent_at[(c->head + c->in_flight) % MAX_DEPTH] = now;
+        c->in_flight++;
+    }
+    send_all(c->fd, burst.data, burst.size);
+}
+
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static float *latencies;
+static size_t latency_count, error_count;
+
+static void receive(Connection *c) {
+    ssize_t n = recv(c->fd, c->input + c->have, (1 << 16) - c->have, 0);
+    if (n <= 0) die("the broker closed a connection");
+    c->have += (size_t)n;
+    size_t at = 0;
+    double now = now_s();
+    while (c->have - at >= 4) {
+        size_t size = (size_t)get_int(c->input + at, 4);
+        if (c->have - at < 4 + size) break;
+        if (produce_error(c->input + at + 4)) error_count++;
+        if (latency_count < LATENCIES_MAX) latencies[latency_count++] = (float)((now - c->sent_at[c->head]) * 1e6);
+        c->head = (c->head + 1) % MAX_DEPTH;
+        c->in_flight--;
+        at += 4 + size;
+    }
+    memmove(c->input, c->input + at, c->have - at);
+    c->have -= at;
+}
+
+static int produce(void) {
+    Connection *connections = calloc((size_t)options.connections, sizeof *connections);
+    latencies = malloc(LATENCIES_MAX * sizeof *latencies);
+    int poll = epoll_create1(0);
+    for (int i = 0; i < options.connections; i++) {
+        open_connection(&connections[i], i % options.partitions);
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connections[i]};
+        epoll_ctl(poll, EPOLL_CTL_ADD, connections[i].fd, &event);
+    }
+    double start = now_s(), stop = start + options.seconds;
+    for (int i = 0; i < options.connections; i++) top_up(&connections[i]);
+    struct epoll_event events[256];
+    while (now_s() < stop) {
+        int ready = epoll_wait(poll, events, 256, 1000);
+        for (int i = 0; i < ready; i++) {
+            receive(events[i].data.ptr);
+            top_up(events[i].data.ptr);
+        }
+    }
+    double elapsed = now_s() - start;
+    qsort(latencies, latency_count, sizeof *latencies, compare_floats);
+    if (!latency_count) return fprintf(stderr, "no answer came\n"), 1;
+    printf("{\"requests\": %zu, \"per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"errors\": %zu}\n", latency_count,
+           (double)latency_count / elapsed, latencies[latency_count / 2], latencies[latency_count * 99 / 100], error_count);
+    return error_count != 0;
+}
+
+static int fetch(void) {
+    Connection c = {0};
+    open_connection(&c, 0);
+    uint8_t *response = malloc(RESPONSE_MAX);
+    int64_t offset = 0;
+    double start = now_s(), total = 0;
+    size_t requests = 0;
+    while (total < options.bytes && now_s() - start < options.seconds) {
+        Buffer request = fetch_request(offset);
+        send_all(c.fd, request.data, request.size);
+        free(request.data);
+        size_t want = 4, have = 0;
+        while (have < want) {
+            ssize_t n = recv(c.fd, response + have, (want == 4 ? 4 : want) - have, 0);
+            if (n <= 0) die("the broker closed the connection");
+            have += (size_t)n;
+            if (have == 4 && want == 4) want = 4 + (size_t)get_int(response, 4);
+            if (want > RESPONSE_MAX) return fprintf(stderr, "a response of %zu bytes\n", want), 1;
+        }
+        size_t got = 0;
+        int error = fetch_error(response + 4, &offset, &got);
+        if (error) return fprintf(stderr, "fetch error %d\n", error), 1;
+        if (!got) break; /* the end of the log */
+        total += (double)got;
+        requests++;
+    }
+    double elapsed = now_s() - start;
+    printf("{\"requests\": %zu, \"bytes\": %.0f, \"seconds\": %.3f, \"mb_per_second\": %.1f, \"next_offset\": %lld}\n", requests, total, elapsed,
+           total / 1e6 / elapsed, (long long)offset);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return fprintf(stderr, "usage: blast produce|fetch [--option value]...\n"), 2;
+    for (int i = 2; i + 1 < argc; i += 2) {
+        const char *name = argv[i], *value = argv[i + 1];
+        if (!strcmp(name, "--port")) options.port = atoi(value);
+        else if (!strcmp(name, "--topic")) options.topic = value;
+        else if (!strcmp(name, "--connections")) options.connections = atoi(value);
+        else if (!strcmp(name, "--depth")) options.depth = atoi(value);
+        else if (!strcmp(name, "--size")) options.size = atoi(value);
+        else if (!strcmp(name, "--records")) options.records = atoi(value);
+        else if (!strcmp(name, "--partitions")) options.partitions = atoi(value);
+        else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
+        else if (!strcmp(name, "--bytes")) options.bytes = atof(value);
+        else if (!strcmp(name, "--max-bytes")) options.max_bytes = atoi(value);
+        else return fprintf(stderr, "blast: unknown option %s\n", name), 2;
+    }
+    if (options.depth < 1 || options.depth > MAX_DEPTH) return fprintf(stderr, "blast: depth is 1 to %d\n", MAX_DEPTH), 2;
+    if (!strcmp(argv[1], "produce")) return produce();
+    if (!strcmp(argv[1], "fetch")) return fetch();
+    return fprintf(stderr, "blast: produce or fetch\n"), 2;
+}

@@ -1,0 +1,66 @@
+"""What is measured about a broker from outside: processor seconds and resident memory out of /proc; and running a
+load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of the process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory now, in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise ProcessLookupError(pid)
+
+
+def blast_binary() -> Path:
+    """The C load generator, built when its source is newer than the binary."""
+    source, binary = HERE / "blast.c", ROOT / ".cache" / "bench" / "blast"
+    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cc", "-O2", "-o", str(binary), str(source)], check=True)
+    return binary
+
+
+def run_json(command: list[str], timeout_s: float = 300) -> dict[str, Any]:
+    """Run a load program to its end; its last line of output is its result."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, cwd=ROOT)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed with {done.returncode}: {done.stderr.strip()[-2000:]}")
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def blast(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:
+    """Run the C load generator."""
+    arguments = [
+        part
+        for name, value in options.items()
+        for part in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
+    ]
+    return run_json([str(blast_binary()), program, "--port", str(port), "--topic", topic, *arguments])
+
+
+def rdkafka(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:
+    """Run a librdkafka load in its own process."""
+    arguments = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    return run_json(
+        [sys.executable, "-m", "tests.bench.rdkafka", program, "--port", str(port), "--topic", topic, *arguments]
+    )

@@ -1,0 +1,212 @@
+"""Load from librdkafka, one program a workload, each run in a process of its own: prints one line of JSON.
+
+The client is stock (confluent-kafka); settings that differ from its defaults are only those the workload names,
+except the consumer's queue sizes: with librdkafka's own the consumer pauses for fetch.queue.backoff.ms and the
+benchmark would measure that pause.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import threading
+import time
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+BIG_QUEUES = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 1_048_576, "fetch.queue.backoff.ms": 10}
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which `share` of the sorted values lie."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def produce(options: argparse.Namespace) -> dict[str, Any]:
+    """W1 to W3: as many messages as go through in the time, idempotent, acks=all."""
+    failures: list[str] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failures.append(str(error))
+
+    producer = Producer(
+        {
+            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 5,
+            "batch.size": options.batch_size,
+            "batch.num.messages": 1_000_000,
+            "queue.buffering.max.messages": 1_000_000,
+            "queue.buffering.max.kbytes": 262_144,
+        }
+    )
+    value = b"x" * options.size
+    producer.list_topics(options.topic, timeout=30)
+    start = time.perf_counter()
+    stop = start + options.seconds
+    sent = 0
+    while time.perf_counter() < stop:
+        for _ in range(500):
+            while True:
+                try:
+                    producer.produce(options.topic, value, on_delivery=delivered)
+                    break
+                except BufferError:
+                    producer.poll(0.01)
+            sent += 1
+        producer.poll(0)
+    left = producer.flush(60)
+    elapsed = time.perf_counter() - start
+    if failures or left:
+        raise SystemExit(f"{len(failures)} failed ({failures[:1]}), {left} unsent")
+    return {"messages": sent, "per_second": sent / elapsed, "mb_per_second": sent * options.size / 1e6 / elapsed}
+
+
+def sync(options: argparse.Namespace) -> dict[str, Any]:
+    """W5: one message at a time, each waited for."""
+    producer = Producer(
+        {"bootstrap.servers": f"127.0.0.1:{options.port}", "enable.idempotence": True, "acks": "all", "linger.ms": 0}
+    )
+    value = b"x" * options.size
+    producer.produce(options.topic, value)
+    producer.flush(30)
+    latencies = []
+    start = time.perf_counter()
+    stop = start + options.seconds
+    while (before := time.perf_counter()) < stop:
+        producer.produce(options.topic, value)
+        if producer.flush(30):
+            raise SystemExit("a message was not acknowledged in 30 s")
+        latencies.append((time.perf_counter() - before) * 1e6)
+    elapsed = time.perf_counter() - start
+    return {
+        "requests": len(latencies),
+        "per_second": len(latencies) / elapsed,
+        "p50_us": percentile(latencies, 0.50),
+        "p99_us": percentile(latencies, 0.99),
+    }
+
+
+def consume(options: argparse.Namespace) -> dict[str, Any]:
+    """W8: read a backlog of `count` messages from the start."""
+    consumer = Consumer(
+        {"bootstrap.servers": f"127.0.0.1:{options.port}", "group.id": "bench", "enable.auto.commit": False}
+        | BIG_QUEUES
+    )
+    consumer.assign([TopicPartition(options.topic, 0, 0)])
+    first = consumer.poll(30)
+    if first is None:
+        raise SystemExit("no message came in 30 s")
+    got, size = 1, len(first.value() or b"")
+    start = time.perf_counter()
+    while got < options.count:
+        for message in consumer.consume(min(5000, options.count - got), timeout=10):
+            if message.error():
+                raise SystemExit(str(message.error()))
+            got += 1
+            size += len(message.value() or b"")
+    elapsed = time.perf_counter() - start
+    consumer.close()
+    return {"messages": got, "per_second": got / elapsed, "mb_per_second": size / 1e6 / elapsed}
+
+
+def latency(options: argparse.Namespace) -> dict[str, Any]:
+    """W9: from produce() to the consumer's poll(), at a steady `rate` of messages a second."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            "group.id": "bench",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 500,
+        }
+    )
+    producer = Producer({"bootstrap.servers": f"127.0.0.1:{options.port}", "enable.idempotence": True, "linger.ms": 0})
+    warm = 50
+    wanted = warm + int(options.rate * options.seconds)
+    end = consumer.get_watermark_offsets(TopicPartition(options.topic, 0), timeout=30)[1]
+    consumer.assign([TopicPartition(options.topic, 0, end)])
+    latencies: list[float] = []
+
+    def receive() -> None:
+        for _ in range(wanted):
+            message = consumer.poll(30)
+            if message is None or message.error():
+                return
+            latencies.append((time.perf_counter_ns() - int(message.value() or b"0")) / 1e3)
+
+    reader = threading.Thread(target=receive)
+    reader.start()
+    start = time.perf_counter()
+    for number in range(wanted):
+        due = start + number / options.rate
+        if (left := due - time.perf_counter()) > 0:
+            time.sleep(left)
+        producer.produce(options.topic, str(time.perf_counter_ns()).encode())
+        producer.poll(0)
+    producer.flush(30)
+    reader.join(60)
+    consumer.close()
+    if len(latencies) != wanted:
+        raise SystemExit(f"{len(latencies)} of {wanted} messages came back")
+    measured = latencies[warm:]
+    return {
+        "messages": len(measured),
+        "mean_us": statistics.fmean(measured),
+        "p50_us": percentile(measured, 0.50),
+        "p99_us": percentile(measured, 0.99),
+    }
+
+
+def tail(options: argparse.Namespace) -> dict[str, Any]:
+    """W11's reader: follow all partitions from their ends for the time given; lag is from the message's own
+    timestamp, in ms.
+    """
+    consumer = Consumer(
+        {"bootstrap.servers": f"127.0.0.1:{options.port}", "group.id": "bench", "enable.auto.commit": False}
+        | BIG_QUEUES
+    )
+    partitions = consumer.list_topics(options.topic, timeout=30).topics[options.topic].partitions
+    consumer.assign([TopicPartition(options.topic, number, -1) for number in partitions])
+    lags: list[float] = []
+    size = 0
+    stop = time.perf_counter() + options.seconds
+    while time.perf_counter() < stop:
+        now_ms = time.time() * 1000
+        for message in consumer.consume(5000, timeout=0.1):
+            if message.error():
+                raise SystemExit(str(message.error()))
+            size += len(message.value() or b"")
+            lags.append(now_ms - message.timestamp()[1])
+    consumer.close()
+    if not lags:
+        raise SystemExit("the tail reader saw nothing")
+    return {
+        "mb_per_second": size / 1e6 / options.seconds,
+        "p50_ms": percentile(lags, 0.50),
+        "p99_ms": percentile(lags, 0.99),
+    }
+
+
+PROGRAMS = {"produce": produce, "sync": sync, "consume": consume, "latency": latency, "tail": tail}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", choices=sorted(PROGRAMS))
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--size", type=int, default=100)
+    parser.add_argument("--batch-size", type=int, default=16384)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=1000)
+    options = parser.parse_args()
+    print(json.dumps(PROGRAMS[options.program](options)))
+
+
+if __name__ == "__main__":
+    main()
