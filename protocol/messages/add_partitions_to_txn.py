@@ -17,7 +17,7 @@ class AddPartitionsToTxnTransaction(Struct):
     transactional_id: str = field(STRING)
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
-    verify_only: bool = field(BOOL, default=False)
+    verify_only: bool = field(BOOL, default=False)  # only ask whether the partitions are in the transaction
     topics: list[AddPartitionsToTxnTopic] = field(array(AddPartitionsToTxnTopic))
 
 

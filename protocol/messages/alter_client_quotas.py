@@ -5,7 +5,7 @@ from protocol.schema import BOOL, FLOAT64, INT16, INT32, STRING, Request, Respon
 
 class EntityData(Struct):
     entity_type: str = field(STRING)
-    entity_name: str | None = field(STRING, nullable="0+")
+    entity_name: str | None = field(STRING, nullable="0+")  # null: the default entity
 
 
 class OpData(Struct):

@@ -8,7 +8,7 @@ from protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response,
 
 class AlterableConfig(Struct):
     name: str = field(STRING)
-    value: str | None = field(STRING, nullable="0+")
+    value: str | None = field(STRING, nullable="0+")  # null: the default
 
 
 class AlterConfigsResource(Struct):
@@ -19,7 +19,7 @@ class AlterConfigsResource(Struct):
 
 class AlterConfigsRequest(Request, key=33, versions="0-2", flexible="2+"):
     resources: list[AlterConfigsResource] = field(array(AlterConfigsResource))
-    validate_only: bool = field(BOOL)
+    validate_only: bool = field(BOOL)  # check, but change nothing
 
 
 class AlterConfigsResourceResponse(Struct):

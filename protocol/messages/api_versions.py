@@ -39,8 +39,9 @@ class ApiVersionsResponse(Response, key=18, versions="0-4", flexible="3+"):
     supported_features: list[SupportedFeatureKey] = field(
         array(SupportedFeatureKey), versions="3+", default=[], tag=0, ignorable=True
     )
-    finalized_features_epoch: int = field(INT64, versions="3+", default=-1, tag=1, ignorable=True)
+    finalized_features_epoch: int = field(INT64, versions="3+", default=-1, tag=1, ignorable=True)  # -1: unknown
     finalized_features: list[FinalizedFeatureKey] = field(
         array(FinalizedFeatureKey), versions="3+", default=[], tag=2, ignorable=True
     )
+    # of the days of ZooKeeper; false
     zk_migration_ready: bool = field(BOOL, versions="3+", default=False, tag=3, ignorable=True)

@@ -12,7 +12,8 @@ class CreatePartitionsAssignment(Struct):
 
 class CreatePartitionsTopic(Struct):
     name: str = field(STRING)
-    count: int = field(INT32)
+    count: int = field(INT32)  # the new total
+    # null: the broker's choice
     assignments: list[CreatePartitionsAssignment] | None = field(array(CreatePartitionsAssignment), nullable="0+")
 
 

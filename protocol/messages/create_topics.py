@@ -15,13 +15,14 @@ class CreatableReplicaAssignment(Struct):
 
 class CreatableTopicConfig(Struct):
     name: str = field(STRING)
-    value: str | None = field(STRING, nullable="0+")
+    value: str | None = field(STRING, nullable="0+")  # null is refused
 
 
 class CreatableTopic(Struct):
     name: str = field(STRING)
-    num_partitions: int = field(INT32)
-    replication_factor: int = field(INT16)
+    num_partitions: int = field(INT32)  # -1: the broker's default, or as many as are assigned
+    replication_factor: int = field(INT16)  # -1: the broker's default, or as assigned
+    # placement by hand; then the two above must be -1
     assignments: list[CreatableReplicaAssignment] = field(array(CreatableReplicaAssignment))
     configs: list[CreatableTopicConfig] = field(array(CreatableTopicConfig))
 
@@ -29,7 +30,7 @@ class CreatableTopic(Struct):
 class CreateTopicsRequest(Request, key=19, versions="2-7", flexible="5+"):
     topics: list[CreatableTopic] = field(array(CreatableTopic))
     timeout_ms: int = field(INT32, default=60000)
-    validate_only: bool = field(BOOL, default=False)
+    validate_only: bool = field(BOOL, default=False)  # check, but create nothing
 
 
 class CreatableTopicConfigs(Struct):
@@ -45,9 +46,11 @@ class CreatableTopicResult(Struct):
     topic_id: bytes = field(UUID, versions="7+", default=ZERO_UUID, ignorable=True)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
+    # why the configs are not told
     topic_config_error_code: int = field(INT16, versions="5+", default=0, tag=0, ignorable=True)
-    num_partitions: int = field(INT32, versions="5+", default=-1, ignorable=True)
-    replication_factor: int = field(INT16, versions="5+", default=-1, ignorable=True)
+    num_partitions: int = field(INT32, versions="5+", default=-1, ignorable=True)  # -1: not told
+    replication_factor: int = field(INT16, versions="5+", default=-1, ignorable=True)  # -1: not told
+    # null: not told
     configs: list[CreatableTopicConfigs] | None = field(
         array(CreatableTopicConfigs), versions="5+", nullable="5+", default=[], ignorable=True
     )

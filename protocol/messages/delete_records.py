@@ -8,7 +8,7 @@ from protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Stru
 
 class DeleteRecordsPartition(Struct):
     partition_index: int = field(INT32)
-    offset: int = field(INT64)
+    offset: int = field(INT64)  # -1: the high watermark
 
 
 class DeleteRecordsTopic(Struct):

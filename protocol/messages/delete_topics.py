@@ -8,7 +8,7 @@ from protocol.schema import INT16, INT32, STRING, UUID, Request, Response, Struc
 
 
 class DeleteTopicState(Struct):
-    name: str | None = field(STRING, nullable="6+", default=None)
+    name: str | None = field(STRING, nullable="6+", default=None)  # null: by id
     topic_id: bytes = field(UUID)
 
 

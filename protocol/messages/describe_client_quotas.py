@@ -19,7 +19,7 @@ class DescribeClientQuotasRequest(Request, key=48, versions="0-1", flexible="1+"
 
 class EntityData(Struct):
     entity_type: str = field(STRING)
-    entity_name: str | None = field(STRING, nullable="0+")
+    entity_name: str | None = field(STRING, nullable="0+")  # null: the default entity
 
 
 class ValueData(Struct):

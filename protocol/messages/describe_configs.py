@@ -12,7 +12,7 @@ from protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response,
 class DescribeConfigsResource(Struct):
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
-    configuration_keys: list[str] | None = field(array(STRING), nullable="0+")
+    configuration_keys: list[str] | None = field(array(STRING), nullable="0+")  # null: all of them
 
 
 class DescribeConfigsRequest(Request, key=32, versions="1-4", flexible="4+"):
@@ -29,11 +29,13 @@ class DescribeConfigsSynonym(Struct):
 
 class DescribeConfigsResourceResult(Struct):
     name: str = field(STRING)
-    value: str | None = field(STRING, nullable="0+")
+    value: str | None = field(STRING, nullable="0+")  # null: sensitive or unset
     read_only: bool = field(BOOL)
+    # 1 topic, 2 broker, 3 default of all brokers, 4 static, 5 default, 6 broker logger, 7 client metrics, 8 group
     config_source: int = field(INT8, default=-1)
     is_sensitive: bool = field(BOOL)
     synonyms: list[DescribeConfigsSynonym] = field(array(DescribeConfigsSynonym))
+    # 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password
     config_type: int = field(INT8, versions="3+", default=0, ignorable=True)
     documentation: str | None = field(STRING, versions="3+", nullable="0+", default="", ignorable=True)
 

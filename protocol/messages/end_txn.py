@@ -11,11 +11,11 @@ class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+"):
     transactional_id: str = field(STRING)
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
-    committed: bool = field(BOOL)
+    committed: bool = field(BOOL)  # false: abort
 
 
 class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+"):
     throttle_time_ms: int = field(INT32, default=0)
     error_code: int = field(INT16)
-    producer_id: int = field(INT64, versions="5+", default=-1, ignorable=True)
-    producer_epoch: int = field(INT16, versions="5+", default=-1, ignorable=True)
+    producer_id: int = field(INT64, versions="5+", default=-1, ignorable=True)  # to go on with; -1 on error
+    producer_epoch: int = field(INT16, versions="5+", default=-1, ignorable=True)  # to go on with; -1 on error

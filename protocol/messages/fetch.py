@@ -19,11 +19,11 @@ class ReplicaState(Struct):
 
 class FetchPartition(Struct):
     partition: int = field(INT32)
-    current_leader_epoch: int = field(INT32, versions="9+", default=-1, ignorable=True)
+    current_leader_epoch: int = field(INT32, versions="9+", default=-1, ignorable=True)  # -1: not checked
     fetch_offset: int = field(INT64)
-    last_fetched_epoch: int = field(INT32, versions="12+", default=-1)
+    last_fetched_epoch: int = field(INT32, versions="12+", default=-1)  # -1: divergence is not checked
     log_start_offset: int = field(INT64, versions="5+", default=-1, ignorable=True)
-    partition_max_bytes: int = field(INT32)
+    partition_max_bytes: int = field(INT32)  # a whole batch is sent even where it is larger
     replica_directory_id: bytes = field(UUID, versions="17+", default=ZERO_UUID, tag=0, ignorable=True)
     high_watermark: int = field(INT64, versions="18+", default=0x7FFF_FFFF_FFFF_FFFF, tag=1, ignorable=True)
 
@@ -42,15 +42,16 @@ class ForgottenTopic(Struct):
 
 class FetchRequest(Request, key=1, versions="4-18", flexible="12+"):
     cluster_id: str | None = field(STRING, versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
-    replica_id: int = field(INT32, versions="0-14", default=-1)
+    replica_id: int = field(INT32, versions="0-14", default=-1)  # -1: a consumer
     replica_state: ReplicaState | None = field(ReplicaState, versions="15+", default=None, tag=1)
     max_wait_ms: int = field(INT32)
     min_bytes: int = field(INT32)
     max_bytes: int = field(INT32, default=0x7FFF_FFFF)
-    isolation_level: int = field(INT8, default=0)
-    session_id: int = field(INT32, versions="7+", default=0, ignorable=True)
-    session_epoch: int = field(INT32, versions="7+", default=-1, ignorable=True)
+    isolation_level: int = field(INT8, default=0)  # 0 read_uncommitted, 1 read_committed
+    session_id: int = field(INT32, versions="7+", default=0, ignorable=True)  # 0: no session yet
+    session_epoch: int = field(INT32, versions="7+", default=-1, ignorable=True)  # -1: no session wanted, 0: open one
     topics: list[FetchTopic] = field(array(FetchTopic))
+    # what to take out of the session
     forgotten_topics_data: list[ForgottenTopic] = field(array(ForgottenTopic), versions="7+", default=[])
     rack_id: str = field(STRING, versions="11+", default="", ignorable=True)
 
@@ -79,14 +80,15 @@ class PartitionData(Struct):
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     high_watermark: int = field(INT64)
-    last_stable_offset: int = field(INT64, default=-1)
+    last_stable_offset: int = field(INT64, default=-1)  # below it every transaction is decided
     log_start_offset: int = field(INT64, versions="5+", default=-1, ignorable=True)
     diverging_epoch: EpochEndOffset | None = field(EpochEndOffset, versions="12+", default=None, tag=0)
     current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, versions="12+", default=None, tag=1)
     snapshot_id: SnapshotId | None = field(SnapshotId, versions="12+", default=None, tag=2)
+    # null for read_uncommitted
     aborted_transactions: list[AbortedTransaction] | None = field(array(AbortedTransaction), nullable="4+")
     preferred_read_replica: int = field(INT32, versions="11+", default=-1)
-    records: Buffer | None = field(RECORDS, nullable="0+")
+    records: Buffer | None = field(RECORDS, nullable="0+")  # batches, from the one that holds the offset on
 
 
 class FetchableTopicResponse(Struct):

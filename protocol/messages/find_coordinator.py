@@ -10,7 +10,7 @@ from protocol.schema import INT8, INT16, INT32, STRING, Request, Response, Struc
 
 class FindCoordinatorRequest(Request, key=10, versions="0-6", flexible="3+"):
     key: str = field(STRING, versions="0-3", default="")
-    key_type: int = field(INT8, versions="1+", default=0)
+    key_type: int = field(INT8, versions="1+", default=0)  # 0 group, 1 transaction, 2 share
     coordinator_keys: list[str] = field(array(STRING), versions="4+", default=[])
 
 

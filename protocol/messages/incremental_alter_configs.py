@@ -8,7 +8,7 @@ from protocol.schema import BOOL, INT8, INT16, INT32, STRING, Request, Response,
 
 class AlterableConfig(Struct):
     name: str = field(STRING)
-    config_operation: int = field(INT8)
+    config_operation: int = field(INT8)  # 0 set, 1 delete, 2 append, 3 subtract
     value: str | None = field(STRING, nullable="0+")
 
 
@@ -20,7 +20,7 @@ class AlterConfigsResource(Struct):
 
 class IncrementalAlterConfigsRequest(Request, key=44, versions="0-1", flexible="1+"):
     resources: list[AlterConfigsResource] = field(array(AlterConfigsResource))
-    validate_only: bool = field(BOOL)
+    validate_only: bool = field(BOOL)  # check, but change nothing
 
 
 class AlterConfigsResourceResponse(Struct):

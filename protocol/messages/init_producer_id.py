@@ -11,10 +11,10 @@ from protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response
 
 
 class InitProducerIdRequest(Request, key=22, versions="0-6", flexible="2+"):
-    transactional_id: str | None = field(STRING, nullable="0+")
-    transaction_timeout_ms: int = field(INT32)
-    producer_id: int = field(INT64, versions="3+", default=-1)
-    producer_epoch: int = field(INT16, versions="3+", default=-1)
+    transactional_id: str | None = field(STRING, nullable="0+")  # null: idempotence only
+    transaction_timeout_ms: int = field(INT32)  # after this long an open transaction is aborted
+    producer_id: int = field(INT64, versions="3+", default=-1)  # the id held so far; -1: none
+    producer_epoch: int = field(INT16, versions="3+", default=-1)  # the epoch held so far; -1: none
     enable2_pc: bool = field(BOOL, versions="6+", default=False)
     keep_prepared_txn: bool = field(BOOL, versions="6+", default=False)
 
@@ -22,7 +22,7 @@ class InitProducerIdRequest(Request, key=22, versions="0-6", flexible="2+"):
 class InitProducerIdResponse(Response, key=22, versions="0-6", flexible="2+"):
     throttle_time_ms: int = field(INT32, default=0)
     error_code: int = field(INT16)
-    producer_id: int = field(INT64, default=-1)
+    producer_id: int = field(INT64, default=-1)  # -1 on error
     producer_epoch: int = field(INT16)
     ongoing_txn_producer_id: int = field(INT64, versions="6+", default=-1)
     ongoing_txn_producer_epoch: int = field(INT16, versions="6+", default=-1)

@@ -12,16 +12,17 @@ from protocol.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response
 
 class JoinGroupRequestProtocol(Struct):
     name: str = field(STRING)
-    metadata: bytes = field(BYTES)
+    metadata: bytes = field(BYTES)  # the subscription, opaque to the broker
 
 
 class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+"):
     group_id: str = field(STRING)
     session_timeout_ms: int = field(INT32)
-    rebalance_timeout_ms: int = field(INT32, versions="1+", default=-1, ignorable=True)
-    member_id: str = field(STRING)
-    group_instance_id: str | None = field(STRING, versions="5+", nullable="5+", default=None)
+    rebalance_timeout_ms: int = field(INT32, versions="1+", default=-1, ignorable=True)  # -1: the session timeout
+    member_id: str = field(STRING)  # empty: a new member
+    group_instance_id: str | None = field(STRING, versions="5+", nullable="5+", default=None)  # set by static members
     protocol_type: str = field(STRING)
+    # the member's assignors, most liked first
     protocols: list[JoinGroupRequestProtocol] = field(array(JoinGroupRequestProtocol))
     reason: str | None = field(STRING, versions="8+", nullable="8+", default=None, ignorable=True)
 
@@ -37,8 +38,9 @@ class JoinGroupResponse(Response, key=11, versions="0-9", flexible="6+"):
     error_code: int = field(INT16)
     generation_id: int = field(INT32, default=-1)
     protocol_type: str | None = field(STRING, versions="7+", nullable="7+", default=None, ignorable=True)
-    protocol_name: str | None = field(STRING, nullable="7+")
+    protocol_name: str | None = field(STRING, nullable="7+")  # the assignor the group has chosen
     leader: str = field(STRING)
     skip_assignment: bool = field(BOOL, versions="9+", default=False)
     member_id: str = field(STRING)
+    # for the leader; empty for everyone else
     members: list[JoinGroupResponseMember] = field(array(JoinGroupResponseMember))

@@ -7,14 +7,14 @@ from protocol.schema import INT16, INT32, STRING, Request, Response, Struct, arr
 
 
 class MemberIdentity(Struct):
-    member_id: str = field(STRING)
+    member_id: str = field(STRING)  # empty: by the instance id alone
     group_instance_id: str | None = field(STRING, nullable="3+", default=None)
     reason: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
 
 
 class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+"):
     group_id: str = field(STRING)
-    member_id: str = field(STRING, versions="0-2", default="")
+    member_id: str = field(STRING, versions="0-2", default="")  # the one that leaves
     members: list[MemberIdentity] = field(array(MemberIdentity), versions="3+", default=[])
 
 

@@ -13,7 +13,7 @@ from protocol.schema import INT8, INT16, INT32, INT64, STRING, Request, Response
 class ListOffsetsPartition(Struct):
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, versions="4+", default=-1, ignorable=True)
-    timestamp: int = field(INT64)
+    timestamp: int = field(INT64)  # in ms, or one of the special values above
 
 
 class ListOffsetsTopic(Struct):
@@ -31,9 +31,9 @@ class ListOffsetsRequest(Request, key=2, versions="1-11", flexible="6+"):
 class ListOffsetsPartitionResponse(Struct):
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
-    timestamp: int = field(INT64, default=-1)
-    offset: int = field(INT64, default=-1)
-    leader_epoch: int = field(INT32, versions="4+", default=-1)
+    timestamp: int = field(INT64, default=-1)  # of the record found; -1: none
+    offset: int = field(INT64, default=-1)  # -1: none
+    leader_epoch: int = field(INT32, versions="4+", default=-1)  # the epoch the record was written in
 
 
 class ListOffsetsTopicResponse(Struct):

@@ -13,10 +13,11 @@ from protocol.schema import BOOL, INT16, INT32, STRING, UUID, Request, Response,
 
 class MetadataRequestTopic(Struct):
     topic_id: bytes = field(UUID, versions="10+", default=ZERO_UUID, ignorable=True)
-    name: str | None = field(STRING, nullable="10+")
+    name: str | None = field(STRING, nullable="10+")  # null: by id
 
 
 class MetadataRequest(Request, key=3, versions="0-13", flexible="9+"):
+    # null: all of them (version 0: an empty list)
     topics: list[MetadataRequestTopic] | None = field(array(MetadataRequestTopic), nullable="1+")
     allow_auto_topic_creation: bool = field(BOOL, versions="4+", default=True)
     include_cluster_authorized_operations: bool = field(BOOL, versions="8-10", default=False)
@@ -33,7 +34,7 @@ class MetadataResponseBroker(Struct):
 class MetadataResponsePartition(Struct):
     error_code: int = field(INT16)
     partition_index: int = field(INT32)
-    leader_id: int = field(INT32)
+    leader_id: int = field(INT32)  # -1: none
     leader_epoch: int = field(INT32, versions="7+", default=-1, ignorable=True)
     replica_nodes: list[int] = field(array(INT32))
     isr_nodes: list[int] = field(array(INT32))
@@ -42,10 +43,11 @@ class MetadataResponsePartition(Struct):
 
 class MetadataResponseTopic(Struct):
     error_code: int = field(INT16)
-    name: str | None = field(STRING, nullable="12+")
+    name: str | None = field(STRING, nullable="12+")  # null: an unknown id was asked for
     topic_id: bytes = field(UUID, versions="10+", default=ZERO_UUID, ignorable=True)
     is_internal: bool = field(BOOL, versions="1+", default=False, ignorable=True)
     partitions: list[MetadataResponsePartition] = field(array(MetadataResponsePartition))
+    # a bit field; the default means: not asked for
     topic_authorized_operations: int = field(INT32, versions="8+", default=-0x8000_0000)
 
 
@@ -55,5 +57,6 @@ class MetadataResponse(Response, key=3, versions="0-13", flexible="9+"):
     cluster_id: str | None = field(STRING, versions="2+", nullable="2+", default=None, ignorable=True)
     controller_id: int = field(INT32, versions="1+", default=-1, ignorable=True)
     topics: list[MetadataResponseTopic] = field(array(MetadataResponseTopic))
+    # a bit field; the default means: not asked for
     cluster_authorized_operations: int = field(INT32, versions="8-10", default=-0x8000_0000)
     error_code: int = field(INT16, versions="13+", default=0, ignorable=True)

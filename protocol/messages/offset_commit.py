@@ -13,8 +13,9 @@ from protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response
 class OffsetCommitRequestPartition(Struct):
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
+    # of the last record consumed; -1: not told
     committed_leader_epoch: int = field(INT32, versions="6+", default=-1, ignorable=True)
-    committed_metadata: str | None = field(STRING, nullable="0+")
+    committed_metadata: str | None = field(STRING, nullable="0+")  # the client's own note
 
 
 class OffsetCommitRequestTopic(Struct):
@@ -25,10 +26,10 @@ class OffsetCommitRequestTopic(Struct):
 
 class OffsetCommitRequest(Request, key=8, versions="2-10", flexible="8+"):
     group_id: str = field(STRING)
-    generation_id_or_member_epoch: int = field(INT32, default=-1)
+    generation_id_or_member_epoch: int = field(INT32, default=-1)  # -1: not a member of the group
     member_id: str = field(STRING)
     group_instance_id: str | None = field(STRING, versions="7+", nullable="7+", default=None)
-    retention_time_ms: int = field(INT64, versions="2-4", default=-1, ignorable=True)
+    retention_time_ms: int = field(INT64, versions="2-4", default=-1, ignorable=True)  # -1: as the broker is configured
     topics: list[OffsetCommitRequestTopic] = field(array(OffsetCommitRequestTopic))
 
 

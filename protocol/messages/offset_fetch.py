@@ -26,21 +26,23 @@ class OffsetFetchRequestGroup(Struct):
     group_id: str = field(STRING)
     member_id: str | None = field(STRING, versions="9+", nullable="9+", default=None, ignorable=True)
     member_epoch: int = field(INT32, versions="9+", default=-1, ignorable=True)
+    # null: everything committed
     topics: list[OffsetFetchRequestTopics] | None = field(array(OffsetFetchRequestTopics), nullable="8+")
 
 
 class OffsetFetchRequest(Request, key=9, versions="1-10", flexible="6+"):
     group_id: str = field(STRING, versions="0-7", default="")
+    # null: everything committed
     topics: list[OffsetFetchRequestTopic] | None = field(
         array(OffsetFetchRequestTopic), versions="0-7", nullable="2-7", default=[]
     )
     groups: list[OffsetFetchRequestGroup] = field(array(OffsetFetchRequestGroup), versions="8+", default=[])
-    require_stable: bool = field(BOOL, versions="7+", default=False)
+    require_stable: bool = field(BOOL, versions="7+", default=False)  # wait for open transactions to be decided
 
 
 class OffsetFetchResponsePartition(Struct):
     partition_index: int = field(INT32)
-    committed_offset: int = field(INT64)
+    committed_offset: int = field(INT64)  # -1: none
     committed_leader_epoch: int = field(INT32, versions="5-7", default=-1, ignorable=True)
     metadata: str | None = field(STRING, nullable="0-7")
     error_code: int = field(INT16)
@@ -53,7 +55,7 @@ class OffsetFetchResponseTopic(Struct):
 
 class OffsetFetchResponsePartitions(Struct):
     partition_index: int = field(INT32)
-    committed_offset: int = field(INT64)
+    committed_offset: int = field(INT64)  # -1: none
     committed_leader_epoch: int = field(INT32, default=-1)
     metadata: str | None = field(STRING, nullable="8+")
     error_code: int = field(INT16)

@@ -9,7 +9,7 @@ from protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Stru
 
 class OffsetForLeaderPartition(Struct):
     partition: int = field(INT32)
-    current_leader_epoch: int = field(INT32, default=-1)
+    current_leader_epoch: int = field(INT32, default=-1)  # -1: not checked
     leader_epoch: int = field(INT32)
 
 
@@ -27,7 +27,7 @@ class EpochEndOffset(Struct):
     error_code: int = field(INT16)
     partition: int = field(INT32)
     leader_epoch: int = field(INT32, default=-1)
-    end_offset: int = field(INT64, default=-1)
+    end_offset: int = field(INT64, default=-1)  # the first offset after the epoch; -1: unknown
 
 
 class OffsetForLeaderTopicResult(Struct):

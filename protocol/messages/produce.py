@@ -14,7 +14,7 @@ from protocol.schema import INT16, INT32, INT64, RECORDS, STRING, UUID, Request,
 
 class PartitionProduceData(Struct):
     index: int = field(INT32)
-    records: Buffer | None = field(RECORDS, nullable="0+")
+    records: Buffer | None = field(RECORDS, nullable="0+")  # one batch of format v2, unparsed
 
 
 class TopicProduceData(Struct):
@@ -24,14 +24,14 @@ class TopicProduceData(Struct):
 
 
 class ProduceRequest(Request, key=0, versions="3-13", flexible="9+"):
-    transactional_id: str | None = field(STRING, nullable="3+", default=None)
-    acks: int = field(INT16)
+    transactional_id: str | None = field(STRING, nullable="3+", default=None)  # null: not in a transaction
+    acks: int = field(INT16)  # 0: no answer at all, 1: written by the leader, -1: by all replicas in sync
     timeout_ms: int = field(INT32)
     topic_data: list[TopicProduceData] = field(array(TopicProduceData))
 
 
 class BatchIndexAndErrorMessage(Struct):
-    batch_index: int = field(INT32)
+    batch_index: int = field(INT32)  # of the refused record within its batch
     batch_index_error_message: str | None = field(STRING, nullable="8+", default=None)
 
 
@@ -43,13 +43,14 @@ class LeaderIdAndEpoch(Struct):
 class PartitionProduceResponse(Struct):
     index: int = field(INT32)
     error_code: int = field(INT16)
-    base_offset: int = field(INT64)
-    log_append_time_ms: int = field(INT64, default=-1)
+    base_offset: int = field(INT64)  # where the batch begins in the log; -1 on error
+    log_append_time_ms: int = field(INT64, default=-1)  # -1 unless the topic stamps records itself
     log_start_offset: int = field(INT64, versions="5+", default=-1, ignorable=True)
     record_errors: list[BatchIndexAndErrorMessage] = field(
         array(BatchIndexAndErrorMessage), versions="8+", default=[], ignorable=True
     )
     error_message: str | None = field(STRING, versions="8+", nullable="8+", default=None, ignorable=True)
+    # with NOT_LEADER_OR_FOLLOWER: who it is
     current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, versions="10+", default=None, tag=0)
 
 

@@ -26,7 +26,7 @@ class AcknowledgementBatch(Struct):
 
 class FetchPartition(Struct):
     partition_index: int = field(INT32)
-    partition_max_bytes: int = field(INT32, versions="0", default=0)
+    partition_max_bytes: int = field(INT32, versions="0", default=0)  # a whole batch is sent even where it is larger
     acknowledgement_batches: list[AcknowledgementBatch] = field(array(AcknowledgementBatch))
 
 
@@ -73,7 +73,7 @@ class PartitionData(Struct):
     acknowledge_error_code: int = field(INT16)
     acknowledge_error_message: str | None = field(STRING, nullable="0+", default=None)
     current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch)
-    records: Buffer | None = field(RECORDS, nullable="0")
+    records: Buffer | None = field(RECORDS, nullable="0")  # batches, from the one that holds the offset on
     acquired_records: list[AcquiredRecords] = field(array(AcquiredRecords))
 
 

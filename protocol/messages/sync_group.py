@@ -20,6 +20,7 @@ class SyncGroupRequest(Request, key=14, versions="0-5", flexible="4+"):
     group_instance_id: str | None = field(STRING, versions="3+", nullable="3+", default=None)
     protocol_type: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
     protocol_name: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
+    # from the leader; everyone else's is empty
     assignments: list[SyncGroupRequestAssignment] = field(array(SyncGroupRequestAssignment))
 
 
@@ -28,4 +29,4 @@ class SyncGroupResponse(Response, key=14, versions="0-5", flexible="4+"):
     error_code: int = field(INT16)
     protocol_type: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
     protocol_name: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
-    assignment: bytes = field(BYTES)
+    assignment: bytes = field(BYTES)  # opaque to the broker

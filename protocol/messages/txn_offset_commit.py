@@ -26,7 +26,7 @@ class TxnOffsetCommitRequest(Request, key=28, versions="0-5", flexible="3+"):
     group_id: str = field(STRING)
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
-    generation_id: int = field(INT32, versions="3+", default=-1)
+    generation_id: int = field(INT32, versions="3+", default=-1)  # -1: not checked
     member_id: str = field(STRING, versions="3+", default="")
     group_instance_id: str | None = field(STRING, versions="3+", nullable="3+", default=None)
     topics: list[TxnOffsetCommitRequestTopic] = field(array(TxnOffsetCommitRequestTopic))

@@ -15,9 +15,9 @@ class WritableTxnMarkerTopic(Struct):
 class WritableTxnMarker(Struct):
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
-    transaction_result: bool = field(BOOL)
+    transaction_result: bool = field(BOOL)  # true: commit
     topics: list[WritableTxnMarkerTopic] = field(array(WritableTxnMarkerTopic))
-    coordinator_epoch: int = field(INT32)
+    coordinator_epoch: int = field(INT32)  # an older one than seen before is fenced
     transaction_version: int = field(INT8, versions="2+", default=0, ignorable=True)
 
 

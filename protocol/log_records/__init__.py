@@ -1,0 +1,1 @@
+"""What the logs of the cluster itself hold: the coordinators' records, the catalogue's, and control records' values."""

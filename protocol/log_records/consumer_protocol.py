@@ -1,0 +1,61 @@
+"""What consumers put into the opaque bytes of the classic group protocol.
+
+JoinGroup carries a subscription per assignor, SyncGroup an assignment, each behind its version (i16). The broker only
+looks inside to show it and to know which topics a group reads. A version newer than ours is read as our newest one: new
+fields are only ever appended.
+"""
+
+from typing import TypeVar
+
+from protocol.compile import codec
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer
+from protocol.schema import BYTES, INT32, STRING, Stored, array, field
+
+M = TypeVar("M", bound=Stored)
+
+
+class ConsumerProtocolSubscriptionTopicPartition(Stored):
+    topic: str = field(STRING)
+    partitions: list[int] = field(array(INT32))
+
+
+class ConsumerProtocolSubscription(Stored, versions="0-3"):
+    topics: list[str] = field(array(STRING))
+    user_data: bytes | None = field(BYTES, nullable="0+", default=None)
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(
+        array(ConsumerProtocolSubscriptionTopicPartition), versions="1+", default=[], ignorable=True
+    )
+    generation_id: int = field(INT32, versions="2+", default=-1, ignorable=True)
+    rack_id: str | None = field(STRING, versions="3+", nullable="3+", default=None, ignorable=True)
+
+
+class ConsumerProtocolAssignmentTopicPartition(Stored):
+    topic: str = field(STRING)
+    partitions: list[int] = field(array(INT32))
+
+
+class ConsumerProtocolAssignment(Stored, versions="0-3"):
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(
+        array(ConsumerProtocolAssignmentTopicPartition)
+    )
+    user_data: bytes | None = field(BYTES, nullable="0+", default=None)
+
+
+def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:
+    """What a consumer subscribes to, from its metadata in JoinGroup. DecodeError when the bytes are something else."""
+    return _decode(ConsumerProtocolSubscription, data)
+
+
+def decode_assignment(data: Buffer) -> ConsumerProtocolAssignment:
+    """What a consumer was assigned, from the bytes in SyncGroup. DecodeError when they are something else."""
+    return _decode(ConsumerProtocolAssignment, data)
+
+
+def _decode(struct: type[M], data: Buffer) -> M:
+    if len(data) < 2:
+        raise DecodeError(f"{len(data)} bytes cannot hold a version")
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if version < 0:
+        raise DecodeError(f"{struct.__name__} has no version {version}")
+    return codec(struct, min(version, struct.__schema__.valid_versions[-1])).decode(data, 2)[0]
