@@ -1,0 +1,25 @@
+"""What a client is told when a partition will not do what it asks. Nothing has changed when one of these is raised.
+
+A broken disk is no refusal: see storage.errors.
+"""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode, KafkaError
+
+RecordError = tuple[int, str]  # index of the record inside its batch, and what is wrong with it
+
+
+class AppendRefused(KafkaError):
+    """A batch that is not appended. `record_errors` names the records at fault where single ones are (Produce v8+)."""
+
+    def __init__(self, code: ErrorCode, message: str = "", record_errors: list[RecordError] | None = None) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors or []
+
+
+class OffsetOutOfRange(KafkaError):
+    """An offset below the log's start or above its end."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, message)
