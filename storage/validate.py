@@ -1,0 +1,237 @@
+"""What is checked of a batch before it is appended, in Kafka's order, and the rewriting that goes with it.
+
+`check_batch` looks at the header and the CRC and is enough for most topics. Where a topic's settings ask for more
+(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append. Elsewhere what the header
+says of its records is taken on trust: docs/decisions/0010.
+
+Everything here is a pure function of its arguments, so `walk` may run in a worker thread. Nothing here knows offsets
+or producers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from protocol.errors import DecodeError, ErrorCode
+from protocol.primitives import Buffer
+from protocol.records.batch import (
+    CREATE_TIME,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    MAGIC,
+    MAGIC_POSITION,
+    NO_TIMESTAMP,
+    BatchHeader,
+    next_batch_size,
+    parse_header,
+    set_max_timestamp,
+    verify_crc,
+)
+from protocol.records.builder import rebuild_batch
+from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, NONE, ZSTD
+from protocol.records.record import Record, iter_records
+from storage.config import LONG_MAX, LogConfig
+from storage.refusals import AppendRefused, RecordError
+
+PRODUCER_COMPRESSION = -1  # the codec is the producer's choice
+REBUILT_BYTES_MAX = 128 * 1024 * 1024  # a batch that is compressed anew is held in memory: no more than this of it
+PRODUCE_VERSION_NEWEST = 13
+
+_ZSTD_SINCE_PRODUCE_VERSION = 7
+_RECORD_ERRORS_SHOWN = 3
+
+
+class Demands(NamedTuple):
+    """What a topic's settings ask of every batch, worked out once per change of the settings."""
+
+    max_message_bytes: int
+    compacted: bool
+    compression: int  # the codec batches are stored in, or PRODUCER_COMPRESSION
+    timestamp_type: int
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    walks_all: bool  # every batch must be walked, whatever its header says
+
+    @classmethod
+    def of(cls, config: LogConfig) -> Demands:
+        """The demands of a topic with these settings."""
+        create_time = config.message_timestamp_type == "CreateTime"
+        finite_before = create_time and config.message_timestamp_before_max_ms < LONG_MAX
+        return cls(
+            max_message_bytes=config.max_message_bytes,
+            compacted=config.is_compacted,
+            compression=_codec(config.compression_type),
+            timestamp_type=CREATE_TIME if create_time else LOG_APPEND_TIME,
+            timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+            timestamp_after_max_ms=config.message_timestamp_after_max_ms if create_time else LONG_MAX,
+            walks_all=config.is_compacted or finite_before,
+        )
+
+
+def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
+    """Whether the records must be looked at: asked for by the topic, or because the header gives cause."""
+    return (
+        demands.walks_all
+        or header.timestamp_type == LOG_APPEND_TIME  # no client may claim that
+        or header.max_timestamp - now_ms > demands.timestamp_after_max_ms
+        or demands.compression not in (PRODUCER_COMPRESSION, header.compression)
+    )
+
+
+def check_batch(
+    batch: Buffer, demands: Demands, produce_version: int = PRODUCE_VERSION_NEWEST, *, from_client: bool = True
+) -> BatchHeader:
+    """The header of the one batch in `batch`, checked; raises AppendRefused with the first thing that is wrong.
+
+    Bytes behind the batch that are no whole batch are overlooked, as everywhere in Kafka.
+    """
+    header = _check_shape(batch, produce_version)
+    if from_client and header.base_offset != 0:
+        raise _invalid(f"base offset {header.base_offset} where a producer sends 0")
+    if header.size_in_bytes > demands.max_message_bytes:
+        raise _too_large(header.size_in_bytes, demands)
+    if not verify_crc(memoryview(batch)[: header.size_in_bytes]):
+        raise AppendRefused(ErrorCode.CORRUPT_MESSAGE, f"the crc of the batch is not {header.crc:#010x}")
+    if from_client:
+        _check_counts(header)
+    return header
+
+
+def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = PRODUCE_VERSION_NEWEST) -> bytearray:
+    """The batch as it should be appended, after every record was looked at; `batch` itself stays as it is.
+
+    Raises AppendRefused, with one record error per record at fault. Does what check_batch does first, so the order of
+    answers is Kafka's.
+    """
+    demands = Demands.of(config)
+    header = check_batch(batch, demands, produce_version)
+    whole = memoryview(batch)[: header.size_in_bytes]
+    try:
+        findings = _look_at_records(whole, header, demands, now_ms)
+        if findings.errors:
+            raise _refused_records(findings)
+        rewritten = _recompress(whole, header, findings, demands, _level(config))
+    except DecodeError as damage:
+        raise _invalid(f"the records cannot be read: {damage}") from damage
+    if demands.timestamp_type == CREATE_TIME:  # log-append time is set when the batch is appended
+        set_max_timestamp(rewritten, 0, CREATE_TIME, findings.max_timestamp)
+    return rewritten
+
+
+class _Findings(NamedTuple):
+    errors: list[RecordError]
+    bad_timestamps: bool
+    max_timestamp: int
+    dense: bool  # the records number themselves 0, 1, 2 …
+
+
+def _codec(compression_type: str) -> int:
+    if compression_type == "producer":
+        return PRODUCER_COMPRESSION
+    return NONE if compression_type == "uncompressed" else COMPRESSION_IDS[compression_type]
+
+
+def _check_shape(batch: Buffer, produce_version: int) -> BatchHeader:
+    try:
+        size = next_batch_size(batch, 0, len(batch))
+        if size is None:
+            raise _invalid("no complete batch")
+        if batch[MAGIC_POSITION] != MAGIC:
+            raise _invalid(f"message format v{batch[MAGIC_POSITION]}, only v2 is accepted")
+        if size < HEADER_SIZE:
+            raise AppendRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is smaller than its header")
+        header = parse_header(batch)
+        if header.compression == ZSTD and produce_version < _ZSTD_SINCE_PRODUCE_VERSION:
+            raise AppendRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd in Produce v{produce_version}")
+        if next_batch_size(batch, size, len(batch)) is not None:
+            raise _invalid("more than one batch for the partition")
+    except DecodeError as damage:
+        raise AppendRefused(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
+    if header.compression not in COMPRESSION_NAMES:
+        raise _invalid(f"compression codec {header.compression} does not exist")
+    return header
+
+
+def _check_counts(header: BatchHeader) -> None:
+    if header.last_offset_delta < 0:
+        raise _invalid(f"last offset delta {header.last_offset_delta}")
+    if header.records_count <= 0:
+        raise _invalid(f"{header.records_count} records")
+    if header.records_count != header.last_offset_delta + 1:
+        raise _invalid(f"{header.records_count} records on {header.last_offset_delta + 1} offsets")
+    if header.is_control:
+        raise _invalid("clients may not write control batches")
+    if header.has_producer_id and header.base_sequence < 0:
+        raise _invalid(f"producer {header.producer_id} sent base sequence {header.base_sequence}")
+
+
+def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int) -> _Findings:
+    errors: list[RecordError] = []
+    bad_timestamps, dense, max_timestamp = False, True, NO_TIMESTAMP
+    for index, record in enumerate(iter_records(batch)):
+        if demands.compacted and record.key is None:
+            errors.append((index, "a compacted topic needs a key in every record"))
+        elif complaint := _timestamp_complaint(record.timestamp, header, demands, now_ms):
+            errors.append((index, complaint))
+            bad_timestamps = True
+        dense = dense and record.offset == index
+        max_timestamp = max(max_timestamp, record.timestamp)
+    return _Findings(errors, bad_timestamps, max_timestamp, dense)
+
+
+def _timestamp_complaint(timestamp: int, header: BatchHeader, demands: Demands, now_ms: int) -> str | None:
+    if demands.timestamp_type == CREATE_TIME and timestamp != NO_TIMESTAMP:
+        if now_ms - timestamp > demands.timestamp_before_max_ms:
+            return f"timestamp {timestamp} is more than {demands.timestamp_before_max_ms} ms before {now_ms}"
+        if timestamp - now_ms > demands.timestamp_after_max_ms:
+            return f"timestamp {timestamp} is more than {demands.timestamp_after_max_ms} ms after {now_ms}"
+    elif header.timestamp_type == LOG_APPEND_TIME:
+        return "a producer may not claim log-append time"
+    if not -LONG_MAX <= timestamp <= LONG_MAX:
+        return f"timestamp {timestamp} does not fit 64 bits"
+    return None
+
+
+def _level(config: LogConfig) -> int | None:
+    if config.compression_type == "lz4" and config.compression_lz4_level == LogConfig().compression_lz4_level:
+        return None  # Kafka's default of 9 stands for the fast compressor, every other level for the thorough one
+    levels = {
+        "gzip": config.compression_gzip_level,
+        "lz4": config.compression_lz4_level,
+        "zstd": config.compression_zstd_level,
+    }
+    return levels.get(config.compression_type)
+
+
+def _recompress(
+    batch: memoryview, header: BatchHeader, findings: _Findings, demands: Demands, level: int | None
+) -> bytearray:
+    target = header.compression if demands.compression == PRODUCER_COMPRESSION else demands.compression
+    renumber = header.compression != NONE and not findings.dense
+    if target == header.compression and not renumber:
+        return bytearray(batch)
+    records = (
+        Record(index, record.timestamp, record.key, record.value, record.headers)
+        for index, record in enumerate(iter_records(batch, max_bytes=REBUILT_BYTES_MAX))
+    )
+    rebuilt = rebuild_batch(header, records, compression=target, level=level)
+    if len(rebuilt) > demands.max_message_bytes:
+        raise _too_large(len(rebuilt), demands)
+    return rebuilt
+
+
+def _refused_records(findings: _Findings) -> AppendRefused:
+    shown = "; ".join(f"record {index}: {what}" for index, what in findings.errors[:_RECORD_ERRORS_SHOWN])
+    more = len(findings.errors) - _RECORD_ERRORS_SHOWN
+    code = ErrorCode.INVALID_TIMESTAMP if findings.bad_timestamps else ErrorCode.INVALID_RECORD
+    return AppendRefused(code, shown + (f"; and {more} more" if more > 0 else ""), findings.errors)
+
+
+def _invalid(message: str) -> AppendRefused:
+    return AppendRefused(ErrorCode.INVALID_RECORD, message)
+
+
+def _too_large(size: int, demands: Demands) -> AppendRefused:
+    return AppendRefused(
+        ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, the topic takes {demands.max_message_bytes}"
+    )
