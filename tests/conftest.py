@@ -1,8 +1,38 @@
-"""What every group of tests shares: property tests that are the same in every run and stay within their budget."""
+"""What every group of tests shares.
 
+Property tests that are the same in every run and stay within their budget, and the option that holds the tests with
+real clients against Apache Kafka instead of Barnabas.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.broker_process import BrokerProcess
+from tests.support.server import Server
 
 settings.register_profile(
     "fast", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("fast")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--against",
+        choices=("barnabas", "kafka"),
+        default="barnabas",
+        help="which broker the tests with real clients talk to",
+    )
+
+
+@pytest.fixture(scope="session")
+def new_server(request: pytest.FixtureRequest) -> Callable[[Path, Mapping[str, object]], Server]:
+    """new_server(data_dir, settings): a server, not started yet, of the kind that --against names."""
+    if request.config.getoption("--against") == "kafka":
+        from tests.support.kafka_process import KafkaProcess
+
+        return KafkaProcess
+    return BrokerProcess

@@ -10,7 +10,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support.kafka_jars import CACHE, client_libs, kafka_libs
@@ -37,7 +36,7 @@ def logging_options(level: str, target: str) -> tuple[str, ...]:
 
 def run_tool(main_class: str, *arguments: str, stdin: str | None = None) -> str:
     """What one of Kafka's tools, `org.apache.kafka.tools.TopicCommand` say, prints on stdout; it must succeed."""
-    return _run(["-cp", f"{kafka_libs()}/*", main_class, *arguments], stdin)
+    return _run(_java("-cp", f"{kafka_libs()}/*", main_class, *arguments), stdin)
 
 
 def run_program(source: Path, *arguments: str, client_version: str | None = None, stdin: str | None = None) -> str:
@@ -45,8 +44,13 @@ def run_program(source: Path, *arguments: str, client_version: str | None = None
 
     client_version: run it with that version of kafka-clients alone; by default with the jars of the whole of Kafka.
     """
+    return _run(program_command(source, *arguments, client_version=client_version), stdin)
+
+
+def program_command(source: Path, *arguments: str, client_version: str | None = None) -> list[str]:
+    """The command that runs the program `source`, for a test that talks with it while it runs."""
     libs = client_libs(client_version) if client_version else kafka_libs()
-    return _run(["-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments], stdin)
+    return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)
 
 
 def compile_program(source: Path, libs: Path) -> Path:
@@ -66,13 +70,14 @@ def compile_program(source: Path, libs: Path) -> Path:
     return classes
 
 
-def _run(arguments: list[str], stdin: str | None, environment: Mapping[str, str] | None = None) -> str:
-    command = ["java", "-Xmx256m", *FAST_START, *logging_options("WARN", "SYSTEM_ERR"), *arguments]
+def _java(*arguments: str) -> list[str]:
+    return ["java", "-Xmx256m", *FAST_START, *logging_options("WARN", "SYSTEM_ERR"), *arguments]
+
+
+def _run(command: list[str], stdin: str | None) -> str:
     given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **given)
-    assert done.returncode == 0, (
-        f"{arguments} failed ({done.returncode}):\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
-    )
+    assert done.returncode == 0, f"{command} failed ({done.returncode}):\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
     return done.stdout
 
 

@@ -1,8 +1,8 @@
 """Apache Kafka's jars, for the tests that use Kafka itself as the oracle.
 
 `kafka_libs()` gives a directory with every jar one needs to run a broker, its tools and its clients, fetched once by
-Maven (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe
-to call from several processes at once: one downloads, the others wait for it.
+Maven (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is
+safe to call from several processes at once: one downloads, the others wait for it.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ _DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><
 
 
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
-    """The directory of jars of a whole Apache Kafka `version` (broker, tools, clients, a logger), fetched if need be."""
+    """The directory of jars of a whole Apache Kafka `version`: broker, tools, clients and a logger."""
     kafka = "org.apache.kafka"
     log4j = "org.apache.logging.log4j"
     return _libs(

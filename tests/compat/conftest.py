@@ -1,0 +1,45 @@
+"""The real clients, and one broker for the tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.compat.clients.aiokafka_client import Aiokafka
+from tests.compat.clients.confluent import Confluent
+from tests.compat.clients.java_client import JavaClient
+from tests.compat.clients.kafka_python import KafkaPython
+from tests.compat.clients.kcat import Kcat
+from tests.compat.model import PARTITIONS, Client
+from tests.support.server import Server
+
+HERE = Path(__file__).resolve().parent
+NewServer = Callable[[Path, Mapping[str, object]], Server]
+STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1")
+ALL = (*STREAMING, "kcat")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """kafka-python and aiokafka leave the sockets of lost connections to the garbage collector, which warns of them."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+
+
+@pytest.fixture(scope="session")
+def clients() -> Iterator[dict[str, Client]]:
+    """Every client by name; the JVMs start when they are first needed and end with the tests."""
+    java = [JavaClient("4.3.1"), JavaClient("3.9.1")]
+    all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *java]
+    yield {client.name: client for client in all_clients}
+    for client in java:
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
+    """A running broker that makes topics of three partitions by itself."""
+    with new_server(tmp_path_factory.mktemp("server") / "data", {"num.partitions": PARTITIONS}) as server:
+        yield server

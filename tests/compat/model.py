@@ -1,0 +1,101 @@
+"""What a client writes and what it reads back, the same for all clients, and the messages that every client writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+PARTITIONS = 3
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class Message(NamedTuple):
+    """What is written. timestamp: milliseconds; None leaves it to the client."""
+
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    timestamp: int | None = None
+
+
+class Stored(NamedTuple):
+    """What is read."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Client(Protocol):
+    """A stock client. Everything is as its defaults have it, but for what the arguments say."""
+
+    name: str
+    writes_bytes: bool  # else only text without line ends, and the time is its own
+    writes_null_headers: bool
+
+    def write(self, address: str, topic: str, messages: Sequence[Message], compression: str) -> list[int] | None:
+        """Write `messages` and wait for all acknowledgements; their offsets, where the client tells them."""
+
+    def read(self, address: str, topic: str) -> list[Stored]:
+        """Everything in the topic, by assigning its partitions, from their beginnings to their ends of now."""
+
+    def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
+        """Join `group`, read on until `count` messages came, commit and leave."""
+
+
+class StreamingClient(Client, Protocol):
+    """A client that can be watched while it writes."""
+
+    def stream(self, address: str, topic: str, count: int, on_ack: Callable[[int, int], None]) -> None:
+        """Write the messages b"0", b"1", … idempotently, `WINDOW` in flight, until all `count` are acknowledged.
+
+        on_ack(number, offset) is called at each acknowledgement, from any thread.
+        """
+
+
+WINDOW = 300  # messages in flight while streaming: a kill always meets some
+
+
+def messages_for(client: Client, compression: str, count: int = 60) -> list[Message]:
+    """Messages of every shape, over all partitions; for a client that writes text only, of every shape that it can."""
+    binary = [bytes(range(256)), b"", None, b"\xff\xfe" * 50, b"a line\nand another\r\n"]
+    text = [b"a line", b"with spaces, and commas", b"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9e"]
+    bulk = compression.encode() * 2000  # compressible, and larger than the smallest buffers
+    values = [*(binary if client.writes_bytes else text), bulk]
+    keys = [b"key-%d" % (n % 7) for n in range(count)]
+    headers: list[Headers] = [(), (("trace", b"abc"),), (("same", b"1"), ("same", b"2"), ("nothing", b""))]
+    if client.writes_bytes:
+        headers.append((("null", None if client.writes_null_headers else b""), ("bytes", b"\xff\xfe")))
+        keys[::5] = [b"\x00\xff"] * len(keys[::5])
+    return [
+        Message(
+            partition=n % PARTITIONS,
+            key=None if client.writes_bytes and n % 4 == 3 else keys[n],
+            value=values[n % len(values)],
+            headers=headers[n // 12 % len(headers)],
+            timestamp=1_700_000_000_000 + n * 17 if client.writes_bytes else None,
+        )
+        for n in range(count)
+    ]
+
+
+def by_position(stored: Sequence[Stored]) -> list[Stored]:
+    """In the order of partitions and offsets, whatever the order of arrival."""
+    return sorted(stored, key=lambda record: (record.partition, record.offset))
+
+
+def as_stored(messages: Sequence[Message], first_offsets: Mapping[int, int] | None = None) -> list[Stored]:
+    """How `messages`, written one after the other, must lie in the log; a timestamp that was left open is -1."""
+    following = dict(first_offsets or {})
+    stored = []
+    for message in messages:
+        offset = following.get(message.partition, 0)
+        following[message.partition] = offset + 1
+        timestamp = -1 if message.timestamp is None else message.timestamp
+        stored.append(Stored(message.partition, offset, timestamp, message.key, message.value, message.headers))
+    return by_position(stored)

@@ -1,0 +1,121 @@
+"""Clean restarts and kills: what was acknowledged stays where it was, once, and clients go on by themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.compat.conftest import STREAMING, NewServer
+from tests.compat.model import PARTITIONS, Client, Message, StreamingClient, as_stored, by_position, messages_for
+from tests.support.server import Server
+
+COUNT = 5000
+KILL_AT = 2000  # acknowledgements
+
+Clients = Mapping[str, Client]
+StreamingClients = Mapping[str, StreamingClient]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
+    """A broker whose segments are so small that recovery meets more than one."""
+    settings = {"num.partitions": PARTITIONS, "log.segment.bytes": 1024 * 1024}
+    with new_server(tmp_path_factory.mktemp("crashes") / "data", settings) as server:
+        yield server
+
+
+def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clients) -> None:
+    expected = {}
+    for name in STREAMING:
+        messages = messages_for(clients[name], "zstd")
+        clients[name].write(server.address, f"restart-{name}", messages, "zstd")
+        expected[name] = messages
+
+    server.stop()
+    server.start()
+
+    for name, messages in expected.items():
+        more = [Message(partition, b"k", b"after", (), 1_700_000_000_000) for partition in range(PARTITIONS)]
+        clients[name].write(server.address, f"restart-{name}", more, "lz4")
+        found = by_position(clients[name].read(server.address, f"restart-{name}"))
+        assert found == as_stored([*messages, *more])
+
+
+def test_committed_offsets_outlive_a_kill(server: Server, clients: Clients) -> None:
+    client, topic = clients["confluent-kafka"], "offsets-outlive"
+    client.write(server.address, topic, messages_for(client, "none", count=30), "none")
+    client.read_in_group(server.address, topic, "survivors", 30)
+
+    server.kill()
+    server.start()
+
+    client.write(server.address, topic, [Message(2, b"k", b"after the kill")], "none")
+    found = client.read_in_group(server.address, topic, "survivors", 1)
+    assert [(record.partition, record.offset, record.value) for record in found] == [(2, 10, b"after the kill")]
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_a_kill_in_the_middle_of_writing_loses_and_doubles_nothing(
+    server: Server, clients: StreamingClients, name: str
+) -> None:
+    topic = f"killed-{name}"
+    acknowledged: dict[int, int] = {}
+    enough = threading.Event()
+
+    def on_ack(number: int, offset: int) -> None:
+        acknowledged[number] = offset
+        if len(acknowledged) == KILL_AT:
+            enough.set()
+
+    def kill_and_start() -> None:
+        if enough.wait(60):
+            server.kill()
+            server.start()
+
+    crash = threading.Thread(target=kill_and_start)
+    crash.start()
+    clients[name].stream(server.address, topic, COUNT, on_ack)
+    crash.join()
+
+    assert sorted(acknowledged) == list(range(COUNT))
+    _assert_each_once(clients["confluent-kafka"], server, topic, acknowledged)
+
+
+def test_kcat_loses_and_doubles_nothing_over_a_kill(server: Server, clients: Clients) -> None:
+    topic = "killed-kcat"
+    command = ["kcat", "-b", server.address, "-P", "-E", "-t", topic, "-X", "enable.idempotence=true"]
+    kcat = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert kcat.stdin is not None
+    kcat.stdin.writelines(f"{number}\n" for number in range(COUNT))
+    kcat.stdin.flush()
+    reader = clients["confluent-kafka"]
+    reader.read_in_group(server.address, topic, "sees-the-first", KILL_AT)  # so it is in the middle of writing
+
+    server.kill()
+    kcat.stdin.writelines(f"{number}\n" for number in range(COUNT, 2 * COUNT))
+    kcat.stdin.flush()
+    server.start()
+    _, said = kcat.communicate(timeout=60)
+
+    assert kcat.returncode == 0, said
+    values = [int(record.value or b"") for record in reader.read(server.address, topic)]
+    assert sorted(values) == list(range(2 * COUNT))
+
+
+def _assert_each_once(reader: Client, server: Server, topic: str, acknowledged: Mapping[int, int]) -> None:
+    """Every message is in the topic exactly once, and at the offset that its acknowledgement named."""
+    found = reader.read(server.address, topic)
+    assert sorted(int(record.value or b"") for record in found) == sorted(acknowledged)
+    moved = [record for record in found if acknowledged[int(record.value or b"")] != record.offset]
+    assert moved == []
+
+
+def test_no_data_directory_is_left_dirty_by_a_clean_stop(server: Server) -> None:
+    server.stop()
+    marker = Path(server.data_dir) / ".kafka_cleanshutdown"
+    assert marker.exists()
+    server.start()

@@ -1,0 +1,69 @@
+"""Every client reads back what every client wrote, with every compression: bytes, keys, headers, times and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.compat.conftest import ALL
+from tests.compat.model import COMPRESSIONS, Client, Message, Stored, as_stored, by_position, messages_for
+from tests.support.server import Server
+
+Clients = Mapping[str, Client]
+Written = dict[str, list[Stored]]
+
+
+@pytest.fixture(scope="module")
+def written(server: Server, clients: Clients) -> Written:
+    """What each client wrote to the topic of its name, as it must be read; every compression, one after the other."""
+    return {name: _write_all(server, clients[name]) for name in ALL}
+
+
+def _write_all(server: Server, client: Client) -> list[Stored]:
+    everything: list[Message] = []
+    told: list[int] | None = []
+    for compression in COMPRESSIONS:
+        messages = messages_for(client, compression)
+        offsets = client.write(server.address, client.name, messages, compression)
+        told = None if told is None or offsets is None else [*told, *offsets]
+        everything += messages
+    stored = as_stored(everything)
+    if told is not None:
+        by_place = {(record.partition, record.offset) for record in stored}
+        assert {(m.partition, offset) for m, offset in zip(everything, told, strict=True)} == by_place
+    return stored
+
+
+@pytest.mark.parametrize("reader", ALL)
+@pytest.mark.parametrize("writer", ALL)
+def test_a_client_reads_what_another_wrote(
+    server: Server, clients: Clients, written: Written, writer: str, reader: str
+) -> None:
+    found = by_position(clients[reader].read(server.address, writer))
+
+    assert _comparable(found, written[writer]) == written[writer]
+
+
+@pytest.mark.parametrize("reader", ALL)
+def test_a_group_reads_what_was_written_and_goes_on_after_it(
+    server: Server, clients: Clients, written: Written, reader: str
+) -> None:
+    client, topic, group = clients[reader], f"{reader}-for-a-group", f"group-of-{reader}"
+    first = messages_for(client, "gzip", count=30)
+    client.write(server.address, topic, first, "gzip")
+
+    found = client.read_in_group(server.address, topic, group, len(first))
+    assert _comparable(by_position(found), as_stored(first)) == as_stored(first)
+
+    more = [Message(partition=1, key=b"k", value=b"one more", timestamp=first[0].timestamp)]
+    client.write(server.address, topic, more, "none")
+    again = client.read_in_group(server.address, topic, group, 1)
+    assert [(record.partition, record.offset, record.value) for record in again] == [(1, 10, b"one more")]
+
+
+def _comparable(found: Sequence[Stored], expected: Sequence[Stored]) -> list[Stored]:
+    """`found` with the times that the writer's own clock gave replaced by -1, as `expected` has them."""
+    open_times = bool(expected) and expected[0].timestamp == -1
+    assert all(record.timestamp > 1_600_000_000_000 for record in found)
+    return [record._replace(timestamp=-1) if open_times else record for record in found]
