@@ -1,0 +1,258 @@
+"""Fetch (key 1), v4 to v18, by hand.
+
+Request: what the broker uses of it. Passed over: RackId, ClusterId, the replica's directory id and high watermark
+(there is one node, and it serves no replicas). From v13 on a topic is its 16-byte id; from v12 on the encoding is
+flexible.
+
+Response: a list of buffers, in turn our own bytes and the records as they came in: anything with a length. Records are
+never copied here; whoever sends the response turns slices of a file into bytes.
+"""
+
+from collections.abc import Sequence, Sized
+from struct import Struct
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_topic
+from protocol.hot.writing import LeaderIdAndEpoch, NodeEndpoint, Topic, endpoints_section, leader_tag, topic_name
+from protocol.primitives import read_uvarint, uvarint
+
+
+class FetchPartition(NamedTuple):
+    """What is asked of one partition."""
+
+    partition: int
+    current_leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    partition_max_bytes: int
+
+
+class FetchRequest(NamedTuple):
+    """A decoded request."""
+
+    replica_id: int
+    """-1 for a consumer"""
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation_level: int
+    """0 read_uncommitted, 1 read_committed"""
+    session_id: int
+    session_epoch: int
+    topics: list[tuple[Topic, list[FetchPartition]]]
+    forgotten_topics: list[tuple[Topic, list[int]]]
+
+
+_TOP_V4 = Struct(">iiiib")  # replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level
+_TOP_V7 = Struct(">iiiibii")  # and session_id, session_epoch
+_TOP_V15 = Struct(">iiibii")  # replica_id has moved to a tag
+
+_PARTITION_V4 = Struct(">iqi")  # index, fetch_offset, partition_max_bytes
+_PARTITION_V5 = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
+_PARTITION_V9 = Struct(">iiqqi")  # index, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
+_PARTITION_V12 = Struct(">iiqiqi")  # as FetchPartition
+
+_REPLICA_STATE_TAG = 1
+
+
+def decode_request(frame: memoryview, position: int, version: int) -> FetchRequest:
+    """The body that starts at `position`; bytes after it are ignored. DecodeError when it is broken."""
+    flexible = version >= 12
+    try:
+        replica_id, session_id, session_epoch = -1, 0, -1
+        if version >= 15:
+            top = _TOP_V15.unpack_from(frame, position)
+            max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = top
+            position += _TOP_V15.size
+        elif version >= 7:
+            top = _TOP_V7.unpack_from(frame, position)
+            replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = top
+            position += _TOP_V7.size
+        else:
+            replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _TOP_V4.unpack_from(frame, position)
+            position += _TOP_V4.size
+        topics, position = _read_topics(frame, position, version)
+        forgotten: list[tuple[Topic, list[int]]] = []
+        if version >= 7:
+            forgotten, position = _read_forgotten(frame, position, version)
+        if version >= 11:
+            _, position = read_topic(frame, position, flexible, by_id=False)  # rack_id: a string that is not null
+        if flexible:
+            replica_id = _read_top_tags(frame, position, version, replica_id)
+    except BROKEN as error:
+        raise DecodeError(f"Fetch v{version} request: {error}") from error
+    return FetchRequest(
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten
+    )
+
+
+def _read_topics(
+    frame: memoryview, position: int, version: int
+) -> tuple[list[tuple[Topic, list[FetchPartition]]], int]:
+    flexible = version >= 12
+    topics: list[tuple[Topic, list[FetchPartition]]] = []
+    topic_count, position = read_count(frame, position, flexible)
+    for _ in range(topic_count):
+        topic, position = read_topic(frame, position, flexible, version >= 13)
+        partition_count, position = read_count(frame, position, flexible)
+        partitions = []
+        for _ in range(partition_count):
+            partition, position = _read_partition(frame, position, version)
+            partitions.append(partition)
+        topics.append((topic, partitions))
+        if flexible:
+            position = pass_tags(frame, position)
+    return topics, position
+
+
+def _read_partition(frame: memoryview, position: int, version: int) -> tuple[FetchPartition, int]:
+    if version >= 12:
+        partition = FetchPartition(*_PARTITION_V12.unpack_from(frame, position))
+        return partition, pass_tags(frame, position + _PARTITION_V12.size)
+    if version >= 9:
+        index, leader_epoch, offset, log_start, max_bytes = _PARTITION_V9.unpack_from(frame, position)
+        return FetchPartition(index, leader_epoch, offset, -1, log_start, max_bytes), position + _PARTITION_V9.size
+    if version >= 5:
+        index, offset, log_start, max_bytes = _PARTITION_V5.unpack_from(frame, position)
+        return FetchPartition(index, -1, offset, -1, log_start, max_bytes), position + _PARTITION_V5.size
+    index, offset, max_bytes = _PARTITION_V4.unpack_from(frame, position)
+    return FetchPartition(index, -1, offset, -1, -1, max_bytes), position + _PARTITION_V4.size
+
+
+def _read_forgotten(frame: memoryview, position: int, version: int) -> tuple[list[tuple[Topic, list[int]]], int]:
+    flexible = version >= 12
+    forgotten: list[tuple[Topic, list[int]]] = []
+    topic_count, position = read_count(frame, position, flexible)
+    for _ in range(topic_count):
+        topic, position = read_topic(frame, position, flexible, version >= 13)
+        partition_count, position = read_count(frame, position, flexible)
+        partitions = []
+        for _ in range(partition_count):
+            partitions.append(INT32.unpack_from(frame, position)[0])
+            position += 4
+        forgotten.append((topic, partitions))
+        if flexible:
+            position = pass_tags(frame, position)
+    return forgotten, position
+
+
+def _read_top_tags(frame: memoryview, position: int, version: int, replica_id: int) -> int:
+    """The replica's id, which v15 moved into the tagged field ReplicaState; every other tag is passed over."""
+    count, position = read_uvarint(frame, position)
+    for _ in range(count):
+        tag, position = read_uvarint(frame, position)
+        size, position = read_uvarint(frame, position)
+        end = position + size
+        if end > len(frame):
+            raise DecodeError(f"a tagged field of {size} bytes runs past the end")
+        if tag == _REPLICA_STATE_TAG and version >= 15:
+            replica_id = INT32.unpack_from(frame, position)[0]
+        position = end
+    return replica_id
+
+
+# --- the response ------------------------------------------------------------------------------------
+
+
+class FetchedPartition(NamedTuple):
+    """The answer for one partition. Offsets are -1 where there is an error."""
+
+    partition: int
+    error_code: int = 0
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    aborted_transactions: Sequence[tuple[int, int]] | None = None
+    """(producer id, first offset); None for read_uncommitted"""
+    records: Sized = b""
+    diverging_epoch: tuple[int, int] | None = None
+    """(epoch, end offset), v12+"""
+    current_leader: LeaderIdAndEpoch | None = None
+    """v12+"""
+    preferred_read_replica: int = -1
+    """v11+"""
+
+
+_HEAD = Struct(">ii")
+_PARTITION = Struct(">ihqq")  # index, error, high watermark, last stable offset
+_PARTITION_WITH_START = Struct(">ihqqq")  # v5+: and the log start offset
+_ABORTED = Struct(">qq")
+_EPOCH_END_OFFSET = Struct(">iqB")
+_THROTTLE_TIME_ZERO = bytes(4)
+
+
+def encode_response(
+    version: int,
+    correlation_id: int,
+    topics: Sequence[tuple[Topic, Sequence[FetchedPartition]]],
+    *,
+    error_code: int = 0,
+    session_id: int = 0,
+    node_endpoints: Sequence[NodeEndpoint] = (),
+) -> list[Sized]:
+    """A whole response frame, as buffers to be sent one after another."""
+    flexible = version >= 12
+    head = own = bytearray(_HEAD.size)
+    parts: list[Sized] = [head]
+    if flexible:
+        own += b"\x00"
+    own += _THROTTLE_TIME_ZERO
+    if version >= 7:
+        own += error_code.to_bytes(2, "big", signed=True) + INT32.pack(session_id)
+    own += uvarint(len(topics) + 1) if flexible else INT32.pack(len(topics))
+    for topic, partitions in topics:
+        own += topic_name(topic, flexible)
+        own += uvarint(len(partitions) + 1) if flexible else INT32.pack(len(partitions))
+        for partition in partitions:
+            records = partition.records
+            _add_partition(own, partition, len(records), version)
+            if records:
+                own = bytearray()
+                parts += (records, own)
+            if flexible:
+                own += _partition_tags(partition)
+        if flexible:
+            own += b"\x00"
+    if version >= 16:
+        own += endpoints_section(node_endpoints)
+    elif flexible:
+        own += b"\x00"
+    if not own:
+        parts.pop()
+    _HEAD.pack_into(head, 0, sum(map(len, parts)) - 4, correlation_id)
+    return parts
+
+
+def _add_partition(own: bytearray, partition: FetchedPartition, records_size: int, version: int) -> None:
+    """Everything up to and including the length of the records."""
+    if version >= 5:
+        own += _PARTITION_WITH_START.pack(*partition[:5])
+    else:
+        own += _PARTITION.pack(*partition[:4])
+    flexible = version >= 12
+    aborted = partition.aborted_transactions
+    if aborted is None:
+        own += b"\x00" if flexible else b"\xff\xff\xff\xff"
+    else:
+        own += uvarint(len(aborted) + 1) if flexible else INT32.pack(len(aborted))
+        for producer_id, first_offset in aborted:
+            own += _ABORTED.pack(producer_id, first_offset)
+            if flexible:
+                own += b"\x00"
+    if version >= 11:
+        own += INT32.pack(partition.preferred_read_replica)
+    own += uvarint(records_size + 1) if flexible else INT32.pack(records_size)
+
+
+def _partition_tags(partition: FetchedPartition) -> bytes:
+    diverging, leader = partition.diverging_epoch, partition.current_leader
+    if diverging is None and leader is None:
+        return b"\x00"
+    tags = b""
+    if diverging is not None:
+        tags += bytes((0, _EPOCH_END_OFFSET.size)) + _EPOCH_END_OFFSET.pack(*diverging, 0)
+    if leader is not None:
+        tags += leader_tag(1, leader)
+    return bytes(((diverging is not None) + (leader is not None),)) + tags

@@ -1,0 +1,53 @@
+"""Writing the pieces Produce and Fetch responses share, in the flexible encoding and the classic one."""
+
+from collections.abc import Sequence
+from struct import Struct
+
+from protocol.hot.reading import INT16, INT32
+from protocol.primitives import uvarint
+
+Topic = str | bytes
+"""A topic by its name or, in the versions that carry ids, by the 16 bytes of its id."""
+LeaderIdAndEpoch = tuple[int, int]
+NodeEndpoint = tuple[int, str, int, str | None]
+"""(node id, host, port, rack)"""
+
+_LEADER = Struct(">iiB")
+
+
+def compact_string(text: str | None) -> bytes:
+    """A nullable string behind a uvarint of its length + 1."""
+    if text is None:
+        return b"\x00"
+    data = text.encode()
+    return uvarint(len(data) + 1) + data
+
+
+def classic_string(text: str | None) -> bytes:
+    """A nullable string behind an i16 length."""
+    if text is None:
+        return b"\xff\xff"
+    data = text.encode()
+    return INT16.pack(len(data)) + data
+
+
+def topic_name(topic: Topic, flexible: bool) -> bytes:
+    """The field that says which topic: an id as it is, a name with its length."""
+    if isinstance(topic, bytes):
+        return topic
+    return compact_string(topic) if flexible else classic_string(topic)
+
+
+def leader_tag(tag: int, leader: LeaderIdAndEpoch) -> bytes:
+    """The tagged field {leader id i32, leader epoch i32}; two i32 and an epoch with an end offset look different."""
+    return bytes((tag, _LEADER.size)) + _LEADER.pack(*leader, 0)
+
+
+def endpoints_section(nodes: Sequence[NodeEndpoint]) -> bytes:
+    """The tag section of a response: NodeEndpoints as tag 0, or an empty section."""
+    if not nodes:
+        return b"\x00"
+    body = uvarint(len(nodes) + 1)
+    for node_id, host, port, rack in nodes:
+        body += INT32.pack(node_id) + compact_string(host) + INT32.pack(port) + compact_string(rack) + b"\x00"
+    return b"\x01\x00" + uvarint(len(body)) + body
