@@ -1,0 +1,82 @@
+"""The groups of one partition: their durable state, their working state, and what their timers and loading mean.
+
+What the runtime drives (`runtime.Machine`). Working groups are made from stored ones when first asked for, so a group
+that only commits offsets costs nothing beyond its offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from broker.coordinator.group import records, sessions
+from broker.coordinator.group.draft import GroupOutcome, from_stored
+from broker.coordinator.group.model import Group, GroupConfig, GroupRecord
+from broker.coordinator.group.state import DurableGroups
+from broker.coordinator.group.states import State
+from broker.coordinator.outcome import TimerKey
+
+
+class GroupMachine:
+    """All groups of one partition of `__consumer_offsets`."""
+
+    def __init__(self, config: GroupConfig) -> None:
+        self.config = config
+        self.durable = DurableGroups()
+        self._working: dict[str, Group] = {}
+
+    def group(self, group_id: str) -> Group | None:
+        """The group as it now is, or None when there is none."""
+        working = self._working.get(group_id)
+        if working is None and group_id in self.durable:
+            working = from_stored(group_id, self.durable.stored(group_id))
+            if working.members:
+                self._working[group_id] = working
+        return working
+
+    def groups(self) -> Iterator[Group]:
+        """Every group there is."""
+        known = dict.fromkeys(self.durable.group_ids())
+        known.update(dict.fromkeys(self._working))
+        for group_id in known:
+            group = self.group(group_id)
+            if group is not None:
+                yield group
+
+    def working_count(self) -> int:
+        """How many groups have a working state of their own."""
+        return len(self._working)
+
+    # What the runtime asks
+
+    def encode(self, record: GroupRecord) -> tuple[bytes, bytes | None]:
+        return records.encode(record)
+
+    def decode(self, key: bytes | None, value: bytes | None) -> GroupRecord | None:
+        return records.decode(key, value)
+
+    def replay(self, record: GroupRecord, record_offset: int, producer_id: int = -1) -> None:
+        self.durable.replay(record, record_offset, producer_id)
+
+    def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
+        self.durable.replay_marker(producer_id, is_commit=is_commit)
+
+    def install(self, entity_id: str, volatile: Group) -> None:
+        """A group that is dead, or no more than what is stored of it, needs no working state."""
+        is_as_stored = volatile.state is State.EMPTY and volatile == from_stored(
+            entity_id, self.durable.stored(entity_id)
+        )
+        if volatile.state is State.DEAD or is_as_stored:
+            self._working.pop(entity_id, None)
+        else:
+            self._working[entity_id] = volatile
+
+    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> GroupOutcome:
+        return sessions.timer_fired(self.group(entity_id), timer, now_ms=now_ms, config=self.config)
+
+    def loaded(self, now_ms: int) -> Iterator[tuple[str, GroupOutcome]]:
+        """What is to be done once the log was replayed: the members' sessions begin anew."""
+        for group_id in list(self.durable.group_ids()):
+            stored = self.durable.stored(group_id)
+            if stored is not None and stored.members:
+                group = from_stored(group_id, stored)
+                yield group_id, sessions.loaded(group, now_ms=now_ms, config=self.config)

@@ -1,0 +1,267 @@
+"""The group coordinator: what handlers ask of it.
+
+Finds the partition of a group, asks the decisions in `group/`, and has the runtime carry them out. Methods return
+their reply, or a future of it where the request has to wait: for the other members, or for the disk. They raise
+KafkaError where Kafka answers with an error for the whole request. What is pure is in `group/`; what is parked, timed
+and written is in `runtime`; this room only connects them.
+"""
+
+from __future__ import annotations
+
+import logging
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, Union
+from uuid import UUID
+
+from broker.clock import Clock, Timer
+from broker.coordinator.group import housekeeping, joining, leaving, offsets, sessions, syncing
+from broker.coordinator.group.draft import GroupOutcome
+from broker.coordinator.group.model import (
+    CommitRequest,
+    CommittedOffset,
+    Group,
+    GroupConfig,
+    JoinReply,
+    JoinRequest,
+    LeavingMember,
+    SyncReply,
+    SyncRequest,
+)
+from broker.coordinator.ownership import GroupPartition, GroupPartitions, GroupTopic
+from protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.catalogue import Catalogue, Topic
+    from broker.config import BrokerConfig
+    from broker.partitions import Partitions
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Reply: TypeAlias = Union[T, "Future[T]"]
+
+GROUP_ID_BYTES_MAX = 2**15 - 1
+"""What the key of a record can carry."""
+
+
+class GroupOffsets(NamedTuple):
+    """What a group committed."""
+
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    """topic -> partition -> committed offset"""
+    unstable: Collection[tuple[str, int]]
+    """(topic, partition) with an offset in an open transaction."""
+
+
+class GroupCoordinator:
+    """All groups of this broker."""
+
+    def __init__(
+        self,
+        *,
+        topic: GroupTopic,
+        config: GroupConfig,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        random_bytes: Callable[[int], bytes],
+        topic_ids: Callable[[str], bytes | None],
+    ) -> None:
+        """`topic_ids` gives the id of the topic that now has a name, or None."""
+        self._config = config
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._topic_ids = topic_ids
+        self._partitions = GroupPartitions(topic, config, clock, loop.create_future, self._on_loaded)
+        self._expiry: Timer | None = None
+        self._arm_expiry()
+
+    @classmethod
+    def open(
+        cls,
+        config: BrokerConfig,
+        *,
+        catalogue: Catalogue,
+        partitions: Partitions,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        random_bytes: Callable[[int], bytes],
+    ) -> GroupCoordinator:
+        """The coordinator of a broker; it hears of deleted topics from the catalogue."""
+        from broker.coordinator.topic import CONSUMER_OFFSETS, CoordinatorTopic, TopicDeletions
+
+        def topic_id(name: str) -> bytes | None:
+            topic = catalogue.topics.get(name)
+            return None if topic is None else topic.topic_id
+
+        coordinator = cls(
+            topic=CoordinatorTopic(CONSUMER_OFFSETS, catalogue, partitions),
+            config=group_config(config),
+            clock=clock,
+            loop=loop,
+            random_bytes=random_bytes,
+            topic_ids=topic_id,
+        )
+        catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
+        return coordinator
+
+    def close(self) -> None:
+        """The broker stops: whoever waits is told to look for the coordinator again."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._partitions.close()
+
+    def prepare(self, group_id: str) -> None:
+        """Somebody asked where this group is, so it will be needed: begin loading.
+
+        Raises KafkaError without a topic.
+        """
+        self._partitions.begin(self._partitions.index_of(group_id))
+
+    # Membership
+
+    def join(self, request: JoinRequest) -> Reply[JoinReply]:
+        """JoinGroup."""
+        _check_group_id(request.group_id)
+        if not joining.is_session_timeout_allowed(request, self._config):
+            return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+        suffix = str(UUID(bytes=self._random_bytes(16), version=4))
+        decide = partial(joining.join, request=request, fresh_suffix=suffix, now_ms=self._now_ms(), config=self._config)
+        return self._decide(request.group_id, decide)
+
+    def sync(self, request: SyncRequest) -> Reply[SyncReply]:
+        """SyncGroup."""
+        _check_group_id(request.group_id)
+        decide = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
+        return self._decide(request.group_id, decide)
+
+    def heartbeat(
+        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
+    ) -> Reply[ErrorCode]:
+        """Heartbeat. While the partition loads nobody is told to rejoin."""
+        _check_group_id(group_id)
+        try:
+            partition = self._partitions.of(group_id)
+        except KafkaError as error:
+            if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                return ErrorCode.NONE
+            raise
+        group = partition.machine.group(group_id)
+        return self._execute(
+            partition, group_id, sessions.heartbeat(group, member_id, group_instance_id, generation_id)
+        )
+
+    def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
+        """LeaveGroup: one error code per member."""
+        _check_group_id(group_id)
+        decide = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
+        return self._decide(group_id, decide)
+
+    # Offsets
+
+    def commit_offsets(self, request: CommitRequest, *, missing_group: ErrorCode) -> Reply[tuple[ErrorCode, ...]]:
+        """OffsetCommit: one error code per offset. `missing_group` is for members of a group that does not exist."""
+        _check_group_id(request.group_id, may_be_empty=True)
+        decide = partial(
+            offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
+        )
+        return self._decide(request.group_id, decide)
+
+    def fetch_offsets(self, group_id: str) -> GroupOffsets:
+        """OffsetFetch: everything the group committed; nothing for a group nobody knows."""
+        _check_group_id(group_id, may_be_empty=True)
+        durable = self._partitions.of(group_id).machine.durable
+        return GroupOffsets(durable.offsets(group_id), durable.pinned(group_id))
+
+    def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
+        """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
+        _check_group_id(group_id)
+        machine = self._partitions.of(group_id).machine
+        error, outcome = offsets.delete_offsets(machine.group(group_id), machine.durable.offsets(group_id), wanted)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
+        return self._decide(group_id, lambda _: outcome)
+
+    # Groups as such
+
+    def groups(self) -> list[Group]:
+        """Every group there is. Raises KafkaError while a partition loads. To be read, not changed."""
+        return [group for partition in self._partitions.every() for group in partition.machine.groups()]
+
+    def describe(self, group_id: str) -> Group | None:
+        """One group as it now is, or None. To be read, not changed."""
+        _check_group_id(group_id, may_be_empty=True)
+        return self._partitions.of(group_id).machine.group(group_id)
+
+    def delete_group(self, group_id: str) -> Reply[ErrorCode]:
+        """DeleteGroups, one of them."""
+        _check_group_id(group_id, may_be_empty=True)
+        committed = self._partitions.of(group_id).machine.durable.offsets(group_id)
+        return self._decide(group_id, partial(offsets.delete_group, offsets=committed, now_ms=self._now_ms()))
+
+    # The inside
+
+    def _decide(self, group_id: str, decide: Callable[[Group | None], GroupOutcome]) -> Reply[T]:
+        partition = self._partitions.of(group_id)
+        return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
+
+    def _execute(self, partition: GroupPartition, group_id: str, outcome: GroupOutcome) -> Reply[T]:
+        reply: Reply[T] = partition.shard.execute(group_id, outcome)
+        return reply
+
+    def _now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def _on_loaded(self, partition: GroupPartition) -> None:
+        for group_id, outcome in partition.machine.loaded(self._now_ms()):
+            self._execute(partition, group_id, outcome)
+        self._sweep(partition, partial(housekeeping.of_missing_topics, topic_ids=self._topic_ids))
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """Nobody can read the topic any more: what was committed for it goes with it."""
+        for partition in self._partitions.loaded():
+            self._sweep(partition, partial(housekeeping.of_topic, topic=topic.name))
+
+    def _sweep(self, partition: GroupPartition, choose: housekeeping.Choose) -> None:
+        """Delete the chosen offsets of every group of a partition."""
+        for group_id, outcome in housekeeping.sweep(partition.machine.durable, choose):
+            try:
+                self._execute(partition, group_id, outcome)
+            except KafkaError as refusal:
+                _LOG.warning("offsets not deleted group=%s error=%s", group_id, refusal)
+
+    def _arm_expiry(self) -> None:
+        interval_ms = self._config.offsets_retention_check_interval_ms
+        self._expiry = self._clock.call_later(interval_ms, self._expire)
+
+    def _expire(self) -> None:
+        """Drop what is too old, in the partitions used in this run; the others wait until they are."""
+        self._arm_expiry()
+        for partition in self._partitions.loaded():
+            for group_id, outcome in housekeeping.expire(partition.machine, self._now_ms(), self._config):
+                try:
+                    self._execute(partition, group_id, outcome)
+                except KafkaError as refusal:
+                    _LOG.warning("offsets not expired group=%s error=%s", group_id, refusal)
+
+
+def group_config(config: BrokerConfig) -> GroupConfig:
+    """The groups' part of the broker's configuration."""
+    return GroupConfig(
+        min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
+        max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
+        max_size=config.integer("group.max.size"),
+        offset_metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
+        offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
+        offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
+    )
+
+
+def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:
+    """The offset APIs take the empty id, those of members do not; no id may be longer than a record can hold."""
+    if not group_id and not may_be_empty:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id is empty")
+    if len(group_id) > GROUP_ID_BYTES_MAX // 4 and len(group_id.encode()) > GROUP_ID_BYTES_MAX:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {GROUP_ID_BYTES_MAX} bytes")

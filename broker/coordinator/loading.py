@@ -1,0 +1,82 @@
+"""Reading a coordinator's partition back, a slice at a time, so that a long log never holds up the event loop.
+
+Knows batches and markers; what a record means is the machine's affair. Loading reads from the log's start to the end
+it had when loading began: nobody else appends to this partition before it is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+from protocol.errors import DecodeError
+from protocol.records.batch import BatchHeader, iter_batches
+from protocol.records.control import read_marker
+from protocol.records.record import iter_records
+
+R = TypeVar("R")
+
+SLICE_BYTES = 64 * 1024
+"""How much is read and replayed at once: a few milliseconds' work."""
+
+
+class Source(Protocol):
+    """One coordinator topic as the loader needs it."""
+
+    def extent(self, partition: int) -> tuple[int, int]:
+        """The log's start offset and its end offset."""
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset` on, at least one if there is any."""
+
+
+class Replayed(Protocol[R]):
+    """What the loader asks of the machine."""
+
+    def decode(self, key: bytes | None, value: bytes | None) -> R | None:
+        """The record, or None for one to pass over; raises DecodeError."""
+
+    def replay(self, record: R, record_offset: int, producer_id: int = -1) -> None:
+        """Change the durable state."""
+
+    def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
+        """End a transaction."""
+
+
+class Loader(Generic[R]):
+    """The loading of one partition, as far as it has come."""
+
+    def __init__(self, source: Source, partition: int, machine: Replayed[R]) -> None:
+        self._source = source
+        self._partition = partition
+        self._machine = machine
+        self._offset, self._end = source.extent(partition)
+        self.records_count = 0
+        """How many records were replayed so far."""
+
+    def step(self) -> bool:
+        """Replay one slice; True once all is done. Raises DecodeError when the log cannot be understood."""
+        if self._offset < self._end:
+            data = memoryview(self._source.read(self._partition, self._offset, SLICE_BYTES))
+            start = self._offset
+            for position, header in iter_batches(data):
+                if header.last_offset >= self._offset:
+                    self._replay_batch(header, data[position : position + header.size_in_bytes])
+                    self._offset = header.next_offset
+            if self._offset == start:
+                raise DecodeError(f"no batch at offset {start}, below the log's end {self._end}")
+        return self._offset >= self._end
+
+    def _replay_batch(self, header: BatchHeader, batch: memoryview) -> None:
+        if header.is_control:
+            marker = read_marker(batch)
+            if marker is not None:
+                self._machine.replay_marker(marker.producer_id, is_commit=marker.commit)
+            return
+        producer_id = header.producer_id if header.is_transactional else -1
+        for raw in iter_records(batch):
+            if raw.offset < self._offset:
+                continue
+            record = self._machine.decode(raw.key, raw.value)
+            if record is not None:
+                self._machine.replay(record, raw.offset, producer_id)
+            self.records_count += 1

@@ -1,0 +1,109 @@
+"""What a coordinator's decision returns: what to write, what to answer, what to do afterwards.
+
+A decision is a function of state, request, time and fresh ids; it changes nothing and returns an `Outcome`. The runtime
+then works through it in this order, and in no other:
+
+    decide -> append(records) -> replay(records) -> install(volatile) -> effects -> reply
+
+so nothing is answered, and nobody is woken, for a change that is not in the log.
+
+Durable state is what `replay` builds from records. Volatile state (who has joined, whose session runs) is lost with the
+process by design, as in Kafka; a decision returns its successor beside the records, and it is installed only after they
+were appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from protocol.errors import ErrorCode
+
+R = TypeVar("R")
+"""The coordinator's records, as values: past participles such as `OffsetCommitted`."""
+V = TypeVar("V")
+"""The volatile state of one entity (a group)."""
+
+
+class Waiter(NamedTuple):
+    """The name of one parked request within its entity."""
+
+    kind: str
+    member_id: str
+
+
+class TimerKey(NamedTuple):
+    """The name of one timer within its entity; setting a timer replaces the one of the same name."""
+
+    kind: str
+    member_id: str = ""
+
+
+class Park(NamedTuple):
+    """Instead of a reply: the request waits until some decision answers this waiter."""
+
+    waiter: Waiter
+
+
+class Answer(NamedTuple):
+    """Effect: complete a parked request, if it is still there (its connection may have gone)."""
+
+    waiter: Waiter
+    reply: Any
+
+
+class SetTimer(NamedTuple):
+    """Effect: ask the coordinator to decide about `timer` after `delay_ms`."""
+
+    timer: TimerKey
+    delay_ms: int
+
+
+class CancelTimer(NamedTuple):
+    """Effect: forget this timer, if it runs."""
+
+    timer: TimerKey
+
+
+Effect = Answer | SetTimer | CancelTimer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Generic[R, V]):
+    """One decision, whole: either all of it happens or, when the records cannot be written, only `or_else`."""
+
+    records: tuple[R, ...] = ()
+    volatile: V | None = None
+    """The successor of the entity's volatile state; None when the decision leaves it alone."""
+    reply: Any = None
+    """The answer, or `Park`."""
+    effects: tuple[Effect, ...] = ()
+    or_else: Callable[[ErrorCode], Outcome[R, V]] | None = None
+    """What happens instead when the append fails; None: nothing but an error answer.
+
+    Its own records are not written.
+    """
+
+
+_NOT_AVAILABLE = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.REQUEST_TIMED_OUT,
+}
+_NOT_COORDINATOR = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR}
+_TOO_LARGE = {ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE}
+
+
+def as_coordinator_error(code: ErrorCode) -> ErrorCode:
+    """What a client of a coordinator is told when the coordinator's own append failed with `code`."""
+    if code in _NOT_AVAILABLE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in _NOT_COORDINATOR:
+        return ErrorCode.NOT_COORDINATOR
+    if code in _TOO_LARGE:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return code

@@ -1,0 +1,27 @@
+"""Which partition of a coordinator's topic a group or a transactional id lives in.
+
+Java's `String.hashCode` over UTF-16 code units, then `abs(hash) % partitions`, where the absolute value of the smallest
+int is 0. Kafka's own tools and a Kafka that takes over the directory look for a key in exactly this place.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_INT32_MIN = -(2**31)
+
+
+def java_hash(text: str) -> int:
+    """`String.hashCode()`: sum of unit[i] * 31^(n-1-i) over the UTF-16 units, as a signed 32-bit integer."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for position in range(0, len(units), 2):
+        value = (value * 31 + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+    return value - 2**32 if value & 0x80000000 else value
+
+
+@lru_cache(maxsize=4096)
+def partition_for(key: str, num_partitions: int) -> int:
+    """The partition that keeps the records of this group or transactional id."""
+    value = java_hash(key)
+    return (0 if value == _INT32_MIN else abs(value)) % num_partitions

@@ -1,0 +1,219 @@
+"""The one place where a coordinator's decisions become facts: decide, append, replay, act, answer.
+
+A `Shard` owns one partition of a coordinator's topic: the machine that decides about it, its parked requests and its
+timers. It knows neither groups nor transactions, neither files nor sockets: the machine knows the first, the journal
+the second, and the handlers wait on the futures.
+
+Theory of operation: `execute` takes one outcome through its steps without ever suspending, so between a decision and
+its replay nothing else can happen and no lock is needed. If the journal says that the records are not on disk yet
+(flushing is on), all that would be answered waits for it; the state has moved on already, and whoever asks meanwhile
+waits for a later flush themselves.
+
+Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
+timer fires.
+"""
+
+from __future__ import annotations
+
+import logging
+from asyncio import Future
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from broker.clock import Clock, Timer
+from broker.coordinator.outcome import (
+    Answer,
+    CancelTimer,
+    Outcome,
+    Park,
+    SetTimer,
+    TimerKey,
+    Waiter,
+    as_coordinator_error,
+)
+from protocol.errors import EncodeError, ErrorCode, KafkaError
+
+R = TypeVar("R")
+V = TypeVar("V")
+
+_LOG = logging.getLogger("barnabas.coordinator")
+
+
+class Appended(NamedTuple):
+    """Where a decision's records went."""
+
+    base_offset: int
+    synced: Future[None] | None
+    """Done once they are on disk, where that is asked for; None when nobody has to wait."""
+
+
+class Journal(Protocol):
+    """One coordinator topic as the runtime needs it."""
+
+    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
+        """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
+
+
+class Machine(Protocol[R, V]):
+    """What decides about the entities of one partition."""
+
+    def encode(self, record: R) -> tuple[bytes, bytes | None]:
+        """Key and value of a record as the log has them; raises EncodeError for what does not fit the format."""
+
+    def replay(self, record: R, record_offset: int) -> None:
+        """Change the durable state."""
+
+    def install(self, entity_id: str, volatile: V) -> None:
+        """Put the successor of the volatile state in place."""
+
+    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> Outcome[R, V]:
+        """Decide what a timer means."""
+
+
+class Shard(Generic[R, V]):
+    """One partition of a coordinator's topic."""
+
+    def __init__(
+        self,
+        partition: int,
+        machine: Machine[R, V],
+        journal: Journal,
+        clock: Clock,
+        create_future: Callable[[], Future[Any]],
+    ) -> None:
+        self.partition = partition
+        self._machine = machine
+        self._journal = journal
+        self._clock = clock
+        self._create_future = create_future
+        self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
+        self._timers: dict[tuple[str, TimerKey], Timer] = {}
+        self._is_closed = False
+
+    def parked(self) -> int:
+        """How many requests wait."""
+        return len(self._parked)
+
+    def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
+        """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
+        synced: Future[None] | None = None
+        if outcome.records:
+            try:
+                synced = self._append(outcome.records)
+            except KafkaError as refusal:
+                code = as_coordinator_error(refusal.code)
+                if outcome.or_else is None:
+                    raise KafkaError(code, refusal.message) from refusal
+                _LOG.warning("append refused topic partition=%d entity=%s error=%s", self.partition, entity_id, refusal)
+                outcome = outcome.or_else(code)
+        if outcome.volatile is not None:
+            self._machine.install(entity_id, outcome.volatile)
+        reply = outcome.reply
+        if isinstance(reply, Park):
+            reply = self._park(entity_id, reply.waiter)
+        for effect in outcome.effects:
+            if isinstance(effect, SetTimer):
+                self._set_timer(entity_id, effect.timer, effect.delay_ms)
+            elif isinstance(effect, CancelTimer):
+                self._cancel_timer(entity_id, effect.timer)
+        answers = [effect for effect in outcome.effects if isinstance(effect, Answer)]
+        if synced is not None:
+            return self._answer_when_synced(synced, entity_id, answers, reply)
+        self._answer(entity_id, answers)
+        return reply
+
+    def _append(self, records: Sequence[R]) -> Future[None] | None:
+        try:
+            encoded = [self._machine.encode(record) for record in records]
+        except EncodeError as unfit:  # a client's name is longer than a record can carry
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
+        appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
+        for position, record in enumerate(records):
+            self._machine.replay(record, appended.base_offset + position)
+        return appended.synced
+
+    # Parked requests
+
+    def _park(self, entity_id: str, waiter: Waiter) -> Future[Any]:
+        """A future that an `Answer` to this waiter completes.
+
+        A request that asks again takes the place of the first.
+        """
+        key = (entity_id, waiter)
+        earlier = self._parked.pop(key, None)
+        if earlier is not None:
+            _refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member asked again")
+        future = self._parked[key] = self._create_future()
+        future.add_done_callback(partial(self._unpark, key))
+        return future
+
+    def _unpark(self, key: tuple[str, Waiter], future: Future[Any]) -> None:
+        if self._parked.get(key) is future:
+            del self._parked[key]
+
+    def _answer(self, entity_id: str, answers: Iterable[Answer]) -> None:
+        for answer in answers:
+            future = self._parked.pop((entity_id, answer.waiter), None)
+            if future is not None and not future.done():
+                future.set_result(answer.reply)
+
+    def _answer_when_synced(
+        self, synced: Future[None], entity_id: str, answers: list[Answer], reply: Any
+    ) -> Future[Any]:
+        """Hold everything back until the records are on disk; if they never will be, say so."""
+        waiting = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
+        if isinstance(reply, Future):
+            answered = reply
+        else:
+            answered = self._create_future()
+            waiting.append((answered, reply))
+
+        def finish(done: Future[None]) -> None:
+            failure = None if done.cancelled() else done.exception()
+            for future, result in waiting:
+                if future is None or future.done():
+                    continue
+                if failure is None and not done.cancelled():
+                    future.set_result(result)
+                else:
+                    code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
+                    _refuse(future, as_coordinator_error(code), "the coordinator's log could not be synced")
+
+        synced.add_done_callback(finish)
+        return answered
+
+    # Timers
+
+    def _set_timer(self, entity_id: str, timer: TimerKey, delay_ms: int) -> None:
+        self._cancel_timer(entity_id, timer)
+        if not self._is_closed:
+            fire = partial(self._timer_fired, entity_id, timer)
+            self._timers[entity_id, timer] = self._clock.call_later(delay_ms, fire)
+
+    def _cancel_timer(self, entity_id: str, timer: TimerKey) -> None:
+        running = self._timers.pop((entity_id, timer), None)
+        if running is not None:
+            running.cancel()
+
+    def _timer_fired(self, entity_id: str, timer: TimerKey) -> None:
+        self._timers.pop((entity_id, timer), None)
+        try:
+            self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+        except KafkaError as refusal:
+            _LOG.warning("timer refused entity=%s timer=%s error=%s", entity_id, timer.kind, refusal)
+
+    def close(self) -> None:
+        """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
+        self._is_closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        parked, self._parked = self._parked, {}
+        for future in parked.values():
+            _refuse(future, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+
+
+def _refuse(future: Future[Any], code: ErrorCode, message: str) -> None:
+    if not future.done():
+        future.set_exception(KafkaError(code, message))

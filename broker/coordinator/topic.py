@@ -1,0 +1,72 @@
+"""A coordinator's topic as the runtime and the loader see it: `append`, `extent`, `read`.
+
+The adapter between coordinators and the broker's partitions. The topic is created when it is first needed.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from broker.coordinator.runtime import Appended
+from protocol.records.builder import NewRecord, build_batch
+from storage.validate import AppendOrigin
+
+if TYPE_CHECKING:
+    from broker.catalogue import Catalogue, Topic
+    from broker.partitions import Partitions
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+
+
+class CoordinatorTopic:
+    """`__consumer_offsets` or `__transaction_state`."""
+
+    def __init__(self, name: str, catalogue: Catalogue, partitions: Partitions) -> None:
+        self.name = name
+        self._catalogue = catalogue
+        self._partitions = partitions
+
+    def partition_count(self) -> int | None:
+        """How many partitions the topic has; None while there is no such topic."""
+        topic = self._catalogue.topics.get(self.name)
+        return None if topic is None else len(topic.partitions)
+
+    def create(self) -> int:
+        """The number of partitions of the topic, which exists from now on. Raises KafkaError."""
+        count = self.partition_count()
+        return len(self._catalogue.create_internal_topic(self.name).partitions) if count is None else count
+
+    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
+        """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
+        batch = build_batch([NewRecord(key, value, (), now_ms) for key, value in records])
+        result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
+        synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)
+        return Appended(result.base_offset, synced)
+
+    def extent(self, partition: int) -> tuple[int, int]:
+        """The log's start offset and its end offset."""
+        log = self._partitions.get(self.name, partition)
+        return log.log_start_offset, log.log_end_offset
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset` on, at least one if there is any."""
+        log = self._partitions.get(self.name, partition)
+        return log.read(offset, max_bytes, committed=False, force_first_batch=True).read_all()
+
+
+class TopicDeletions:
+    """A catalogue listener that only cares about topics that go."""
+
+    def __init__(self, on_topic_deleted: Callable[[Topic], None]) -> None:
+        self.on_topic_deleted = on_topic_deleted
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """A new topic has no offsets yet."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """New partitions have no offsets yet."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """The groups' settings are fixed at start."""

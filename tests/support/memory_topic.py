@@ -1,0 +1,88 @@
+"""A coordinator's topic in memory, made of real batches: what a crash leaves is what was appended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from broker.coordinator.runtime import Appended
+from protocol.errors import ErrorCode, KafkaError
+from protocol.records.batch import iter_batches, patch_offset_and_epoch
+from protocol.records.builder import NewRecord, build_batch
+from protocol.records.record import Record, iter_records
+
+
+class MemoryTopic:
+    """Appends, reads, refuses on request, and can hold back its syncs."""
+
+    def __init__(self, partitions: int = 50) -> None:
+        self._partitions = partitions
+        self._logs: dict[int, bytearray] = {}
+        self._end_offsets: dict[int, int] = {}
+        self.exists = False
+        self.refuse_with: ErrorCode | None = None
+        """Appends fail with this code while it is set."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """While it is set, appends are not on disk before `sync`."""
+        self._unsynced: list[asyncio.Future[None]] = []
+        self.batches_count = 0
+
+    def partition_count(self) -> int | None:
+        return self._partitions if self.exists else None
+
+    def create(self) -> int:
+        self.exists = True
+        return self._partitions
+
+    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
+        if self.refuse_with is not None:
+            raise KafkaError(self.refuse_with)
+        return self.append_batch(partition, build_batch([NewRecord(key, value, (), now_ms) for key, value in records]))
+
+    def append_batch(self, partition: int, batch: bytearray) -> Appended:
+        """Any batch, as a producer or a transaction coordinator would write it."""
+        base_offset = self._end_offsets.get(partition, 0)
+        patch_offset_and_epoch(batch, 0, base_offset, 0)
+        self._logs.setdefault(partition, bytearray()).extend(batch)
+        self._end_offsets[partition] = next(iter_batches(batch))[1].next_offset
+        self.batches_count += 1
+        if self.loop is None:
+            return Appended(base_offset, None)
+        self._unsynced.append(self.loop.create_future())
+        return Appended(base_offset, self._unsynced[-1])
+
+    def sync(self, failure: KafkaError | None = None) -> None:
+        """What was appended is on disk now, or never will be."""
+        unsynced, self._unsynced = self._unsynced, []
+        for future in unsynced:
+            if failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(failure)
+
+    def extent(self, partition: int) -> tuple[int, int]:
+        return 0, self._end_offsets.get(partition, 0)
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        log = self._logs.get(partition, bytearray())
+        chosen = bytearray()
+        for position, header in iter_batches(log):
+            if header.next_offset <= offset:
+                continue
+            if chosen and len(chosen) + header.size_in_bytes > max_bytes:
+                break
+            chosen += log[position : position + header.size_in_bytes]
+        return bytes(chosen)
+
+    def records(self, partition: int) -> list[Record]:
+        """Every record of a partition, in order."""
+        log = self._logs.get(partition, bytearray())
+        return [
+            record
+            for position, header in iter_batches(log)
+            for record in iter_records(log[position : position + header.size_in_bytes])
+        ]
+
+    def damage(self, partition: int, position: int) -> None:
+        """Change one byte of the log."""
+        self._logs[partition][position] ^= 0xFF
