@@ -1,0 +1,72 @@
+"""FindCoordinator (key 10), v0-6: which broker coordinates a group.
+
+There is one broker, so the answer is always this one; what matters is that `__consumer_offsets` exists before the
+client goes on, and that the group's partition begins to load. Key types: 0 group; 1 transactional id, refused for
+good until transactions are offered (TRANSACTIONAL_ID_AUTHORIZATION_FAILED is the code every client gives up on at
+once); others INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
+"""
+
+from __future__ import annotations
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+_GROUP, _TRANSACTION = 0, 1
+_BATCHED_SINCE = 4
+_NO_NODE = -1
+
+
+def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+    if context.api_version >= _BATCHED_SINCE:
+        found = [_find(key, request.key_type, context) for key in request.coordinator_keys]
+        return FindCoordinatorResponse(coordinators=found)
+    only = _find(request.key, request.key_type, context)
+    return FindCoordinatorResponse(
+        error_code=only.error_code,
+        error_message=only.error_message,
+        node_id=only.node_id,
+        host=only.host,
+        port=only.port,
+    )
+
+
+def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
+    node = context.services.node
+    try:
+        if key_type != _GROUP:
+            raise _refusal(key_type)
+        context.services.groups.prepare(key)
+    except KafkaError as error:
+        return Coordinator(
+            key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message
+        )
+    return Coordinator(
+        key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=ErrorCode.NONE, error_message=""
+    )
+
+
+def _refusal(key_type: int) -> KafkaError:
+    if key_type == _TRANSACTION:
+        return KafkaError(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this version of Barnabas does not offer transactions yet"
+        )
+    return KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
+
+
+def error_response(
+    request: FindCoordinatorRequest, code: ErrorCode, context: RequestContext
+) -> FindCoordinatorResponse:
+    """The answer when something else went wrong."""
+    keys = request.coordinator_keys if context.api_version >= _BATCHED_SINCE else []
+    return FindCoordinatorResponse(
+        error_code=code,
+        error_message=code.message,
+        node_id=_NO_NODE,
+        host="",
+        port=_NO_NODE,
+        coordinators=[
+            Coordinator(key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=code, error_message=code.message)
+            for key in keys
+        ],
+    )

@@ -1,0 +1,31 @@
+"""Heartbeat (key 12), v0-4: a member says that it is alive, and hears whether it has to join again.
+
+Answers REBALANCE_IN_PROGRESS while the group waits for its members, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
+FENCED_INSTANCE_ID. While the group is being loaded the answer is NONE: nobody should rejoin because a broker started.
+The decision is in coordinator/group/sessions.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode
+from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+
+def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
+    reply = context.services.groups.heartbeat(
+        request.group_id, request.member_id, request.group_instance_id, request.generation_id
+    )
+    return _later(reply) if isinstance(reply, Future) else HeartbeatResponse(error_code=reply)
+
+
+async def _later(reply: Future[ErrorCode]) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=await reply)
+
+
+def error_response(request: HeartbeatRequest, code: ErrorCode, context: RequestContext) -> HeartbeatResponse:
+    """The answer when the coordinator is not to be had."""
+    return HeartbeatResponse(error_code=code)

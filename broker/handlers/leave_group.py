@@ -1,0 +1,55 @@
+"""LeaveGroup (key 13), v0-5: members go, so that the others need not wait for their sessions to end.
+
+v0-2 name one member and answer at the top; v3 and later name many, also static ones by their instance id alone (an
+administrator removes them), and answer each: NONE, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID. The decision is in
+coordinator/group/leaving.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext
+from broker.coordinator.group.model import LeavingMember
+from protocol.errors import ErrorCode
+from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+
+_BATCHED_SINCE = 3
+
+
+def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Awaitable[LeaveGroupResponse]:
+    leaving = _leaving(request, context.api_version)
+    reply = context.services.groups.leave(request.group_id, leaving)
+    if isinstance(reply, Future):
+        return _later(reply, leaving, context.api_version)
+    return _response(reply, leaving, context.api_version)
+
+
+def _leaving(request: LeaveGroupRequest, version: int) -> list[LeavingMember]:
+    if version < _BATCHED_SINCE:
+        return [LeavingMember(request.member_id, None)]
+    return [LeavingMember(member.member_id, member.group_instance_id) for member in request.members]
+
+
+async def _later(
+    reply: Future[tuple[ErrorCode, ...]], leaving: list[LeavingMember], version: int
+) -> LeaveGroupResponse:
+    return _response(await reply, leaving, version)
+
+
+def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], version: int) -> LeaveGroupResponse:
+    if version < _BATCHED_SINCE:
+        return LeaveGroupResponse(error_code=codes[0])
+    return LeaveGroupResponse(
+        error_code=ErrorCode.NONE,
+        members=[
+            MemberResponse(member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=code)
+            for member, code in zip(leaving, codes, strict=True)
+        ],
+    )
+
+
+def error_response(request: LeaveGroupRequest, code: ErrorCode, context: RequestContext) -> LeaveGroupResponse:
+    """The answer when the coordinator is not to be had."""
+    return LeaveGroupResponse(error_code=code)

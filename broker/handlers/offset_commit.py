@@ -1,0 +1,126 @@
+"""OffsetCommit (key 8), v2-10: store how far a group has read.
+
+Answered once the offsets are in `__consumer_offsets` (and on disk, where flushing is on). Each partition has its own
+code: UNKNOWN_TOPIC_OR_PARTITION (v10: UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what the whole group answers:
+UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS; a member of no group hears
+GROUP_ID_NOT_FOUND (before v9: ILLEGAL_GENERATION). An offset is not checked against the log, and may go back. The
+decision is in coordinator/group/offsets. Versions: 2-4 retention time, 6 leader epoch, 7 static members, 8 flexible,
+10 topic ids.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING
+
+from broker.context import RequestContext
+from broker.coordinator.group.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
+from protocol.errors import ErrorCode
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from broker.catalogue import Topic
+
+_GROUP_ID_NOT_FOUND_SINCE = 9
+_TOPIC_IDS_SINCE = 10
+_NO_RETENTION_TIME = -1
+
+
+def handle(
+    request: OffsetCommitRequest, context: RequestContext
+) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+    response, wanted, awaited = _validate(request, context)
+    if not wanted:
+        return response
+    has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE
+    reply = context.services.groups.commit_offsets(
+        CommitRequest(
+            request.group_id,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+            tuple(wanted),
+        ),
+        missing_group=ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION,
+    )
+    if isinstance(reply, Future):
+        return _later(reply, awaited, response)
+    return _filled(response, awaited, reply)
+
+
+def _validate(
+    request: OffsetCommitRequest, context: RequestContext
+) -> tuple[OffsetCommitResponse, list[OffsetToCommit], list[OffsetCommitResponsePartition]]:
+    """The response as far as it is known, the offsets to commit, and the partitions that wait for their codes."""
+    wanted: list[OffsetToCommit] = []
+    awaited: list[OffsetCommitResponsePartition] = []
+    topics: list[OffsetCommitResponseTopic] = []
+    unknown = (
+        ErrorCode.UNKNOWN_TOPIC_ID if context.api_version >= _TOPIC_IDS_SINCE else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    expires_ms = NO_EXPIRY_MS
+    if request.retention_time_ms != _NO_RETENTION_TIME:
+        expires_ms = context.services.clock.now_ms() + request.retention_time_ms
+    for asked in request.topics:
+        topic = _topic(asked, context)
+        answers = [
+            OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=ErrorCode.NONE)
+            for partition in asked.partitions
+        ]
+        for partition, answer in zip(asked.partitions, answers, strict=True):
+            if topic is None:
+                answer.error_code = unknown
+            elif not 0 <= partition.partition_index < len(topic.partitions):
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                wanted.append(_wanted(topic, partition, expires_ms))
+                awaited.append(answer)
+        topics.append(OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers))
+    return OffsetCommitResponse(topics=topics), wanted, awaited
+
+
+def _topic(asked: OffsetCommitRequestTopic, context: RequestContext) -> Topic | None:
+    catalogue = context.services.catalogue
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        return catalogue.topics_by_id.get(asked.topic_id)
+    return catalogue.topics.get(asked.name)
+
+
+def _wanted(topic: Topic, partition: OffsetCommitRequestPartition, expires_ms: int) -> OffsetToCommit:
+    return OffsetToCommit(
+        topic.name,
+        topic.topic_id,
+        partition.partition_index,
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
+        expires_ms,
+    )
+
+
+async def _later(
+    reply: Future[tuple[ErrorCode, ...]], awaited: list[OffsetCommitResponsePartition], response: OffsetCommitResponse
+) -> OffsetCommitResponse:
+    return _filled(response, awaited, await reply)
+
+
+def _filled(
+    response: OffsetCommitResponse, awaited: Iterable[OffsetCommitResponsePartition], codes: tuple[ErrorCode, ...]
+) -> OffsetCommitResponse:
+    for answer, code in zip(awaited, codes, strict=True):
+        answer.error_code = code
+    return response
+
+
+def error_response(request: OffsetCommitRequest, code: ErrorCode, context: RequestContext) -> OffsetCommitResponse:
+    """The answer when the coordinator is not to be had: the code for each partition that was not refused already."""
+    response, _, awaited = _validate(request, context)
+    return _filled(response, awaited, (code,) * len(awaited))
