@@ -1,0 +1,79 @@
+"""`barnabas log dump` and `barnabas log verify`: the files of a data directory, without a broker."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+FOUND_SOMETHING = 1
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status: 0, or 1 where `verify` found something or `dump` met damage."""
+    parser = argparse.ArgumentParser(prog="barnabas log", description="Read the files of a data directory.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify")
+    dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")
+    dump.add_argument("path", nargs="+", type=Path, help="a file, a partition's directory or a data directory")
+    dump.add_argument("--records", action="store_true", help="print every record of every batch too")
+    dump.add_argument("--json", action="store_true", help="a JSON object per line")
+    verify = commands.add_parser("verify", help="check every batch, record, index and snapshot")
+    verify.add_argument("path", type=Path, help="a data directory or a partition's directory")
+    verify.add_argument("--json", action="store_true", help="a JSON object per finding, and one with the totals")
+    options = parser.parse_args(arguments)
+    for path in options.path if options.command == "dump" else [options.path]:
+        if not path.exists():
+            parser.error(f"{path}: no such file or directory")
+    return _dump(options) if options.command == "dump" else _verify(options)
+
+
+def _dump(options: argparse.Namespace) -> int:
+    import json
+
+    from broker.cli.log.describe import line
+    from broker.cli.log.dump import dump, files_below
+
+    status = 0
+    for path in (file for given in options.path for file in files_below(given)):
+        if not options.json:
+            print(f"Dumping {path}")
+        for row in dump(path, with_records=options.records):
+            print(json.dumps({"file": str(path)} | row) if options.json else line(row))
+            if "problem" in row:
+                status = FOUND_SOMETHING
+    return status
+
+
+def _verify(options: argparse.Namespace) -> int:
+    import json
+
+    from broker.cli.log.verify import Totals, partition_directories, verify
+
+    if not partition_directories(options.path):
+        print(f"barnabas: {options.path} is not a data directory: there is no partition in it", file=sys.stderr)
+        return 1
+
+    def progress(totals: Totals) -> None:
+        if sys.stderr.isatty():
+            print(
+                f"\r{totals.segments} segments, {totals.size_bytes / 1e6:.0f} MB", end="", file=sys.stderr, flush=True
+            )
+
+    findings, totals = verify(options.path, progress)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    for finding in findings:
+        if options.json:
+            print(json.dumps(finding._asdict(), default=str))
+        else:
+            print(finding)
+    serious = sum(not finding.is_note for finding in findings)
+    if options.json:
+        print(json.dumps(vars(totals) | {"findings": serious}))
+    else:
+        print(
+            f"{totals.partitions} partitions, {totals.segments} segments, {totals.batches} batches, {totals.records}"
+            f" records, {totals.size_bytes} bytes: {serious} findings"
+        )
+    return FOUND_SOMETHING if serious else 0

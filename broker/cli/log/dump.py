@@ -1,0 +1,128 @@
+"""`barnabas log dump`: what the files of a data directory say, a line per batch, record or entry.
+
+Reads any of Kafka's files by its name; a directory means all of them below it, in order. Prints what is there up
+to the first damage and says where that is; judging is `verify`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from broker.cli.log.decoders import decoder_for
+from broker.cli.log.describe import batch_fields, record_fields
+from broker.cli.log.scan import SegmentScan, offset_entries, time_entries
+from protocol.errors import DecodeError
+from protocol.files import checkpoints, names, producer_snapshot, txn_index
+from protocol.records.batch import verify_crc
+from protocol.records.record import iter_records
+
+Row = dict[str, Any]
+
+OFFSET_CHECKPOINTS = (
+    names.RECOVERY_POINT_CHECKPOINT,
+    names.LOG_START_CHECKPOINT,
+    names.HIGH_WATERMARK_CHECKPOINT,
+    names.CLEANER_CHECKPOINT,
+)
+
+
+def files_below(path: Path) -> list[Path]:
+    """The file itself, or every file below the directory that can be dumped, in order of name."""
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file() and reader_of(file) is not None)
+
+
+def dump(path: Path, *, with_records: bool) -> Iterator[Row]:
+    """The rows of one file; the last one has a key `problem` where the file is damaged."""
+    reader = reader_of(path)
+    if reader is None:
+        yield {"problem": f"{path.name} is no file of a data directory"}
+        return
+    try:
+        yield from (_batches(path, with_records) if reader == "batches" else ENTRY_READERS[reader](path))
+    except DecodeError as error:
+        yield {"problem": str(error)}
+
+
+def reader_of(path: Path) -> str | None:
+    """Which reader a file's name asks for."""
+    segment = names.parse_segment_file(path.name)
+    if segment is not None:
+        return "batches" if segment.kind is names.FileKind.LOG else segment.kind.value
+    if names.parse_metadata_snapshot(path.name) is not None or path.name == names.BOOTSTRAP_CHECKPOINT:
+        return "batches"
+    if path.name in OFFSET_CHECKPOINTS:
+        return "offsets"
+    return path.name if path.name in ENTRY_READERS else None
+
+
+def _batches(path: Path, with_records: bool) -> Iterator[Row]:
+    directory = names.parse_partition_directory(path.parent.name)
+    topic = directory.topic if directory else names.CLUSTER_METADATA_TOPIC if path.suffix == ".checkpoint" else ""
+    with SegmentScan(path) as scan:
+        for position, header, batch in scan.batches():
+            crc_ok = verify_crc(batch)
+            yield batch_fields(position, header, crc_ok)
+            if with_records and crc_ok:
+                decode = decoder_for(topic, header)
+                for record in iter_records(batch):
+                    yield {"|": "record"} | record_fields(record, header, decode)
+        if scan.problem is not None:
+            yield {"problem": scan.problem, "position": scan.valid_bytes}
+
+
+def _offset_index(path: Path) -> Iterator[Row]:
+    for entry in offset_entries(path):
+        yield {"offset": int(path.stem) + entry.relative_offset, "position": entry.position}
+
+
+def _time_index(path: Path) -> Iterator[Row]:
+    for entry in time_entries(path):
+        yield {"timestamp": entry.timestamp, "offset": int(path.stem) + entry.relative_offset}
+
+
+def _txn_index(path: Path) -> Iterator[Row]:
+    for entry in txn_index.decode(path.read_bytes()):
+        yield {
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
+        }
+
+
+def _snapshot(path: Path) -> Iterator[Row]:
+    for entry in producer_snapshot.decode(path.read_bytes()):
+        yield {
+            "producerId": entry.producer_id,
+            "producerEpoch": entry.producer_epoch,
+            "coordinatorEpoch": entry.coordinator_epoch,
+            "currentTxnFirstOffset": entry.current_txn_first_offset,
+            "lastSequence": entry.last_sequence,
+            "lastOffset": entry.last_offset,
+            "offsetDelta": entry.offset_delta,
+            "timestamp": entry.timestamp,
+        }
+
+
+def _offsets(path: Path) -> Iterator[Row]:
+    for (topic, partition), offset in checkpoints.decode_offsets(path.read_bytes()).items():
+        yield {"topic": topic, "partition": partition, "offset": offset}
+
+
+def _leader_epochs(path: Path) -> Iterator[Row]:
+    for entry in checkpoints.decode_leader_epochs(path.read_bytes()):
+        yield {"epoch": entry.epoch, "startOffset": entry.start_offset}
+
+
+ENTRY_READERS = {
+    ".index": _offset_index,
+    ".timeindex": _time_index,
+    ".txnindex": _txn_index,
+    ".snapshot": _snapshot,
+    "offsets": _offsets,
+    names.LEADER_EPOCH_CHECKPOINT: _leader_epochs,
+}
