@@ -1,5 +1,6 @@
 """Fetch by hand agrees with the compiled codec: every version, random messages, and bytes that are broken."""
 
+from contextlib import suppress
 from struct import Struct
 
 import pytest
@@ -142,10 +143,8 @@ def test_a_damaged_request_is_refused_exactly_when_the_compiled_codec_refuses_it
 
 @given(st.binary(max_size=200), versions)
 def test_garbage_gives_a_request_or_a_decode_error(garbage: bytes, version: int) -> None:
-    try:
+    with suppress(DecodeError):
         fetch.decode_request(memoryview(garbage), 0, version)
-    except DecodeError as error:
-        assert str(error)
 
 
 @pytest.mark.parametrize("version", range(12, 19))

@@ -1,5 +1,6 @@
 """Produce by hand agrees with the compiled codec: every version, random messages, and bytes that are broken."""
 
+from contextlib import suppress
 from struct import Struct
 
 import pytest
@@ -102,10 +103,8 @@ def test_records_are_views_into_the_frame() -> None:
 
 @given(st.binary(max_size=200), versions)
 def test_garbage_gives_a_request_or_a_decode_error(garbage: bytes, version: int) -> None:
-    try:
+    with suppress(DecodeError):
         decode_request(memoryview(garbage), 0, version)
-    except DecodeError as error:
-        assert str(error)
 
 
 failed = st.tuples(
