@@ -1,0 +1,48 @@
+"""DeleteRecords (key 21), v0-2: move the start of a partition up to an offset; -1 means the high watermark.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for an internal topic,
+POLICY_VIOLATION where cleanup.policy has no `delete`, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
+KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
+retention pass.
+"""
+
+from __future__ import annotations
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+NO_LOW_WATERMARK = -1
+
+
+def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_delete(topic.name, asked, context) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
+    partition = asked.partition_index
+    try:
+        log = context.services.partitions.get(topic, partition)
+        if context.services.catalogue.topics[topic].is_internal:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
+        low_watermark = log.delete_records_before(asked.offset)
+    except KafkaError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=error.code
+        )
+    return DeleteRecordsPartitionResult(
+        partition_index=partition, low_watermark=low_watermark, error_code=ErrorCode.NONE
+    )

@@ -1,0 +1,83 @@
+"""ListOffsets (key 2), v1-11: where a partition begins, ends, or first reaches a timestamp.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
+KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice, UNSUPPORTED_VERSION for a special timestamp that
+is younger than the request's version or that means nothing. A timestamp after the last record is no error: offset
+-1. Read_committed asks below the last stable offset.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from broker.context import RequestContext
+from broker.leader_epochs import check_leader_epoch
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from storage.log_offsets import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
+
+SINCE_VERSION = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+READ_COMMITTED = 1
+
+
+def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    times_asked = Counter(
+        (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+    )
+    committed = request.isolation_level == READ_COMMITTED
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            try:
+                if times_asked[topic.name, asked.partition_index] > 1:
+                    raise KafkaError(
+                        ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is asked for twice"
+                    )
+                partitions.append(_find(topic.name, asked, committed, context))
+            except KafkaError as error:
+                partitions.append(
+                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error.code)
+                )
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _find(
+    topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext
+) -> ListOffsetsPartitionResponse:
+    log = context.services.partitions.get(topic, asked.partition_index)
+    check_leader_epoch(context.services.catalogue, topic, asked.partition_index, asked.current_leader_epoch)
+    if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
+    found = log.list_offset(asked.timestamp, committed=committed)
+    leader_epoch = found.leader_epoch
+    if asked.timestamp == LATEST:
+        leader_epoch = context.services.catalogue.current_leader_epoch(topic, asked.partition_index)
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index,
+        error_code=ErrorCode.NONE,
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=leader_epoch,
+    )

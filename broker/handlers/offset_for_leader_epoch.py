@@ -1,0 +1,43 @@
+"""OffsetForLeaderEpoch (key 23), v2-4: where a leader epoch ended, so that a reader finds where its history differs.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
+KAFKA_STORAGE_ERROR. An epoch that was never is no error: epoch -1, offset -1.
+"""
+
+from __future__ import annotations
+
+from broker.context import RequestContext
+from broker.leader_epochs import check_leader_epoch
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_end_of_epoch(topic.topic, asked, context) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+    catalogue = context.services.catalogue
+    try:
+        log = context.services.partitions.get(topic, asked.partition)
+        check_leader_epoch(catalogue, topic, asked.partition, asked.current_leader_epoch)
+    except KafkaError as error:
+        return EpochEndOffset(error_code=error.code, partition=asked.partition)
+    epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
+    return EpochEndOffset(
+        error_code=ErrorCode.NONE, partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
+    )
