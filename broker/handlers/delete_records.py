@@ -9,6 +9,7 @@ retention pass.
 from __future__ import annotations
 
 from broker.context import RequestContext
+from broker.refusals import REFUSALS, code_of
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -39,9 +40,9 @@ def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) 
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
         low_watermark = log.delete_records_before(asked.offset)
-    except KafkaError as error:
+    except REFUSALS as error:
         return DeleteRecordsPartitionResult(
-            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=error.code
+            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=code_of(error)
         )
     return DeleteRecordsPartitionResult(
         partition_index=partition, low_watermark=low_watermark, error_code=ErrorCode.NONE

@@ -12,6 +12,7 @@ from collections import Counter
 
 from broker.context import RequestContext
 from broker.leader_epochs import check_leader_epoch
+from broker.refusals import REFUSALS, code_of
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -55,9 +56,9 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
                         ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is asked for twice"
                     )
                 partitions.append(_find(topic.name, asked, committed, context))
-            except KafkaError as error:
+            except REFUSALS as error:
                 partitions.append(
-                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error.code)
+                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=code_of(error))
                 )
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)

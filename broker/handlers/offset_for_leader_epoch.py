@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from broker.context import RequestContext
 from broker.leader_epochs import check_leader_epoch
-from protocol.errors import ErrorCode, KafkaError
+from broker.refusals import REFUSALS, code_of
+from protocol.errors import ErrorCode
 from protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -35,9 +36,9 @@ def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestC
     try:
         log = context.services.partitions.get(topic, asked.partition)
         check_leader_epoch(catalogue, topic, asked.partition, asked.current_leader_epoch)
-    except KafkaError as error:
-        return EpochEndOffset(error_code=error.code, partition=asked.partition)
-    epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
+        epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
+    except REFUSALS as error:
+        return EpochEndOffset(error_code=code_of(error), partition=asked.partition)
     return EpochEndOffset(
         error_code=ErrorCode.NONE, partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
     )

@@ -1,0 +1,16 @@
+"""What a partition may answer instead of doing what was asked, as an error code.
+
+Expected refusals come as KafkaError, trouble with the disk as StorageError: `except REFUSALS as error: ... code_of(error)`.
+"""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import StorageError
+
+REFUSALS = (KafkaError, StorageError)
+
+
+def code_of(error: Exception) -> ErrorCode:
+    """The code a client is told."""
+    return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
