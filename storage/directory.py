@@ -103,6 +103,24 @@ class Directory:
         finally:
             close_quietly(file)
 
+    def read_last_entry(self, name: str, entry_size: int) -> bytes | None:
+        """The last whole entry of a file of entries, empty if it has none, None if the file does not exist."""
+        self.disk.check_online()
+        path = self.path_of(name)
+        try:
+            file = self.disk.files.open(path, read_only=True)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise from_os_error(path, "open", error) from error
+        try:
+            size = file.size() // entry_size * entry_size
+            return read_fully(file, entry_size, size - entry_size) if size else b""
+        except OSError as error:
+            raise from_os_error(path, "read", error) from error
+        finally:
+            close_quietly(file)
+
     def write(self, name: str, data: Buffer, position: int) -> None:
         """Write into a file that need not stay open, and cut it behind what was written."""
         self.disk.check_online()

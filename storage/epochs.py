@@ -1,0 +1,98 @@
+"""The leader epochs of a partition: from which offset on each began.
+
+Knows epochs and offsets only. On one machine an epoch means "one run of the broker that used this partition"; clients
+use them to notice that a log was cut (KIP-320).
+
+The file may lag behind what is in memory when the process is killed: the batches carry their epoch, so recovery assigns
+again what it finds above the recovery point, and a flush writes the file before the recovery point moves.
+
+Invariant: epochs increase strictly, start offsets strictly too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from protocol.errors import DecodeError
+from protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
+from protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from storage.directory import Directory
+from storage.errors import CorruptFile
+
+NO_EPOCH = -1
+NO_OFFSET = -1
+
+
+class LeaderEpochs:
+    """The cache and its file in one partition's directory."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self.is_dirty = False  # the file does not say what is here
+        data = directory.read(LEADER_EPOCH_CHECKPOINT)
+        try:
+            self._entries = decode_leader_epochs(data) if data is not None else []
+        except DecodeError as error:
+            raise CorruptFile(directory.path_of(LEADER_EPOCH_CHECKPOINT), str(error)) from error
+
+    @property
+    def entries(self) -> list[EpochEntry]:
+        """A copy, oldest first."""
+        return list(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The last epoch that was assigned, -1 if none ever was."""
+        return self._entries[-1].epoch if self._entries else NO_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Note that `epoch` begins at `start_offset`; False if it is the latest already. Later entries go."""
+        if self._entries and self._entries[-1].epoch == epoch:
+            return False
+        while self._entries and (self._entries[-1].epoch >= epoch or self._entries[-1].start_offset >= start_offset):
+            self._entries.pop()
+        self._entries.append(EpochEntry(epoch, start_offset))
+        self.is_dirty = True
+        return True
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch a batch at `offset` carries, -1 if it is older than all that is known."""
+        found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        return self._entries[found - 1].epoch if found else NO_EPOCH
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
+
+        For an epoch older than all that is known the answer keeps the epoch asked for, as Kafka's does.
+        """
+        if not self._entries or epoch == NO_EPOCH or epoch > self._entries[-1].epoch:
+            return NO_EPOCH, NO_OFFSET
+        if epoch == self._entries[-1].epoch:
+            return epoch, log_end_offset
+        found = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
+        end_offset = self._entries[found].start_offset
+        return (self._entries[found - 1].epoch if found else epoch), end_offset
+
+    def truncate_from_end(self, offset: int) -> None:
+        """The log ends at `offset` now: drop what began there or later."""
+        while self._entries and self._entries[-1].start_offset >= offset:
+            self._entries.pop()
+            self.is_dirty = True
+
+    def truncate_from_start(self, offset: int) -> None:
+        """The log starts at `offset` now: the last epoch that began by then begins there."""
+        found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        if not found or (found == 1 and self._entries[0].start_offset == offset):
+            return
+        self._entries[:found] = [EpochEntry(self._entries[found - 1].epoch, offset)]
+        self.is_dirty = True
+
+    def content(self) -> bytes:
+        """The bytes of the file, for whoever writes it."""
+        return encode_leader_epochs(self._entries)
+
+    def write(self) -> None:
+        """Bring the file to what is in memory. Durable on return."""
+        if self.is_dirty:
+            self._directory.write_atomically(LEADER_EPOCH_CHECKPOINT, self.content())
+            self.is_dirty = False

@@ -1,0 +1,77 @@
+"""Walking the batches of a log file by their headers. No record is looked at, no CRC computed.
+
+The walk reads the file in pieces of some kilobytes: small batches come many to a read, large ones cost one read for
+each header. It ends at the first batch that is not whole, as Kafka's does; what can be no batch is a DecodeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from protocol.errors import DecodeError
+from protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
+from storage.disk_file import DiskFile
+
+PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
+
+_unpack_head = Struct(">qi").unpack_from  # base offset, batch length
+_unpack_delta = Struct(">i").unpack_from
+_LAST_OFFSET_DELTA = 23
+
+
+def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of every whole batch in [position, end)."""
+    piece, piece_start = b"", position
+    while end - position >= HEADER_SIZE:
+        at = position - piece_start
+        if len(piece) - at < HEADER_SIZE:
+            piece, piece_start, at = file.pread(min(PIECE_BYTES, end - position), position), position, 0
+            if len(piece) < HEADER_SIZE:
+                return  # the file is shorter than its owner thinks
+        header = parse_header(piece, at)
+        after = position + header.size_in_bytes
+        if after > end:
+            return
+        yield position, header
+        position = after
+
+
+def first_batch_reaching(file: DiskFile, offset: int, position: int, end: int) -> int | None:
+    """Position of the first whole batch in [position, end) whose last offset is `offset` or more.
+
+    The same walk as `headers`, without making headers: this is what a fetch costs that no cursor helps.
+    """
+    piece, piece_start = b"", position
+    while end - position >= HEADER_SIZE:
+        at = position - piece_start
+        if len(piece) - at < HEADER_SIZE:
+            piece, piece_start, at = file.pread(min(PIECE_BYTES, end - position), position), position, 0
+            if len(piece) < HEADER_SIZE:
+                return None
+        base_offset, batch_length = _unpack_head(piece, at)
+        if batch_length < BATCH_LENGTH_MIN:
+            raise DecodeError(f"batch at {position}: length {batch_length} is below {BATCH_LENGTH_MIN}")
+        after = position + LOG_OVERHEAD + batch_length
+        if after > end:
+            return None
+        if base_offset + _unpack_delta(piece, at + _LAST_OFFSET_DELTA)[0] >= offset:
+            return position
+        position = after
+    return None
+
+
+def whole_batches(file: DiskFile, position: int, end: int, max_bytes: int) -> tuple[int, int]:
+    """(size of the first batch, size of as many whole ones as fit into `max_bytes`), from `position` on."""
+    first_size = size = 0
+    for _, header in headers(file, position, end):
+        first_size = first_size or header.size_in_bytes
+        if size + header.size_in_bytes > max_bytes:
+            break
+        size += header.size_in_bytes
+    return first_size, size
+
+
+def base_offset_at(file: DiskFile, position: int) -> int:
+    """The base offset of the batch that starts at `position`."""
+    return int.from_bytes(file.pread(8, position), "big", signed=True)

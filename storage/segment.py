@@ -1,0 +1,485 @@
+"""One segment of a partition: a .log file and its indexes.
+
+Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking.
+
+Theory of operation: the log file is the truth. An append is one write; where it fails the file is cut back to where it
+was, so that nothing half-written is ever followed by something whole. Index entries follow the rule of Kafka: a batch
+that starts more than index.interval.bytes behind the last indexed one is indexed (never the first of a segment), with
+the largest timestamp so far; sealing adds that timestamp as the closing entry. Indexes of the active segment are
+written when it is sealed or closed.
+
+Invariants: base_offset <= every offset inside < the next segment's base_offset; `size` is the end of the last batch
+accepted; indexes may be rebuilt from the log at any time, the log from nothing else. One PartitionLog owns a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.files.names import FileKind, FileState, segment_file
+from protocol.files.txn_index import AbortedTxn
+from protocol.primitives import Buffer
+from protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from protocol.records.record import iter_records
+from storage import scan
+from storage.config import LogConfig
+from storage.directory import Directory
+from storage.disk_file import DiskFile, FileSlice
+from storage.errors import CorruptFile, StorageError
+from storage.offset_index import OffsetIndex
+from storage.sync_job import SyncJob
+from storage.time_index import NO_TIMESTAMP, TimeIndex
+from storage.txn_index import TransactionIndex
+
+_UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
+RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
+_CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
+
+
+class FoundRecord(NamedTuple):
+    """A record found by its timestamp (ms)."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class SyncWork(NamedTuple):
+    """What of a segment is not known to be durable: pass back to `mark_synced` once it is."""
+
+    files: list[DiskFile]
+    paths: list[str]
+    size: int
+    aborted: int
+    is_sealed: bool
+
+
+class Segment:
+    """Create or open; `activate` the last one of a log before appending to it."""
+
+    def __init__(self, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> None:
+        def name(kind: FileKind) -> str:
+            return segment_file(base_offset, kind)
+
+        self.directory = directory
+        self.base_offset = base_offset
+        self.created_ms = now_ms
+        self.size = 0
+        self.log = DiskFile(directory, name(FileKind.LOG))
+        index_bytes = config.segment_index_bytes
+        self.offset_index = OffsetIndex(directory, name(FileKind.OFFSET_INDEX), base_offset, index_bytes)
+        self.time_index = TimeIndex(directory, name(FileKind.TIME_INDEX), base_offset, index_bytes)
+        self.txn_index = TransactionIndex(directory, name(FileKind.TXN_INDEX), base_offset)
+        self.is_sealed = True
+        self._index_interval_bytes = config.index_interval_bytes
+        self._indexed_position = 0  # of the last batch indexed
+        self._is_index_full = False
+        self._next_offset = _UNKNOWN
+        self._max_timestamp = _UNKNOWN
+        self._max_timestamp_offset = base_offset  # last offset of the first batch that has it
+        self._first_timestamp = _UNKNOWN  # of the first batch; what segment.ms is counted from
+        self._cursors: dict[int, int] = {}  # positions by the offset a reader is expected to ask for next
+        self._config: LogConfig | None = None
+        self._segment_bytes = self._roll_ms = 0
+        self._size_synced = 0
+        self._are_indexes_synced = False
+
+    # --- coming and going ---
+
+    @classmethod
+    def create(cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
+        """A new active segment. A file in the way was left by a crash and holds nothing anybody was told of."""
+        segment = cls(directory, base_offset, config, now_ms)
+        segment.log = directory.open(segment.log.name, create=True)
+        if segment.log.size():
+            segment.log.truncate(0)
+        segment.is_sealed = False
+        segment.reset_indexes()
+        return segment
+
+    @classmethod
+    def open(
+        cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int, *, is_durable: bool = False
+    ) -> Segment:
+        """An existing segment. Costs a look at the file's size; everything else is read when needed.
+
+        `is_durable` says that files and indexes survive a power cut: a clean stop, or all below the recovery point.
+        """
+        segment = cls(directory, base_offset, config, now_ms)
+        segment.size = directory.size(segment.log.name)
+        if is_durable:
+            segment._size_synced = segment.size
+            segment._are_indexes_synced = True
+        return segment
+
+    def activate(self) -> None:
+        """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be."""
+        self._begin_activity()
+        self._load_or_reset()
+        self._note_indexes()
+        self._catch_up()
+
+    def begin_recovery(self, offset: int) -> int:
+        """Make ready for a walk over the batches at and above `offset`; returns the position it has to start from.
+
+        Index entries below `offset` are kept if they can be right. The walk calls `index_batch` for every batch that
+        is whole, then `truncate` if the file goes on behind them. CorruptFile if the transaction index is unreadable.
+        """
+        self._begin_activity()
+        self._are_indexes_synced = False
+        self._size_synced = 0
+        self._load_or_reset()
+        self.offset_index.truncate(offset)
+        self.time_index.truncate(offset)
+        self.txn_index.truncate(offset)
+        self._note_indexes()
+        return self._indexed_position
+
+    def reset_indexes(self) -> None:
+        """Empty the three indexes, for a walk from the beginning of the segment."""
+        self._begin_activity()
+        self._are_indexes_synced = False
+        self.offset_index.create()
+        self.time_index.create()
+        self.txn_index.clear()
+        self._note_indexes()
+        self._next_offset = self.base_offset
+
+    def seal(self) -> None:
+        """End the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
+        self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
+        if not self._are_indexes_synced or self.size != self._size_synced:
+            self._are_indexes_synced = False
+            self.offset_index.write()
+            self.time_index.write()
+            self.txn_index.write()
+        self.offset_index.seal()
+        self.time_index.seal()
+        self.is_sealed = True
+
+    def close(self) -> None:
+        """Seal an active segment, make it durable, give the descriptor back. It stays readable."""
+        if not self.is_sealed:
+            self.seal()
+        self._sync(self.files_to_sync())
+        self.log.close()
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again."""
+        self.log.rename(self.log.name + FileState.DELETED.value)
+        names = [self.log.name]
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            if self.directory.exists(index.name):
+                self.directory.rename(index.name, index.name + FileState.DELETED.value)
+                index.name += FileState.DELETED.value
+                names.append(index.name)
+        return names
+
+    def remove(self) -> None:
+        """Remove the files now; who holds a slice gets FileRemoved."""
+        self.log.remove()
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            self.directory.remove(index.name)
+
+    # --- writing ---
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
+        """Write one batch behind the others; returns its position. StorageError leaves the segment as it was."""
+        position = self.size
+        try:
+            self.log.pwrite(batch, position)
+        except StorageError:
+            self._cut_back(position)
+            raise
+        self.index_batch(position, last_offset, max_timestamp)
+        self.size = position + len(batch)
+        return position
+
+    def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        """Account for the batch at `position`, which comes after all accounted for so far."""
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if position - self._indexed_position > self._index_interval_bytes:
+            self._indexed_position = position
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self._is_index_full = self.offset_index.is_full or self.time_index.is_full
+        elif position == 0:
+            self._first_timestamp = max_timestamp
+        self._next_offset = last_offset + 1
+
+    def should_roll(
+        self, config: LogConfig, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int, jitter_ms: int = 0
+    ) -> bool:
+        """Whether a batch has to go into a new segment; this one ends `jitter_ms` before its segment.ms are over."""
+        if config is not self._config:
+            self._config = config
+            self._segment_bytes, self._roll_ms = config.segment_bytes, config.roll_ms
+        if self.size > self._segment_bytes - batch_size or self._is_index_full:
+            return True
+        if self.size and self.waited_ms(max_timestamp, now_ms) > self._roll_ms - jitter_ms:
+            return True
+        return last_offset - self.base_offset > RELATIVE_OFFSET_MAX
+
+    def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
+        """How long the segment has been active, by the clock of its batches if they have one."""
+        if self._first_timestamp == _UNKNOWN:
+            self._first_timestamp = self._header_at(0).max_timestamp
+        if self._first_timestamp >= 0:
+            return max_timestamp - self._first_timestamp
+        return now_ms - self.created_ms
+
+    def add_aborted(self, entry: AbortedTxn) -> None:
+        """Note a transaction whose ABORT marker is the batch appended last."""
+        self.txn_index.append(entry)
+
+    def truncate(self, position: int, next_offset: int) -> None:
+        """Cut the log at `position`, behind the batch before `next_offset`; the indexes follow. Durable on return.
+
+        Durable, because entries of what was cut would otherwise come back after a power cut and point into batches
+        written since.
+        """
+        if self.is_sealed:
+            self._begin_activity()
+            self._load_or_reset()
+        self.log.truncate(position)
+        self.size = position
+        self._size_synced = 0
+        self._are_indexes_synced = False
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.truncate(next_offset)
+        self._note_indexes()
+        self._catch_up()
+        self._next_offset = next_offset
+        self._first_timestamp = _UNKNOWN
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.write()
+        self._sync(self.files_to_sync()._replace(paths=self._index_paths()))
+
+    def files_to_sync(self) -> SyncWork:
+        """What is not known to be durable. Indexes of an active segment are left out: the log can rebuild them."""
+        files, paths = [], []
+        if self.size != self._size_synced:
+            files.append(self.log)
+        if self.is_sealed:
+            if not self._are_indexes_synced:
+                paths = self._index_paths()
+        elif self.txn_index.needs_sync:
+            self.txn_index.write()
+            paths = [self.directory.path_of(self.txn_index.name)]
+        return SyncWork(files, paths, self.size, len(self.txn_index), self.is_sealed)
+
+    def mark_synced(self, work: SyncWork) -> None:
+        """Everything in `work` is durable now."""
+        if not work.is_sealed and work.size != self._size_synced:
+            self._are_indexes_synced = False
+        self._size_synced = work.size
+        self._are_indexes_synced = self._are_indexes_synced or work.is_sealed
+        self.txn_index.mark_synced(work.aborted)
+
+    # --- reading ---
+
+    @property
+    def next_offset(self) -> int:
+        """The offset behind the last batch, the base offset if there is none."""
+        if self._next_offset == _UNKNOWN:
+            next_offset = self.base_offset
+            for _, header in self.headers(self._loaded_offsets().last[1]):
+                next_offset = header.next_offset
+            self._next_offset = next_offset
+        return self._next_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp inside, -1 if no batch has one."""
+        if self._max_timestamp == _UNKNOWN:
+            found = self.time_index.read_last()
+            self._max_timestamp, self._max_timestamp_offset = found or self._loaded_times().last
+        return self._max_timestamp
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """The last offset of the first batch with the largest timestamp."""
+        return self._max_timestamp_offset if self.max_timestamp != NO_TIMESTAMP else self.base_offset
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The age of the segment for retention: its largest timestamp, or when the file changed last."""
+        found = self.max_timestamp
+        return found if found >= 0 else self.directory.modified_ms(self.log.name)
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of every whole batch from `position` on. DecodeError where the bytes can be no batch."""
+        return scan.headers(self.log, position, self.size)
+
+    def batch_bytes(self, position: int, size: int) -> bytes:
+        """The bytes of a batch, fewer than `size` if the file ends before."""
+        return self.log.pread(size, position)
+
+    def position_of(self, offset: int) -> int:
+        """Position of the first batch whose last offset is `offset` or more; `size` if there is none."""
+        if (cursor := self._cursors.get(offset)) is not None:
+            return cursor
+        if offset == self._next_offset:  # a reader waiting at the end: the next batch will be here
+            return self._remember(offset, self.size)
+        indexed_offset, position = self._loaded_offsets().lookup(offset)
+        try:
+            if position and self._header_at(position).last_offset != indexed_offset:
+                raise DecodeError(f"the index says {indexed_offset} for the batch at {position}")
+            found = scan.first_batch_reaching(self.log, offset, position, self.size)
+        except DecodeError as damage:
+            raise self._corrupt(damage) from damage
+        return self.size if found is None else self._remember(offset, found)
+
+    def find(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """(position, header) of the first batch whose last offset is `offset` or more."""
+        position = self.position_of(offset)
+        return (position, self._header_at(position)) if position < self.size else None
+
+    def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
+        """Whole batches from the one with `offset` in it up to `end_position`, `max_bytes` at most.
+
+        None if there is nothing to read; with `force_first_batch` the first batch comes even if it is too large.
+        """
+        position = self.position_of(offset)
+        available = end_position - position
+        if available <= 0:
+            return None
+        if available > max_bytes:
+            available = self._fitting(position, end_position, max_bytes, force_first_batch)
+            if not available:
+                return None
+        elif end_position == self.size:
+            self._remember(self.next_offset, end_position)
+        return FileSlice(self.log, position, available)
+
+    def upper_bound_offset(self, end_position: int) -> int | None:
+        """The last offset of an indexed batch at or behind `end_position`: no batch before it is later."""
+        return self._loaded_offsets().upper_bound(end_position)
+
+    def aborted(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
+        """Aborted transactions that touch [start_offset, upper_bound), and whether later segments can be left out."""
+        return self.txn_index.collect(start_offset, upper_bound)
+
+    def record_at_timestamp(self, timestamp: int, start_offset: int) -> FoundRecord | None:
+        """The first record, in offset order, that is not older than `timestamp` and not below `start_offset`."""
+        _, indexed_offset = self._loaded_times().lookup(timestamp)
+        position = self.position_of(max(indexed_offset, start_offset))
+        for at, header in self.headers(position):
+            if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
+                for record in iter_records(self.batch_bytes(at, header.size_in_bytes)):
+                    if record.timestamp >= timestamp and record.offset >= start_offset:
+                        return FoundRecord(record.timestamp, record.offset, header.partition_leader_epoch)
+        return None
+
+    def record_of_max_timestamp(self) -> FoundRecord | None:
+        """The first record with the segment's largest timestamp; None if no batch has one."""
+        if self.max_timestamp == NO_TIMESTAMP:
+            return None
+        return self.record_at_timestamp(self.max_timestamp, self.base_offset)
+
+    # --- helpers ---
+
+    def _cut_back(self, size: int) -> None:
+        """Undo a failed write. A file that cannot be cut may end in half a batch: nobody may write behind that."""
+        try:
+            if self.log.size() > size:
+                self.log.truncate(size)
+        except StorageError as failure:
+            self.directory.disk.go_offline(f"cannot undo a failed append: {failure}")
+
+    def _begin_activity(self) -> None:
+        self.is_sealed = False
+        self.offset_index.activate()
+        self.time_index.activate()
+
+    def _load_or_reset(self) -> None:
+        if not (self.offset_index.load(self.size) and self.time_index.load(self.size)):
+            self._are_indexes_synced = False
+            self.offset_index.create()
+            self.time_index.create()
+
+    def _note_indexes(self) -> None:
+        self._indexed_position = self.offset_index.last[1]
+        self._is_index_full = self.offset_index.is_full or self.time_index.is_full
+        self._max_timestamp, self._max_timestamp_offset = self.time_index.last
+        self._next_offset = _UNKNOWN
+        self._cursors.clear()
+
+    def _catch_up(self) -> None:
+        """Account for the batches behind the last indexed one: all of them if there are no entries."""
+        self._next_offset = self.base_offset
+        end = 0
+        try:
+            for position, header in self.headers(self._indexed_position):
+                self.index_batch(position, header.last_offset, header.max_timestamp)
+                end = position + header.size_in_bytes
+        except DecodeError as damage:
+            raise self._corrupt(damage) from damage
+        if end != self.size:
+            raise CorruptFile(self.log.path, f"{self.size - end} bytes behind the last whole batch")
+
+    def _loaded_offsets(self) -> OffsetIndex:
+        index = self.offset_index
+        if index.is_loaded:
+            index.recently_used = True
+        elif not index.load(self.size):
+            self._rebuild()
+        return index
+
+    def _loaded_times(self) -> TimeIndex:
+        index = self.time_index
+        if index.is_loaded:
+            index.recently_used = True
+        elif not index.load(self.size):
+            self._rebuild()
+        return index
+
+    def _rebuild(self) -> None:
+        """The indexes of a sealed segment, from its log."""
+        assert self.is_sealed, "an active segment has its indexes in memory"
+        self._begin_activity()
+        self._are_indexes_synced = False
+        self.offset_index.create()
+        self.time_index.create()
+        self._note_indexes()
+        self._catch_up()
+        self.seal()
+
+    def _sync(self, work: SyncWork) -> None:
+        job = SyncJob(self.directory.disk, work.files, work.paths)
+        try:
+            job.run()
+        except StorageError as error:
+            job.failed(error)
+            raise
+        job.finish()
+        self.mark_synced(work)
+
+    def _index_paths(self) -> list[str]:
+        return [index.directory.path_of(index.name) for index in (self.offset_index, self.time_index, self.txn_index)]
+
+    def _header_at(self, position: int) -> BatchHeader:
+        return parse_header(self.log.pread(HEADER_SIZE, position))
+
+    def _fitting(self, position: int, end_position: int, max_bytes: int, force_first_batch: bool) -> int:
+        """Bytes of whole batches from `position` on that fit; the index tells, or the headers if it is too coarse."""
+        cut = self._loaded_offsets().last_position_until(position + max_bytes)
+        if cut > position:
+            self._remember(scan.base_offset_at(self.log, cut), cut)
+            return cut - position
+        first_size, size = scan.whole_batches(self.log, position, end_position, max_bytes)
+        return size or (first_size if force_first_batch else 0)
+
+    def _remember(self, offset: int, position: int) -> int:
+        """Where the reader that asks for `offset` next will find it."""
+        if len(self._cursors) >= _CURSORS_MAX:
+            self._cursors.clear()
+        self._cursors[offset] = position
+        return position
+
+    def _corrupt(self, damage: DecodeError) -> CorruptFile:
+        return CorruptFile(self.log.path, str(damage))
