@@ -83,7 +83,10 @@ class DecoderSource(Source):
         elif type.struct is None:
             self.sized(type, target, nullable, where)
         elif nullable:
-            self.nullable_struct(type.struct, target)
+            present = self.fresh("present")
+            self.run.append(("b", present))
+            self.flush()
+            self.struct_or_null(type.struct, target, f"{present} < 0")
         else:
             self.flush()
             self.line(f"{target} = {self.struct(type.struct)}")
@@ -145,11 +148,8 @@ class DecoderSource(Source):
             self.flush()
             self.line(f"{items}.append({item})")
 
-    def nullable_struct(self, struct: type[Struct], target: str) -> None:
-        present = self.fresh("present")
-        self.run.append(("b", present))
-        self.flush()
-        with self.block(f"if {present} < 0:"):
+    def struct_or_null(self, struct: type[Struct], target: str, is_null: str) -> None:
+        with self.block(f"if {is_null}:"):
             self.line(f"{target} = None")
         with self.block("else:"):
             message = self.struct(struct)
@@ -183,8 +183,13 @@ class DecoderSource(Source):
             self.line(f"raise bad_length({struct.__name__ + ' tag'!r}, {end} - p, size - p)")
         for field in known:
             with self.block(f"if {tag} == {field.tag}:"):
-                where = f"{struct.__name__}.{field.name}"
-                self.value(field.type, f"{message}.{field.name}", field.nullable_in(self.version), where)
+                target, nullable = f"{message}.{field.name}", field.nullable_in(self.version)
+                if field.type.struct is not None and nullable:
+                    present = self.fresh("present")
+                    self.line(f"{present}, p = read_uvarint(buffer, p)")
+                    self.struct_or_null(field.type.struct, target, f"{present} == 0")
+                else:
+                    self.value(field.type, target, nullable, f"{struct.__name__}.{field.name}")
         refused = _tags_of_other_versions(struct, known)
         if refused:
             with self.block(f"if {tag} in {tuple(refused)}:"):

@@ -81,7 +81,7 @@ class EncoderSource(Source):
         elif type.struct is None:
             self.sized(type, value, nullable)
         elif nullable:
-            self.nullable_struct(type.struct, value)
+            self.nullable_struct(type.struct, value, null="-1")
         else:
             message = self.fresh("m")
             self.line(f"{message} = {value}")
@@ -145,12 +145,11 @@ class EncoderSource(Source):
             else:
                 self.value(element, item, False)
 
-    def nullable_struct(self, struct: type[Struct], value: str) -> None:
-        self.flush()
+    def nullable_struct(self, struct: type[Struct], value: str, null: str) -> None:
         message = self.fresh("m")
         self.line(f"{message} = {value}")
         with self.block(f"if {message} is None:"):
-            self.run.append(("b", "-1"))
+            self.run.append(("b", null))
         with self.block("else:"):
             self.run.append(("b", "1"))
             self.struct(struct, message)
@@ -173,7 +172,11 @@ class EncoderSource(Source):
         outer, parts = self.add, self.fresh("parts")
         self.add = f"{parts}.append"
         self.line(f"{parts} = []")
-        self.value(field.type, value, field.nullable_in(self.version))
+        nullable = field.nullable_in(self.version)
+        if field.type.struct is not None and nullable:
+            self.nullable_struct(field.type.struct, value, null="0")
+        else:
+            self.value(field.type, value, nullable)
         self.flush()
         self.line(f"{tags}.append(({field.tag}, b''.join({parts})))")
         self.add = outer

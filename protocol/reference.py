@@ -40,7 +40,8 @@ class _Walk:
             elif not field.tagged_in(self.version):
                 body += self.encode_value(field.type, value, field.nullable_in(self.version))
             elif not is_default:
-                tags[field.tag] = self.encode_value(field.type, value, field.nullable_in(self.version))
+                data = self.encode_value(field.type, value, field.nullable_in(self.version))
+                tags[field.tag] = b"\0" if value is None and field.type.struct is not None else data
         if not self.flexible:
             return body
         return body + uvarint(len(tags)) + b"".join(uvarint(t) + uvarint(len(d)) + d for t, d in sorted(tags.items()))
@@ -97,7 +98,7 @@ class _Walk:
             layout = Layout(">" + type.format)
             return layout.unpack(self.take(layout.size))[0]
         if type.struct is not None:
-            is_null = nullable and self.take(1)[0] > 127
+            is_null = nullable and self.take(1)[0] != 1
             return None if is_null else self.decode_struct(type.struct)
         prefix = Layout(_prefix(type))
         length = self.uvarint() - 1 if self.flexible else prefix.unpack(self.take(prefix.size))[0]

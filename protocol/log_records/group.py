@@ -119,9 +119,8 @@ class ConsumerGroupMemberMetadataValue(Stored, key=5, versions="0", flexible="0+
     subscribed_topic_regex: str | None = field(STRING, nullable="0+")
     rebalance_timeout_ms: int = field(INT32, default=-1)
     server_assignor: str | None = field(STRING, nullable="0+")
-    classic_member_metadata: ClassicMemberMetadata | None = field(
-        ClassicMemberMetadata, nullable="0+", default=None, tag=0
-    )
+    # null: the member speaks the consumer protocol. (Left out, it would read as one with a session timeout of 0.)
+    classic_member_metadata: ClassicMemberMetadata | None = field(ClassicMemberMetadata, nullable="0+", tag=0)
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Stored, key=6, versions="0"):
@@ -155,7 +154,8 @@ class ConsumerGroupCurrentMemberAssignmentKey(Stored, key=8, versions="0"):
 class TopicPartitions(Stored):
     topic_id: bytes = field(UUID)
     partitions: list[int] = field(array(INT32))
-    assignment_epochs: list[int] | None = field(array(INT32), nullable="0+", default=None, tag=0)
+    # parallel to partitions: since which epoch the member has them; empty: not told
+    assignment_epochs: list[int] | None = field(array(INT32), nullable="0+", default=[], tag=0)
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Stored, key=8, versions="0", flexible="0+"):

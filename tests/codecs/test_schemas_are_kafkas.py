@@ -58,7 +58,7 @@ def kafka_facts(definition: dict[str, Any], fields: list[dict[str, Any]], versio
 
 def kafka_default(field: dict[str, Any], is_struct: bool) -> Any:
     kind, text = field["type"], field.get("default")
-    if "default" in field and text in ("null", None):
+    if text == "null":  # JSON's null says nothing at all
         return None
     if kind.startswith("[]"):
         return []

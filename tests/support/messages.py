@@ -4,6 +4,7 @@
 Hypothesis hands out, which then can shrink what it found.
 """
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeVar
 
@@ -16,8 +17,22 @@ M = TypeVar("M", bound=Struct)
 
 INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 WORDS = ("", "a", "topic-1", "ключ", "\U0001f981", "x" * 127, "y" * 200)
-# Fields the oracles hold as something narrower than an integer.
-NARROW = {"error_code": [int(code) for code in ErrorCode]}
+# Fields that kio holds as something narrower than an integer: an enum, a date in whole seconds, a duration.
+_DATES = (0, 1_700_000_000_000)
+_DURATIONS = (-1, 0, 604_800_000)
+NARROW: dict[str, Sequence[int]] = {
+    "error_code": [int(code) for code in ErrorCode],
+    "log_append_time_ms": (-1, *_DATES),
+    "issue_timestamp_ms": _DATES,
+    "expiry_timestamp_ms": _DATES,
+    "max_timestamp_ms": _DATES,
+    "transaction_start_time_ms": _DATES,
+    "expiry_time_period_ms": _DURATIONS,
+    "max_lifetime_ms": _DURATIONS,
+    "renew_period_ms": _DURATIONS,
+    "retention_time_ms": _DURATIONS,
+    "session_lifetime_ms": _DURATIONS,
+}
 FINITE = (0.0, -0.5, 1.0, 1e300)
 
 
