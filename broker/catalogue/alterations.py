@@ -1,0 +1,188 @@
+"""What changing settings takes: pure decisions for IncrementalAlterConfigs and AlterConfigs, for topics and broker.
+
+Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. A setting is held as it was
+written (docs/formats/catalogue.md), and what it means is worked out by `broker.config`.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from broker.catalogue.framing import Versioned
+from broker.catalogue.image import BROKER_RESOURCE, Image
+from broker.catalogue.topics import Writer, check_name
+from broker.config import BrokerConfig
+from broker.config.broker_config import find_key, parse_value
+from broker.config.keys import Key, Update
+from broker.config.refusals import asks_for
+from broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
+from broker.config.values import InvalidValue, ValueType, parse
+from protocol.errors import ErrorCode, KafkaError
+from protocol.log_records.catalogue import ConfigRecord
+
+CLUSTER_DEFAULT = ""  # the name of the broker resource that stands for every broker
+
+
+class Operation(IntEnum):
+    """What to do with a key."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Alteration(NamedTuple):
+    """One operation on one key. `operation` may be a number Kafka does not know."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
+    """The records of changing some settings of a topic. KafkaError with Kafka's code when it may not be."""
+    own = _topic_configs(name, writer.image)
+    changes = _changes(alterations, own, TOPIC_KEYS)
+    after = {**own, **changes}
+    validate({key: text for key, text in after.items() if text is not None}, config)
+    return writer.configs(name, {key: text for key, text in changes.items() if text != own.get(key)})
+
+
+def replace_topic(
+    name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
+) -> list[Versioned]:
+    """The records of giving a topic exactly these settings."""
+    own = _topic_configs(name, writer.image)
+    _refuse_nulls(configs)
+    validate(configs, config)
+    gone: dict[str, str | None] = {key: None for key in own if key not in configs}
+    return writer.configs(name, gone | {key: text for key, text in configs.items() if text != own.get(key)})
+
+
+def _topic_configs(name: str, image: Image) -> dict[str, str]:
+    if name == "":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    check_name(name)
+    if name not in image.topics:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    return image.topics[name].configs
+
+
+def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer) -> list[Versioned]:
+    """The records of changing settings of this broker (its id) or of every broker (an empty name)."""
+    check_broker_name(name, writer.identity.node_id)
+    own = writer.image.configs.get((BROKER_RESOURCE, name), {})
+    keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
+    changes = _changes(alterations, own, keys)
+    _check_broker_changes(name, {**own, **changes}, changes)
+    return _broker_records(name, {key: text for key, text in changes.items() if text != own.get(key)}, writer)
+
+
+def replace_broker(name: str, configs: Mapping[str, str | None], writer: Writer) -> list[Versioned]:
+    """The records of giving this broker, or every broker, exactly these settings."""
+    check_broker_name(name, writer.identity.node_id)
+    _refuse_nulls(configs)
+    own = writer.image.configs.get((BROKER_RESOURCE, name), {})
+    gone: dict[str, str | None] = {key: None for key in own if key not in configs}
+    _check_broker_changes(name, configs, gone | dict(configs))
+    return _broker_records(name, gone | {key: text for key, text in configs.items() if text != own.get(key)}, writer)
+
+
+def check_broker_name(name: str, node_id: int) -> None:
+    """INVALID_REQUEST unless the broker resource is this broker or the cluster's default."""
+    if name == CLUSTER_DEFAULT:
+        return
+    if not name.lstrip("-").isdecimal():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
+    if int(name) != node_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}")
+
+
+def _check_broker_changes(name: str, after: Mapping[str, str | None], changes: Mapping[str, str | None]) -> None:
+    keys = {key: find_key(key) for key, text in after.items() if text is not None}
+    fixed = [key for key, known in keys.items() if known is not None and known.update is Update.READ_ONLY]
+    if fixed:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
+        )
+    own_only = [key for key, known in keys.items() if known is not None and known.update is Update.PER_BROKER]
+    if name == CLUSTER_DEFAULT and own_only:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs at default cluster level, broker id must be specified: "
+            f"[{', '.join(sorted(own_only))}]",
+        )
+    for key, text in changes.items():
+        if text is not None:
+            _check_broker_value(key, text, keys[key])
+
+
+def _check_broker_value(name: str, text: str, key: Key | None) -> None:
+    asked = asks_for(name, text, key)
+    if asked is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} asks for {asked}, which this broker does not enforce.")
+    if key is None:
+        return  # Kafka stores what it does not know, for plug-ins
+    try:
+        parse_value(key, text)
+    except InvalidValue as wrong:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(wrong)) from wrong
+
+
+def _broker_records(name: str, changes: Mapping[str, str | None], writer: Writer) -> list[Versioned]:
+    if writer.image.tracks_eligible_replicas and changes.get("min.insync.replicas", "") is None:
+        level = "Cluster" if name == CLUSTER_DEFAULT else "Broker"
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"{level}-level min.insync.replicas cannot be removed while ELR is enabled."
+        )
+    return [
+        Versioned(ConfigRecord(resource_type=BROKER_RESOURCE, resource_name=name, name=key, value=value))
+        for key, value in changes.items()
+    ]
+
+
+def _refuse_nulls(configs: Mapping[str, str | None]) -> None:
+    nulls = [name for name, text in configs.items() if text is None]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+
+
+def _changes(
+    alterations: Sequence[Alteration],
+    own: Mapping[str, str],
+    keys: Mapping[str, TopicKey] | Mapping[str, Key],
+) -> dict[str, str | None]:
+    """What the keys become; None for one that is taken back."""
+    if len({alteration.name for alteration in alterations}) != len(alterations):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [a.name for a in alterations if a.operation != Operation.DELETE and a.value is None]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    changes: dict[str, str | None] = {}
+    for name, operation, value in alterations:
+        if operation == Operation.DELETE:
+            changes[name] = None
+        elif operation == Operation.SET:
+            changes[name] = value
+        elif operation in (Operation.APPEND, Operation.SUBTRACT):
+            assert value is not None
+            changes[name] = _edited(name, keys.get(name), Operation(operation), own.get(name), value)
+        else:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
+    return changes
+
+
+def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: str | None, value: str) -> str:
+    """The list after the operation. A list with no value of its own starts, as in Kafka, from the key's default."""
+    if key is None or key.type is not ValueType.LIST:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST."
+        )
+    elements = parse(name, key.type, key.default or "" if own is None else own)
+    given = parse(name, key.type, value)
+    assert isinstance(elements, list)
+    assert isinstance(given, list)
+    if operation is Operation.APPEND:
+        return ",".join([*elements, *(word for word in given if word not in elements)])
+    return ",".join(word for word in elements if word not in given)

@@ -1,0 +1,294 @@
+"""The catalogue: what exists in this cluster, kept in `__cluster_metadata-0` in Kafka's own records.
+
+Every change is decided (`topics.py`, `alterations.py`: pure), appended as one batch and synced, replayed into the
+image (`journal.py`), told to the listeners, and only then answered. So after any crash it is there whole or not at
+all, and nothing was answered that is not there.
+
+Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. What
+clients are told before that (`current_leader_epoch`) is already the epoch it will have. A clean stop says that
+nobody leads what was used, as a cleanly stopped Kafka does. So start and stop cost what was used, not what exists.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
+from broker.catalogue.framing import Versioned
+from broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
+from broker.catalogue.journal import Journal, failed, open_directory
+from broker.catalogue.listener import CatalogueListener
+from broker.catalogue.quorum import Identity
+from broker.catalogue.topics import (
+    CreatedTopic,
+    NewPartitions,
+    NewTopic,
+    Writer,
+    check_request_size,
+    create_partitions,
+    create_topic,
+    delete_topic,
+)
+from broker.config import BrokerConfig
+from broker.config.dynamic import usable
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import BOOTSTRAP_CHECKPOINT, CONSUMER_OFFSETS_TOPIC
+from protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ProducerIdsRecord
+from storage.directory import Directory
+from storage.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+PRODUCER_IDS_PER_BLOCK = 1000
+_CHANGES_PER_BATCH = 10_000
+
+
+class Catalogue:
+    """What exists, and the only way to change it. All of it on one thread; a change blocks until it is on the disk."""
+
+    def __init__(
+        self, journal: Journal, identity: Identity, config: BrokerConfig, random_bytes: Callable[[int], bytes]
+    ) -> None:
+        self._journal = journal
+        self._image = journal.image
+        self._identity = identity
+        self._config = config
+        self._random_bytes = random_bytes
+        self._writer = Writer(identity, self._image)
+        self._listeners: list[CatalogueListener] = []
+        self.topics: Mapping[str, Topic] = self._image.topics
+        self.topics_by_id: Mapping[bytes, Topic] = self._image.topics_by_id
+        self._follow_broker_configs()
+
+    @classmethod
+    def open(
+        cls,
+        directory: Directory,
+        *,
+        node_id: int,
+        directory_id: bytes,
+        config: BrokerConfig,
+        now_ms: Callable[[], int],
+        random_bytes: Callable[[int], bytes],
+    ) -> "Catalogue":
+        """Open the catalogue in `__cluster_metadata-0`, making a new one where there is none.
+
+        CatalogueError if what is there is damaged or not ours to open, StorageError if the disk fails.
+        `config` is kept in step with what is set for the broker while running.
+        """
+        identity = Identity(node_id, directory_id)
+        open_directory(directory)
+        journal = Journal(directory, identity, now_ms)
+        bootstrap = None if directory.parent is None else directory.parent.read(BOOTSTRAP_CHECKPOINT)
+        journal.begin(bootstrap, config.advertised_listeners, random_bytes(16))
+        return cls(journal, identity, config, random_bytes)
+
+    def subscribe(self, listener: CatalogueListener) -> None:
+        """Tell `listener` about every change from now on."""
+        self._listeners.append(listener)
+
+    def close(self) -> None:
+        """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""
+        led = [
+            self._writer.resignation(topic.topic_id, number)
+            for topic in self.topics.values()
+            for number, partition in enumerate(topic.partitions)
+            if partition.leader != NO_LEADER
+        ]
+        for start in range(0, len(led), _CHANGES_PER_BATCH):
+            self._journal.commit(led[start : start + _CHANGES_PER_BATCH])
+        registration = self._image.registration
+        if registration is not None and not registration.fenced:
+            fence = BrokerRegistrationChangeRecord(
+                broker_id=self._identity.node_id, broker_epoch=registration.broker_epoch, fenced=1
+            )
+            self._journal.commit([Versioned(fence)])
+        self._journal.close()
+
+    # --- what it says ---
+
+    @property
+    def feature_levels(self) -> Mapping[str, int]:
+        """Finalized levels by feature."""
+        return self._image.features
+
+    @property
+    def features_epoch(self) -> int:
+        """Rises whenever the feature levels may have changed."""
+        return self._journal.end_offset
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration, for the clean-shutdown marker; -1 without one."""
+        registration = self._image.registration
+        return -1 if registration is None else registration.broker_epoch
+
+    def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """The settings made for a resource."""
+        return self._image.configs.get((resource_type, name), {})
+
+    def current_leader_epoch(self, topic: str, partition: int) -> int:
+        """The leader epoch clients are told. KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
+        return self.announced_epoch(self._partition(topic, partition))
+
+    def announced_epoch(self, partition: Partition) -> int:
+        """The leader epoch clients are told: the one it has in this run, or will have once it is used."""
+        return partition.leader_epoch + (partition.elected_in != self._journal.epoch)
+
+    def _partition(self, topic: str, partition: int) -> Partition:
+        found = self.topics.get(topic)
+        if found is None or not 0 <= partition < len(found.partitions):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {topic}-{partition}.")
+        return found.partitions[partition]
+
+    # --- changes ---
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The leader epoch to append with. Raises it, durably, at the first use in this run."""
+        found = self._partition(topic, partition)
+        if found.elected_in != self._journal.epoch:
+            self.lead([(topic, partition)])
+        return found.leader_epoch
+
+    def lead(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Raise the leader epochs of all of these that were not used in this run, in as few batches as can be."""
+        elections = [
+            self._writer.election(self.topics[topic].topic_id, number)
+            for topic, number in partitions
+            if self._partition(topic, number).elected_in != self._journal.epoch
+        ]
+        for start in range(0, len(elections), _CHANGES_PER_BATCH):
+            self._commit(elections[start : start + _CHANGES_PER_BATCH])
+
+    def create_topics(
+        self, wishes: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[CreatedTopic | KafkaError]:
+        """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
+        check_request_size(wish.num_partitions for wish in wishes)
+        results: list[CreatedTopic | KafkaError] = []
+        records: list[Versioned] = []
+        for wish in wishes:
+            try:
+                needed, created = create_topic(wish, self._writer, self._config, self._random_bytes)
+            except KafkaError as refusal:
+                results.append(refusal)
+            else:
+                results.append(created)
+                records += needed
+        if not validate_only:
+            self._commit(records)
+            for result in results:
+                if isinstance(result, CreatedTopic):
+                    self._created(self.topics[result.name])
+        return results
+
+    def create_topic(
+        self, name: str, num_partitions: int = -1, configs: Mapping[str, str | None] | None = None
+    ) -> Topic:
+        """Create one topic. KafkaError when it may not be."""
+        (result,) = self.create_topics([NewTopic(name, num_partitions, configs=configs or {})])
+        if isinstance(result, KafkaError):
+            raise result
+        return self.topics[name]
+
+    def create_internal_topic(self, name: str) -> Topic:
+        """The group coordinator's topic, made as Kafka makes it if it is not there."""
+        assert name == CONSUMER_OFFSETS_TOPIC
+        if name in self.topics:
+            return self.topics[name]
+        configs = {
+            "compression.type": "producer",
+            "cleanup.policy": "compact",
+            "segment.bytes": str(self._config.integer("offsets.topic.segment.bytes")),
+        }
+        return self.create_topic(name, self._config.integer("offsets.topic.num.partitions"), configs)
+
+    def _created(self, topic: Topic) -> None:
+        log.info("topic created name=%s partitions=%d", topic.name, len(topic.partitions))
+        for listener in self._listeners:
+            listener.on_topic_created(topic)
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics that exist, all in one batch."""
+        topics = [self.topics[name] for name in names]
+        self._commit([record for topic in topics for record in delete_topic(topic)])
+        for topic in topics:
+            log.info("topic deleted name=%s", topic.name)
+            for listener in self._listeners:
+                listener.on_topic_deleted(topic)
+
+    def create_partitions(
+        self, wishes: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> list[KafkaError | None]:
+        """Give topics more partitions, all in one batch. None where it was done."""
+        results: list[KafkaError | None] = []
+        records: list[Versioned] = []
+        grown: list[tuple[str, int]] = []
+        check_request_size(self._partitions_wished(wish) for wish in wishes)
+        for wish in wishes:
+            try:
+                records += create_partitions(wish, self._writer)
+            except KafkaError as refusal:
+                results.append(refusal)
+            else:
+                results.append(None)
+                grown.append((wish.name, len(self.topics[wish.name].partitions)))
+        if not validate_only:
+            self._commit(records)
+            for name, first_new in grown:
+                for listener in self._listeners:
+                    listener.on_partitions_added(self.topics[name], first_new)
+        return results
+
+    def _partitions_wished(self, wish: NewPartitions) -> int:
+        topic = self.topics.get(wish.name)
+        return 0 if topic is None else max(0, wish.total - len(topic.partitions))
+
+    def alter_configs(
+        self, resource_type: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool = False
+    ) -> None:
+        """Change some settings of a topic (2) or of the broker (4). KafkaError when that may not be."""
+        if resource_type == TOPIC_RESOURCE:
+            records = alter_topic(name, alterations, self._writer, self._config)
+        else:
+            records = alter_broker(name, alterations, self._writer)
+        self._alter(resource_type, name, [] if validate_only else records)
+
+    def replace_configs(
+        self, resource_type: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
+    ) -> None:
+        """Give a topic (2) or the broker (4) exactly these settings. KafkaError when that may not be."""
+        if resource_type == TOPIC_RESOURCE:
+            records = replace_topic(name, configs, self._writer, self._config)
+        else:
+            records = replace_broker(name, configs, self._writer)
+        self._alter(resource_type, name, [] if validate_only else records)
+
+    def _alter(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
+        if not records:
+            return
+        self._commit(records)
+        if resource_type == BROKER_RESOURCE:
+            self._follow_broker_configs()
+        for listener in self._listeners:
+            listener.on_configs_changed(resource_type, name)
+
+    def allocate_producer_ids(self) -> range:
+        """A block of producer ids that nobody has or will have, after any crash."""
+        first = self._image.next_producer_id
+        block = range(first, first + PRODUCER_IDS_PER_BLOCK)
+        record = ProducerIdsRecord(
+            broker_id=self._identity.node_id, broker_epoch=self.broker_epoch, next_producer_id=block.stop
+        )
+        self._commit([Versioned(record)])
+        return block
+
+    def _commit(self, records: Sequence[Versioned]) -> None:
+        try:
+            self._journal.commit(records)
+        except StorageError as error:
+            log.error("catalogue: %s", error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error
+
+    def _follow_broker_configs(self) -> None:
+        own, everywhere = (usable(self.configs_of(BROKER_RESOURCE, name)) for name in (str(self._identity.node_id), ""))
+        self._config.follow(own, everywhere)

@@ -1,0 +1,246 @@
+"""The catalogue as it stands: topics, partitions, settings, features, producer ids. Only `replay` changes it.
+
+Knows records, not bytes or files, and decides nothing: what is replayed has been written already. As strict as
+Kafka's own replay: a record that cannot follow from what came before raises `ReplayError`, since guessing would lose
+what it stood for.
+
+Invariants: every topic is in `topics` and `topics_by_id`; partition n is at index n; `next_producer_id` only rises;
+a partition's leader epoch rises with every PartitionChangeRecord that names a leader, its partition epoch with every
+one.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from protocol.log_records import catalogue as records
+from protocol.schema import Stored
+
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+
+NO_LEADER = -1
+LEADER_UNCHANGED = -2
+_NEVER = -1
+
+METADATA_VERSION = "metadata.version"
+INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
+
+# What this reader understands: level 7 is the lowest Kafka 4 accepts, 30 is 4.3's. The others as 4.3.1 has them.
+SUPPORTED_FEATURES = {
+    METADATA_VERSION: (7, 30),
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+
+
+class ReplayError(Exception):
+    """A record that cannot follow from what came before. str() names the record and says why."""
+
+
+class Partition:
+    """A partition as the catalogue knows it. `elected_in`: the run (raft epoch) that last made this node its leader."""
+
+    __slots__ = ("elected_in", "leader", "leader_epoch", "partition_epoch")
+
+    def __init__(self, leader: int, leader_epoch: int, partition_epoch: int, elected_in: int) -> None:
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.elected_in = elected_in
+
+
+class Topic:
+    """A topic: its id (16 bytes), its partitions in order, and the settings of its own, as text."""
+
+    __slots__ = ("configs", "name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, configs: dict[str, str]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: list[Partition] = []
+        self.configs = configs
+
+    @property
+    def is_internal(self) -> bool:
+        return self.name in INTERNAL_TOPICS
+
+
+class Registration(NamedTuple):
+    """What the catalogue says of this broker's registration."""
+
+    broker_epoch: int
+    fenced: bool
+
+
+_MISSING = Partition(NO_LEADER, _NEVER, _NEVER, _NEVER)
+
+
+class Image:
+    """The replayed catalogue of one node."""
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[bytes, Topic] = {}
+        self.configs: dict[tuple[int, str], dict[str, str]] = {}
+        self.features: dict[str, int] = {}
+        self.next_producer_id = 0
+        self.registration: Registration | None = None
+
+    @property
+    def metadata_version(self) -> int:
+        """The level that says which record versions are written; 0 before there is one."""
+        return self.features.get(METADATA_VERSION, 0)
+
+    @property
+    def tracks_eligible_replicas(self) -> bool:
+        """Whether leaderless partitions keep their replicas in ELR instead of the ISR (KIP-966)."""
+        return self.features.get("eligible.leader.replicas.version", 0) > 0
+
+    def replay(self, record: Stored, epoch: int) -> None:
+        """Apply one record of the raft epoch `epoch`."""
+        apply = _APPLY.get(type(record))
+        if apply is not None:
+            apply(self, record, epoch)
+
+    def check_complete(self) -> None:
+        """ReplayError if the partitions of a topic have gaps. They may come in any order, so only the end can tell."""
+        for topic in self.topics.values():
+            if _MISSING in topic.partitions:
+                raise ReplayError(f"topic {topic.name} lacks partition {topic.partitions.index(_MISSING)}")
+
+    # --- topics ---
+
+    def _topic(self, record: records.TopicRecord, epoch: int) -> None:
+        if record.name in self.topics or record.topic_id in self.topics_by_id:
+            raise ReplayError(f"TopicRecord: topic {record.name} (or its id) exists already")
+        configs = self.configs.setdefault((TOPIC_RESOURCE, record.name), {})
+        topic = Topic(record.name, record.topic_id, configs)
+        self.topics[topic.name] = topic
+        self.topics_by_id[topic.topic_id] = topic
+
+    def _remove_topic(self, record: records.RemoveTopicRecord, epoch: int) -> None:
+        topic = self._find("RemoveTopicRecord", record.topic_id)
+        del self.topics[topic.name]
+        del self.topics_by_id[topic.topic_id]
+        self.configs.pop((TOPIC_RESOURCE, topic.name), None)
+
+    def _partition(self, record: records.PartitionRecord, epoch: int) -> None:
+        topic = self._find("PartitionRecord", record.topic_id)
+        self._check_replicas(topic, record.replicas, record.removing_replicas, record.adding_replicas)
+        number = record.partition_id
+        if number < 0:
+            raise ReplayError(f"PartitionRecord: partition {number} of topic {topic.name}")
+        while len(topic.partitions) <= number:
+            topic.partitions.append(_MISSING)
+        # Kafka takes a second PartitionRecord for the new state of the same partition
+        topic.partitions[number] = Partition(
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            epoch if record.leader == self.node_id else _NEVER,
+        )
+
+    def _partition_change(self, record: records.PartitionChangeRecord, epoch: int) -> None:
+        topic = self._find("PartitionChangeRecord", record.topic_id)
+        number = record.partition_id
+        if not 0 <= number < len(topic.partitions) or topic.partitions[number] is _MISSING:
+            raise ReplayError(f"PartitionChangeRecord: topic {topic.name} has no partition {number}")
+        self._check_replicas(topic, record.replicas, record.removing_replicas, record.adding_replicas)
+        partition = topic.partitions[number]
+        partition.partition_epoch += 1
+        if record.leader != LEADER_UNCHANGED:
+            partition.leader = record.leader
+            partition.leader_epoch += 1
+            partition.elected_in = epoch if record.leader == self.node_id else _NEVER
+
+    def _check_replicas(self, topic: Topic, replicas: list[int] | None, *moving: list[int] | None) -> None:
+        if (replicas is not None and replicas != [self.node_id]) or any(moving):
+            raise ReplayError(
+                f"topic {topic.name} has replicas {replicas} (moving: {[m for m in moving if m]}): "
+                f"only directories of the single node {self.node_id} can be opened"
+            )
+
+    def _find(self, what: str, topic_id: bytes) -> Topic:
+        topic = self.topics_by_id.get(topic_id)
+        if topic is None:
+            raise ReplayError(f"{what}: there is no topic with id {topic_id.hex()}")
+        return topic
+
+    # --- everything else ---
+
+    def _config(self, record: records.ConfigRecord, epoch: int) -> None:
+        configs = self.configs.setdefault((record.resource_type, record.resource_name), {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+
+    def _feature_level(self, record: records.FeatureLevelRecord, epoch: int) -> None:
+        low, high = SUPPORTED_FEATURES.get(record.name, (0, 0))
+        level = record.feature_level
+        if level != 0 and not low <= level <= high:
+            raise ReplayError(f"feature {record.name} is at level {level}: this version knows {low} to {high}")
+        if record.name == "kraft.version":
+            return  # never stored as a feature level; Kafka skips a stray one
+        if level == 0:
+            self.features.pop(record.name, None)
+        else:
+            self.features[record.name] = level
+
+    def _producer_ids(self, record: records.ProducerIdsRecord, epoch: int) -> None:
+        if record.next_producer_id <= self.next_producer_id:
+            raise ReplayError(
+                f"ProducerIdsRecord: next producer id {record.next_producer_id} "
+                f"does not rise above {self.next_producer_id}"
+            )
+        self.next_producer_id = record.next_producer_id
+
+    def _register_broker(self, record: records.RegisterBrokerRecord, epoch: int) -> None:
+        if record.broker_id != self.node_id:
+            raise ReplayError(f"broker {record.broker_id} is registered beside node {self.node_id}")
+        self.registration = Registration(record.broker_epoch, record.fenced)
+
+    def _unregister_broker(self, record: records.UnregisterBrokerRecord, epoch: int) -> None:
+        self._registered("UnregisterBrokerRecord", record.broker_id, record.broker_epoch)
+        self.registration = None
+
+    def _registration_change(self, record: records.BrokerRegistrationChangeRecord, epoch: int) -> None:
+        registration = self._registered("BrokerRegistrationChangeRecord", record.broker_id, record.broker_epoch)
+        if record.fenced != 0:
+            self.registration = registration._replace(fenced=record.fenced == 1)
+
+    def _fence(self, record: records.FenceBrokerRecord, epoch: int) -> None:
+        self.registration = self._registered("FenceBrokerRecord", record.id, record.epoch)._replace(fenced=True)
+
+    def _unfence(self, record: records.UnfenceBrokerRecord, epoch: int) -> None:
+        self.registration = self._registered("UnfenceBrokerRecord", record.id, record.epoch)._replace(fenced=False)
+
+    def _registered(self, what: str, broker_id: int, broker_epoch: int) -> Registration:
+        registration = self.registration
+        if broker_id != self.node_id or registration is None or registration.broker_epoch != broker_epoch:
+            raise ReplayError(f"{what}: broker {broker_id} with epoch {broker_epoch} is not registered")
+        return registration
+
+
+# Types that are not here change nothing this image holds: users, rules, quotas, tokens, controllers, no-ops, ELR. They
+# stay in the log as they are.
+_APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
+    records.TopicRecord: Image._topic,
+    records.RemoveTopicRecord: Image._remove_topic,
+    records.PartitionRecord: Image._partition,
+    records.PartitionChangeRecord: Image._partition_change,
+    records.ConfigRecord: Image._config,
+    records.FeatureLevelRecord: Image._feature_level,
+    records.ProducerIdsRecord: Image._producer_ids,
+    records.RegisterBrokerRecord: Image._register_broker,
+    records.UnregisterBrokerRecord: Image._unregister_broker,
+    records.BrokerRegistrationChangeRecord: Image._registration_change,
+    records.FenceBrokerRecord: Image._fence,
+    records.UnfenceBrokerRecord: Image._unfence,
+}

@@ -1,0 +1,151 @@
+"""The image and the log it is replayed from, kept in step: open, append, close.
+
+Knows when an epoch is opened, what a new directory begins with and what a clean stop leaves. Decides nothing about
+topics.
+
+Theory of operation: a run is a raft epoch, but a run that changes nothing writes nothing. The first change opens the
+epoch with a LeaderChange and, if a Kafka that was killed left a metadata transaction open, aborts that.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypedDict
+
+from broker.catalogue.framing import Versioned, encode_record
+from broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
+from broker.catalogue.metadata_log import CatalogueError, MetadataLog
+from broker.catalogue.quorum import Identity, Quorum, read_quorum_state, write_quorum_state
+from broker.catalogue.replaying import Replaying, read_bootstrap
+from broker.config import Listener
+from protocol.files.checkpoints import encode_partition_metadata
+from protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
+from protocol.log_records.catalogue import (
+    AbortTransactionRecord,
+    BrokerEndpoint,
+    BrokerFeature,
+    FeatureLevelRecord,
+    RegisterBrokerRecord,
+)
+from protocol.records.builder import NewRecord, build_batch
+from protocol.records.control import control_batch
+from storage.directory import Directory
+from storage.errors import StorageError
+
+NEW_METADATA_VERSION = 25  # 4.0-IV3, the lowest level that carries what is stored here: Kafka 4.0 and later open it
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+
+_PLAINTEXT_PROTOCOL = 0
+_REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # from which metadata.version on
+
+
+class _Place(TypedDict):
+    base_offset: int
+    leader_epoch: int
+
+
+class Journal:
+    """One data directory's catalogue log with its image. `epoch` is this run's, opened or not."""
+
+    def __init__(self, directory: Directory, identity: Identity, now_ms: Callable[[], int]) -> None:
+        """Read the log into the image. CatalogueError if it cannot be; StorageError if the disk fails."""
+        self._directory = directory
+        self._identity = identity
+        self._now_ms = now_ms
+        self._log = MetadataLog(directory)
+        self._quorum = Quorum(identity)
+        self._quorum_state = read_quorum_state(directory, identity)
+        replaying = Replaying(Image(identity.node_id), self._quorum)
+        replaying.run(self._log)
+        self.image = replaying.image
+        self._must_abort = replaying.in_transaction
+        before = self._quorum_state.leader_epoch if self._quorum_state else 0
+        self.epoch = max(before, self._log.last_epoch) + 1
+        self.is_epoch_open = False
+
+    @property
+    def end_offset(self) -> int:
+        """The offset the next record will have: it rises with every change."""
+        return self._log.next_offset
+
+    def begin(self, bootstrap: bytes | None, listeners: Iterable[Listener], incarnation_id: bytes) -> None:
+        """Write what a catalogue begins with, where there is none yet. StorageError when that fails.
+
+        bootstrap: the content of the `bootstrap.checkpoint` a `kafka-storage.sh format` left, if it did.
+        """
+        if self.image.metadata_version:
+            return
+        if not self._directory.exists(PARTITION_METADATA):
+            self._directory.write_atomically(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
+        first = (
+            read_bootstrap(bootstrap)
+            if bootstrap
+            else [FeatureLevelRecord(name=METADATA_VERSION, feature_level=NEW_METADATA_VERSION)]
+        )
+        levels = {record.name: record.feature_level for record in first if isinstance(record, FeatureLevelRecord)}
+        if METADATA_VERSION not in levels:
+            raise CatalogueError(f"{BOOTSTRAP_CHECKPOINT} does not say which {METADATA_VERSION} to begin with")
+        self._open_epoch()
+        registration = self._registration(levels[METADATA_VERSION], listeners, incarnation_id)
+        self.commit([*(Versioned(record) for record in first), registration])
+
+    def commit(self, records: Sequence[Versioned]) -> None:
+        """Append the records as one batch, sync it, and replay them. Nothing happens when StorageError is raised."""
+        if not records:
+            return
+        self._open_epoch()
+        now_ms = self._now_ms()
+        rows = [NewRecord(None, encode_record(versioned), (), now_ms) for versioned in records]
+        self._log.append(build_batch(rows, **self._place()))
+        for versioned in records:
+            self.image.replay(versioned.record, self.epoch)
+
+    def close(self) -> None:
+        """Leave `quorum-state` as it should be after a clean stop."""
+        if self.is_epoch_open:
+            write_quorum_state(self._directory, self._identity, self.epoch, self._quorum_state)
+
+    def _open_epoch(self) -> None:
+        if not self.is_epoch_open:
+            opening = self._quorum.leader_change(with_voters=not self._quorum.has_voters)
+            self._log.append(control_batch(opening, timestamp_ms=self._now_ms(), **self._place()))
+            self._quorum.has_voters = self.is_epoch_open = True
+        if self._must_abort:
+            abort = encode_record(Versioned(AbortTransactionRecord(reason="Controller failover")))
+            self._log.append(build_batch([NewRecord(None, abort, (), self._now_ms())], **self._place()))
+            self._must_abort = False
+
+    def _place(self) -> _Place:
+        return {"base_offset": self._log.next_offset, "leader_epoch": self.epoch}
+
+    def _registration(self, level: int, listeners: Iterable[Listener], incarnation_id: bytes) -> Versioned:
+        """This broker, registered and fenced, as after a clean stop: a Kafka that opens the directory expects it so."""
+        version = next(version for lowest, version in _REGISTRATION_VERSIONS if level >= lowest)
+        record = RegisterBrokerRecord(
+            broker_id=self._identity.node_id,
+            incarnation_id=incarnation_id,
+            broker_epoch=self._log.next_offset,
+            end_points=[
+                BrokerEndpoint(name=to.name, host=to.host, port=to.port, security_protocol=_PLAINTEXT_PROTOCOL)
+                for to in listeners
+            ],
+            features=[
+                BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
+                for name, (low, high) in sorted(SUPPORTED_FEATURES.items())
+            ],
+            rack=None,
+            fenced=True,
+            log_dirs=[self._identity.directory_id] if version >= 3 else [],
+        )
+        return Versioned(record, version)
+
+
+def open_directory(directory: Directory) -> None:
+    """Make `__cluster_metadata-0` and its name durable where it is new."""
+    if directory.parent is None or directory.parent.exists(directory.path.rpartition("/")[2]):
+        return
+    directory.create()
+    directory.parent.sync()
+
+
+def failed(error: StorageError) -> str:
+    """What a client is told about a change the disk did not take."""
+    return f"The change could not be stored: {error}"

@@ -1,0 +1,20 @@
+"""Who wants to know what changed in the catalogue."""
+
+from typing import Protocol
+
+from broker.catalogue.image import Topic
+
+
+class CatalogueListener(Protocol):
+    """Called after a change is durable and replayed, and before its request is answered. Must not raise."""
+
+    def on_topic_created(self, topic: Topic) -> None: ...
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """`topic` is as it was; the catalogue no longer has it."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """Partitions from `first_new` on are new."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Settings of a topic (2) or of the broker (4; an empty name: of every broker)."""

@@ -1,0 +1,205 @@
+"""The files of `__cluster_metadata-0`: read whole at start, then appended to one synced batch at a time.
+
+Knows batches and offsets, nothing of the records in them. Segments are ordinary ones without indexes, a checkpoint
+`<end offset>-<epoch>.checkpoint` stands for everything below its end offset (docs/formats/catalogue.md).
+
+Invariants: an appended batch is on the disk when `append` returns; if it raises, nothing of it will be read again,
+unless the disk failed so that it has to be left to the next start. Because every batch is synced before the next is
+written, only the last one can be torn: damage with a good batch behind it is corruption, and such a log is not
+opened.
+"""
+
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.files.names import (
+    CLUSTER_METADATA_TOPIC,
+    FileKind,
+    FileState,
+    MetadataSnapshot,
+    parse_metadata_snapshot,
+    parse_segment_file,
+    segment_file,
+)
+from protocol.records.batch import HEADER_SIZE, MAGIC_POSITION, BatchHeader, next_batch_size, parse_header, verify_crc
+from storage.directory import Directory
+from storage.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+BATCH_BYTES_MAX = 8 << 20  # Kafka's own limit for this log
+NO_EPOCH = 0
+_MAGIC = b"\x02"
+_OFFSETS_AHEAD_MAX = 1 << 31  # of a batch behind a damaged one, which only has to look possible
+
+
+class CatalogueError(Exception):
+    """The catalogue in this directory cannot be opened. str() says what is wrong, and where."""
+
+
+class StoredBatch(NamedTuple):
+    """A batch read back: its header and all of its bytes. `in_snapshot` batches number their records from zero."""
+
+    header: BatchHeader
+    data: memoryview
+    in_snapshot: bool
+
+
+class MetadataLog:
+    """The log of one data directory. Call `read` to the end once, then `append` as often as need be."""
+
+    def __init__(self, directory: Directory) -> None:
+        """directory: `__cluster_metadata-0`, which exists."""
+        self._directory = directory
+        self.next_offset = 0
+        self.last_epoch = NO_EPOCH
+        self.append_timestamp_ms = -1
+        self._segment = ""  # the file appended to; none yet
+        self._position = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a record nor a snapshot of any."""
+        return self.next_offset == 0
+
+    # --- reading ---
+
+    def read(self) -> Iterator[StoredBatch]:
+        """Every batch that counts, in order: the newest snapshot's, then the log's behind it. A torn tail is cut off.
+
+        CatalogueError for damage that is no torn tail.
+        """
+        names = self._directory.names()
+        snapshots = [found for name in names if (found := parse_metadata_snapshot(name)) is not None]
+        newest = max(snapshots, default=None)
+        if newest is not None:
+            yield from self._read_snapshot(newest)
+        segments = [
+            parsed.base_offset
+            for name in names
+            if (parsed := parse_segment_file(name)) and (parsed.kind, parsed.state) == (FileKind.LOG, FileState.LIVE)
+        ]
+        segments.sort()
+        start = self.next_offset
+        if segments and segments[0] > start:
+            raise CatalogueError(f"{self._where()} begins at offset {segments[0]} and no snapshot reaches that far")
+        log_end = segments[0] if segments else start
+        for index, base_offset in enumerate(segments):
+            if base_offset != log_end:
+                raise CatalogueError(f"{self._where()}: offsets {log_end} to {base_offset} are missing")
+            for batch in self._read_segment(base_offset, is_last=index == len(segments) - 1):
+                log_end = batch.header.next_offset
+                if log_end > start:
+                    self.last_epoch = batch.header.partition_leader_epoch
+                    yield batch
+        if log_end < start:
+            raise CatalogueError(f"{self._where()} ends at {log_end}, before its snapshot at {start}")
+        self.next_offset = log_end
+
+    def _read_snapshot(self, snapshot: MetadataSnapshot) -> Iterator[StoredBatch]:
+        data = self._directory.read(snapshot.name)
+        assert data is not None, "it was listed a moment ago"
+        position = 0
+        while position < len(data):
+            size = _good_batch_size(data, position)
+            if size is None:
+                raise CatalogueError(f"{self._directory.path_of(snapshot.name)} is damaged at byte {position}")
+            yield StoredBatch(parse_header(data, position), memoryview(data)[position : position + size], True)
+            position += size
+        self.next_offset, self.last_epoch = snapshot.end_offset, snapshot.epoch
+
+    def _read_segment(self, base_offset: int, *, is_last: bool) -> Iterator[StoredBatch]:
+        name = segment_file(base_offset, FileKind.LOG)
+        data = self._directory.read(name)
+        assert data is not None, "it was listed a moment ago"
+        position, expected = 0, base_offset
+        while position < len(data):
+            size = _good_batch_size(data, position)
+            if size is None or parse_header(data, position).base_offset != expected:
+                break
+            header = parse_header(data, position)
+            yield StoredBatch(header, memoryview(data)[position : position + size], False)
+            position += size
+            expected = header.next_offset
+        self._segment, self._position = name, position
+        if position < len(data):
+            self._cut(data, position, expected, is_last=is_last)
+
+    def _cut(self, data: bytes, position: int, offset: int, *, is_last: bool) -> None:
+        """Cut a torn tail off. CatalogueError if what is at `position` is not the torn last batch."""
+        where = f"{self._directory.path_of(self._segment)} is damaged at byte {position} (offset {offset})"
+        if not is_last:
+            raise CatalogueError(f"{where}, and it is not the last segment")
+        if _good_batch_behind(data, position, offset):
+            raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
+        log.warning("%s: cut %d bytes of a change that was never answered", where, len(data) - position)
+        file = self._directory.open(self._segment)
+        file.truncate(position)
+        file.sync()
+        file.close()
+
+    # --- writing ---
+
+    def append(self, batch: bytearray) -> None:
+        """Write one batch and sync it. StorageError when that fails; the batch is not there then.
+
+        The batch carries the offset and epoch it belongs at: `next_offset`, and an epoch that does not fall.
+        """
+        header = parse_header(batch)
+        assert header.base_offset == self.next_offset
+        assert header.partition_leader_epoch >= self.last_epoch
+        if header.size_in_bytes > BATCH_BYTES_MAX:
+            raise StorageError(self._where(), f"a change of {header.size_in_bytes} bytes is too large")
+        is_new = not self._segment
+        if is_new:
+            self._segment = segment_file(self.next_offset, FileKind.LOG)
+        file = self._directory.open(self._segment, create=is_new)
+        try:
+            file.pwrite(batch, self._position)
+            file.sync()
+            self._directory.sync() if self._directory.is_dirty else None
+        except StorageError:
+            self._take_back()
+            raise
+        self._position += len(batch)
+        self.next_offset = header.next_offset
+        self.last_epoch = header.partition_leader_epoch
+
+    def _take_back(self) -> None:
+        """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it."""
+        disk = self._directory.disk
+        if disk.offline_reason is not None:
+            return
+        try:
+            self._directory.open(self._segment).truncate(self._position)
+        except StorageError as failure:
+            disk.go_offline(str(failure))
+
+    def _where(self) -> str:
+        return f"{CLUSTER_METADATA_TOPIC} in {self._directory.path}"
+
+
+def _good_batch_size(data: bytes, position: int) -> int | None:
+    """Bytes of the whole, undamaged batch at `position`; None if there is none."""
+    try:
+        size = next_batch_size(data, position, len(data), BATCH_BYTES_MAX)
+        if size is None or size < HEADER_SIZE:
+            return None
+        parse_header(data, position)
+    except DecodeError:
+        return None
+    return size if verify_crc(memoryview(data)[position : position + size]) else None
+
+
+def _good_batch_behind(data: bytes, position: int, offset: int) -> bool:
+    """Whether an undamaged batch of a later offset begins anywhere behind `position`."""
+    magic_at = data.find(_MAGIC, position + 1 + MAGIC_POSITION)
+    while magic_at >= 0:
+        start = magic_at - MAGIC_POSITION
+        ahead = int.from_bytes(data[start : start + 8], "big") - offset
+        if 0 < ahead < _OFFSETS_AHEAD_MAX and _good_batch_size(data, start) is not None:
+            return True
+        magic_at = data.find(_MAGIC, magic_at + 1)
+    return False

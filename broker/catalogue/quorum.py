@@ -1,0 +1,107 @@
+"""The Raft side of the catalogue's log: a quorum of one. Epochs, leader changes, the voter in control records.
+
+A run of the broker is an epoch: the last one in the log or in `quorum-state` plus one, opened by a LeaderChange
+before its first record. Kafka takes a node for a voter by its id *and* its data directory's id, so both must be in
+the log.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from broker.catalogue.metadata_log import CatalogueError
+from protocol.compile import codec
+from protocol.errors import DecodeError
+from protocol.files import quorum_state
+from protocol.files.names import QUORUM_STATE
+from protocol.files.quorum_state import QuorumState
+from protocol.log_records.control import (
+    Endpoint,
+    KRaftVersionFeature,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    LeaderChangeMessageVoter,
+    VotersRecord,
+    VotersRecordVoter,
+)
+from protocol.primitives import uuid_text
+from protocol.records.control import ControlRecordType, parse_control_key
+from protocol.records.record import Record
+from storage.directory import Directory
+
+KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
+_CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts
+
+ControlRecord = tuple[ControlRecordType, bytes]
+
+
+class Identity(NamedTuple):
+    """This node: its id and the id of its data directory (16 bytes)."""
+
+    node_id: int
+    directory_id: bytes
+
+
+class Quorum:
+    """What the control records read so far say of the quorum."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+        self.has_voters = False
+
+    def observe(self, record: Record) -> None:
+        """One control record. CatalogueError if it speaks of other nodes than this one."""
+        kind = parse_control_key(record.key)
+        if kind is not ControlRecordType.KRAFT_VOTERS:
+            return
+        if record.value is None:
+            raise DecodeError("a KRaftVoters record without a value")
+        voters, _ = codec(VotersRecord, 0).decode(record.value)
+        found = [(voter.voter_id, voter.voter_directory_id) for voter in voters.voters]
+        if found != [tuple(self._identity)]:
+            named = ", ".join(f"node {node_id} in directory {uuid_text(directory)}" for node_id, directory in found)
+            mine = f"node {self._identity.node_id} in directory {uuid_text(self._identity.directory_id)}"
+            raise CatalogueError(f"the voters in this directory's catalogue are {named}, but this is {mine}")
+        self.has_voters = True
+
+    def leader_change(self, *, with_voters: bool) -> list[ControlRecord]:
+        """The control records that open an epoch; with the voters where no log or snapshot has them yet."""
+        return list(_leader_change(self._identity, with_voters))
+
+
+def _leader_change(identity: Identity, with_voters: bool) -> Iterable[ControlRecord]:
+    me = LeaderChangeMessageVoter(voter_id=identity.node_id)
+    change = LeaderChangeMessage(version=0, leader_id=identity.node_id, voters=[me], granting_voters=[me])
+    yield ControlRecordType.LEADER_CHANGE, codec(LeaderChangeMessage, 0).encode(change)
+    if with_voters:
+        version = KRaftVersionRecord(version=0, k_raft_version=KRAFT_VERSION)
+        yield ControlRecordType.KRAFT_VERSION, codec(KRaftVersionRecord, 0).encode(version)
+        voter = VotersRecordVoter(
+            voter_id=identity.node_id,
+            voter_directory_id=identity.directory_id,
+            endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=_CONTROLLER_PORT)],
+            k_raft_version_feature=KRaftVersionFeature(min_supported_version=0, max_supported_version=KRAFT_VERSION),
+        )
+        voters = VotersRecord(version=0, voters=[voter])
+        yield ControlRecordType.KRAFT_VOTERS, codec(VotersRecord, 0).encode(voters)
+
+
+def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState | None:
+    """The file's content, None if there is none. CatalogueError if it is damaged or speaks of several voters."""
+    data = directory.read(QUORUM_STATE)
+    if data is None:
+        return None
+    try:
+        state = quorum_state.decode(data)
+    except DecodeError as damaged:
+        raise CatalogueError(f"{directory.path_of(QUORUM_STATE)}: {damaged}") from damaged
+    if state.voters is not None and set(state.voters) > {identity.node_id}:
+        raise CatalogueError(f"{directory.path_of(QUORUM_STATE)} names the voters {state.voters}: not a single node")
+    return state
+
+
+def write_quorum_state(directory: Directory, identity: Identity, epoch: int, before: QuorumState | None) -> None:
+    """Say that this node led `epoch`, in the version the file had."""
+    state = QuorumState(identity.node_id, epoch)
+    if before is not None and before.data_version == 0:
+        state = state._replace(data_version=0, voters=(identity.node_id,))
+    directory.write_atomically(QUORUM_STATE, quorum_state.encode(state))

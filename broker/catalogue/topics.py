@@ -1,0 +1,281 @@
+"""What creating, growing and deleting topics takes: pure decisions, from the image and a wish to records or a refusal.
+
+Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. The rules and their order are
+those of Apache Kafka 4.3.1's controller with one broker.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from broker.catalogue.framing import Versioned
+from broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
+from broker.catalogue.quorum import Identity
+from broker.config import BrokerConfig
+from broker.config.topic_configs import validate
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CLUSTER_METADATA_TOPIC, TOPIC_NAME_MAX, is_topic_name
+from protocol.log_records.catalogue import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+PARTITIONS_PER_REQUEST_MAX = 10_000  # Kafka's limit of what one batch of the controller may create
+
+_DIRECTORIES_LEVEL = 17  # the level from which partitions name their data directories
+_ELIGIBLE_REPLICAS_LEVEL = 23  # and from which they carry eligible leader replicas
+_RESERVED_TOPIC_IDS = 100
+
+
+class NewTopic(NamedTuple):
+    """A wish for a topic. -1: the broker's default. `assignments`: broker ids by partition, for a manual assignment."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    assignments: Sequence[tuple[int, Sequence[int]]] = ()
+    configs: Mapping[str, str | None] = {}
+
+
+class CreatedTopic(NamedTuple):
+    """A topic that was created, or would have been."""
+
+    name: str
+    topic_id: bytes
+    num_partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+class NewPartitions(NamedTuple):
+    """A wish for `total` partitions in all. `assignments`: broker ids of each new partition, None for automatic."""
+
+    name: str
+    total: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class Writer(NamedTuple):
+    """What records are made of, besides the wish: who this node is and what the image's level lets it write."""
+
+    identity: Identity
+    image: Image
+
+    def partition(self, topic_id: bytes, number: int) -> Versioned:
+        """The record of a new partition, led by this node from the start."""
+        me = [self.identity.node_id]
+        version = self._partition_version()
+        record = PartitionRecord(
+            partition_id=number,
+            topic_id=topic_id,
+            replicas=me,
+            isr=me,
+            removing_replicas=[],
+            adding_replicas=[],
+            leader=me[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=[self.identity.directory_id] if version >= 1 else [],
+        )
+        return Versioned(record, version)
+
+    def election(self, topic_id: bytes, number: int) -> Versioned:
+        """This node leads the partition from now on: its leader epoch rises."""
+        return self._change(topic_id, number, self.identity.node_id)
+
+    def resignation(self, topic_id: bytes, number: int) -> Versioned:
+        """Nobody leads the partition, as after a clean stop; the next start elects without force."""
+        return self._change(topic_id, number, NO_LEADER)
+
+    def _change(self, topic_id: bytes, number: int, leader: int) -> Versioned:
+        me = [self.identity.node_id]
+        change = PartitionChangeRecord(partition_id=number, topic_id=topic_id, leader=leader, isr=me)
+        if self.image.tracks_eligible_replicas:
+            is_led = leader != NO_LEADER
+            change.isr = me if is_led else []
+            change.eligible_leader_replicas = change.last_known_elr = [] if is_led else me
+        return Versioned(change, self._partition_version())
+
+    def _partition_version(self) -> int:
+        level = self.image.metadata_version
+        return (level >= _DIRECTORIES_LEVEL) + (level >= _ELIGIBLE_REPLICAS_LEVEL)
+
+    def configs(self, name: str, configs: Mapping[str, str | None]) -> list[Versioned]:
+        """The records that give a topic these settings; None takes one back."""
+        out = [
+            Versioned(ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=name, name=key, value=value))
+            for key, value in configs.items()
+        ]
+        if "min.insync.replicas" in configs and self.image.tracks_eligible_replicas:
+            out.append(Versioned(ClearElrRecord(topic_name=name)))
+        return out
+
+
+Outcome = tuple[list[Versioned], CreatedTopic]
+T = TypeVar("T")
+
+
+def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_bytes: Callable[[int], bytes]) -> Outcome:
+    """The records of a new topic, and what it is like. KafkaError with Kafka's code when it may not be."""
+    image = writer.image
+    check_name(wish.name)
+    if wish.name in image.topics:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{wish.name}' already exists.")
+    _check_collision(wish.name, image)
+    own = {name: text for name, text in wish.configs.items() if text is not None}
+    validate(wish.configs, config)
+    count, replication_factor = _partition_count(wish, writer.identity, config)
+    created = CreatedTopic(wish.name, new_topic_id(image, random_bytes), count, replication_factor, own)
+    records = [
+        Versioned(TopicRecord(name=created.name, topic_id=created.topic_id)),
+        *writer.configs(created.name, own),
+        *(writer.partition(created.topic_id, number) for number in range(count)),
+    ]
+    return records, created
+
+
+def check_name(name: str) -> None:
+    """INVALID_TOPIC_EXCEPTION unless a topic may be called so."""
+    if name == "":
+        why = "the empty string is not allowed"
+    elif name in (".", ".."):
+        why = f"'{name}' is not allowed"
+    elif len(name) > TOPIC_NAME_MAX:
+        why = f"the length of '{name}' is longer than the max allowed length {TOPIC_NAME_MAX}"
+    elif not is_topic_name(name):
+        why = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    elif name == CLUSTER_METADATA_TOPIC:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
+    else:
+        return
+    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
+
+
+def _check_collision(name: str, image: Image) -> None:
+    """Names that differ only in `.` and `_` would have the same metrics, so Kafka refuses the second."""
+    if "." not in name and "_" not in name:
+        return
+    folded = name.replace(".", "_")
+    for existing in image.topics:
+        if ("." in existing or "_" in existing) and existing.replace(".", "_") == folded:
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {existing}"
+            )
+
+
+def _partition_count(wish: NewTopic, identity: Identity, config: BrokerConfig) -> tuple[int, int]:
+    """Partitions and replication factor."""
+    if wish.assignments:
+        return _assigned_count(wish, identity), 1
+    if wish.replication_factor < -1 or wish.replication_factor == 0:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if wish.num_partitions < -1 or wish.num_partitions == 0:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+    default = config.integer("default.replication.factor")
+    replication_factor = default if wish.replication_factor == -1 else wish.replication_factor
+    if replication_factor > 1:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): "
+            f"The target replication factor of {replication_factor} cannot be reached because "
+            "only 1 broker(s) are registered.",
+        )
+    return config.integer("num.partitions") if wish.num_partitions == -1 else wish.num_partitions, 1
+
+
+def _assigned_count(wish: NewTopic, identity: Identity) -> int:
+    if wish.replication_factor != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        )
+    if wish.num_partitions != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        )
+    numbers = Counter(number for number, _ in wish.assignments)
+    for number, brokers in wish.assignments:
+        if numbers[number] > 1:
+            raise _bad_assignment(f"Found multiple manual partition assignments for partition {number}")
+        check_replicas(brokers, identity)
+    if sorted(numbers) != list(range(len(numbers))):
+        raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
+    return len(numbers)
+
+
+def check_replicas(brokers: Sequence[int], identity: Identity) -> None:
+    """INVALID_REPLICA_ASSIGNMENT unless the list of replicas is this node, once."""
+    if not brokers:
+        raise _bad_assignment("The manual partition assignment includes an empty replica list.")
+    for broker in sorted(brokers):
+        if broker != identity.node_id:
+            raise _bad_assignment(
+                f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+            )
+    if len(brokers) > 1:
+        raise _bad_assignment(f"The manual partition assignment includes the broker {identity.node_id} more than once.")
+
+
+def _bad_assignment(sentence: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, sentence)
+
+
+def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
+    """A random uuid (version 4) that no topic has, is not reserved, and does not print with a leading dash."""
+    while True:
+        raw = bytearray(random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        is_dashed = raw[0] >> 2 == 62  # the first character of the base64url text is `-`
+        topic_id = bytes(raw)
+        is_reserved = int.from_bytes(topic_id, "big") < _RESERVED_TOPIC_IDS
+        if not is_dashed and not is_reserved and topic_id not in image.topics_by_id:
+            return topic_id
+
+
+def create_partitions(wish: NewPartitions, writer: Writer) -> list[Versioned]:
+    """The records of the partitions a topic gains. KafkaError with Kafka's code when it may not."""
+    topic = writer.image.topics.get(wish.name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+    have = len(topic.partitions)
+    if wish.total == have:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+    if wish.total < have:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {wish.name} currently has {have} partition(s); {wish.total} would not be an increase.",
+        )
+    if wish.assignments is not None:
+        if len(wish.assignments) != wish.total - have:
+            raise _bad_assignment(
+                f"Attempted to add {wish.total - have} additional partition(s), "
+                f"but only {len(wish.assignments)} assignment(s) were specified."
+            )
+        for brokers in wish.assignments:
+            check_replicas(brokers, writer.identity)
+    return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
+
+
+def delete_topic(topic: Topic) -> list[Versioned]:
+    """The record that removes a topic with its partitions and settings."""
+    return [Versioned(RemoveTopicRecord(topic_id=topic.topic_id))]
+
+
+def check_request_size(counts: Iterable[int]) -> None:
+    """POLICY_VIOLATION when one request would create more partitions than Kafka creates at once."""
+    if sum(max(count, 1) for count in counts) > PARTITIONS_PER_REQUEST_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
+def duplicates(items: Iterable[T]) -> set[T]:
+    """What occurs more than once."""
+    return {item for item, times in Counter(items).items() if times > 1}

@@ -1,0 +1,181 @@
+"""The broker's configuration: which value of which key is in force, and where it comes from.
+
+Layers, the first that has the key wins: set for this broker while running, set for the whole cluster while running
+(both come from the catalogue, see `follow`), given at start, default. What was given at start is itself a stack, see
+`load.py`. Values are checked when they enter a layer, so reading one cannot fail.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from broker.config.keys import KEYS, Key
+from broker.config.listeners import Listener, parse_listeners, parse_protocol_map
+from broker.config.values import Value, check, parse
+
+
+class ConfigError(ValueError):
+    """The configuration cannot be used. str() names the key and says why."""
+
+
+class Source(IntEnum):
+    """Where a value comes from, with the number DescribeConfigs gives it."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+
+
+class Synonym(NamedTuple):
+    """One value a key could have, from one place. DescribeConfigs lists them, the one in force first."""
+
+    name: str
+    value: str | None
+    source: Source
+
+
+# Keys that stand in for each other, the first that is set wins. Each name lists the whole chain, as Kafka does.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    name: chain
+    for chain in (
+        ("log.roll.ms", "log.roll.hours"),
+        ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+        ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    )
+    for name in chain
+}
+
+
+def find_key(name: str) -> Key | None:
+    """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none."""
+    key = KEYS.get(name)
+    if key is None:
+        from broker.config.accepted import ACCEPTED
+
+        key = ACCEPTED.get(name)
+    return key
+
+
+def parse_value(key: Key, text: str) -> Value:
+    """The checked value of `text`. InvalidValue when the key cannot take it."""
+    value = parse(key.name, key.type, text)
+    check(key.name, value, key.check)
+    return value
+
+
+class BrokerConfig:
+    """The values in force. Names are Kafka's; asking for a key that does not exist is a KeyError, a bug of ours."""
+
+    def __init__(self, static: Mapping[str, str] | None = None) -> None:
+        """static: what was given at start, checked already (`load.py`)."""
+        self.static: Mapping[str, str] = static or {}
+        self.per_broker: Mapping[str, str] = {}
+        self.cluster_wide: Mapping[str, str] = {}
+        self._values: dict[str, Value] = {}
+
+    def follow(self, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> None:
+        """Take over what the catalogue now says was set while running, for this broker and for the whole cluster."""
+        self.per_broker = per_broker
+        self.cluster_wide = cluster_wide
+        self._values.clear()
+
+    def layers(self) -> tuple[tuple[Source, Mapping[str, str]], ...]:
+        """The layers above the defaults, the strongest first."""
+        return (
+            (Source.DYNAMIC_BROKER, self.per_broker),
+            (Source.DYNAMIC_DEFAULT_BROKER, self.cluster_wide),
+            (Source.STATIC_BROKER, self.static),
+        )
+
+    def text(self, name: str) -> str | None:
+        """The value as it was written."""
+        for _, layer in self.layers():
+            if name in layer:
+                return layer[name]
+        return _key(name).default
+
+    def value(self, name: str) -> Value:
+        """The value, parsed; None where the key has neither value nor default."""
+        if name not in self._values:
+            text = self.text(name)
+            self._values[name] = None if text is None else parse_value(_key(name), text)
+        return self._values[name]
+
+    def integer(self, name: str) -> int:
+        value = self.value(name)
+        assert type(value) is int, name
+        return value
+
+    def boolean(self, name: str) -> bool:
+        value = self.value(name)
+        assert type(value) is bool, name
+        return value
+
+    def string(self, name: str) -> str:
+        value = self.value(name)
+        assert type(value) is str, name
+        return value
+
+    def strings(self, name: str) -> list[str]:
+        """The elements of a list; none when it is not set."""
+        value = self.value(name)
+        assert value is None or type(value) is list, name
+        return value or []
+
+    def synonyms(self, name: str) -> list[Synonym]:
+        """Every value the key or one that stands in for it was given, the one in force first."""
+        chain = SYNONYMS.get(name, (name,))
+        found = [Synonym(key, layer[key], source) for source, layer in self.layers() for key in chain if key in layer]
+        for key in chain:
+            default = _key(key).default
+            if default is not None:
+                found.append(Synonym(key, default, Source.DEFAULT))
+        return found
+
+    # --- the few that take more than one key ---
+
+    @property
+    def node_id(self) -> int:
+        if "node.id" not in self.static and "broker.id" in self.static:
+            return self.integer("broker.id")
+        return self.integer("node.id")
+
+    @property
+    def data_dir(self) -> str:
+        return (self.strings("log.dirs") or self.strings("log.dir"))[0]
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """The addresses to listen on, without a controller's."""
+        return self._addresses("listeners")
+
+    @property
+    def advertised_listeners(self) -> list[Listener]:
+        """What clients are told, for every listener; port 0 where the one that was bound shall be told."""
+        told = {listener.name: listener for listener in self._addresses("advertised.listeners")}
+        return [told.get(listener.name) or _as_told(listener) for listener in self.listeners]
+
+    def _addresses(self, key: str) -> list[Listener]:
+        protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
+        controllers = {name.upper() for name in self.strings("controller.listener.names")}
+        protocols.update({name: "PLAINTEXT" for name in controllers if name not in protocols})
+        return [
+            listener
+            for listener in parse_listeners(key, self.strings(key), protocols)
+            if listener.name not in controllers
+        ]
+
+
+def _key(name: str) -> Key:
+    key = find_key(name)
+    if key is None:
+        raise KeyError(name)
+    return key
+
+
+def _as_told(listener: Listener) -> Listener:
+    return listener._replace(host="localhost") if listener.is_every_interface else listener

@@ -1,0 +1,29 @@
+"""Broker settings made while running: what of them can be used."""
+
+import logging
+from collections.abc import Mapping
+
+from broker.config.broker_config import find_key, parse_value
+from broker.config.keys import Update
+from broker.config.values import InvalidValue
+
+log = logging.getLogger(__name__)
+
+
+def usable(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings whose keys may change while running and whose values are right.
+
+    Another Kafka may have stored others; they are passed over with a line in the log, and stay stored.
+    """
+    found = {}
+    for name, text in settings.items():
+        key = find_key(name)
+        if key is None or key.update is Update.READ_ONLY:
+            continue
+        try:
+            parse_value(key, text)
+        except InvalidValue as wrong:
+            log.warning("stored broker setting is not used: %s", wrong)
+            continue
+        found[name] = text
+    return found

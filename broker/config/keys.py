@@ -1,0 +1,131 @@
+"""The broker's configuration keys that have an effect here, under Kafka's names: one row each.
+
+A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
+does is told in `docs.py`, which is only imported when somebody asks; the keys of Apache Kafka that are known but do
+nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.3.1's, and so are the defaults, except
+where docs/config.md says why not.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+from broker.config.values import Check, OneOf, Range, ValueType
+
+
+class Update(Enum):
+    """How a key may change while the broker runs, as `kafka-configs.sh` knows it."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+
+
+class Key(NamedTuple):
+    """One configuration key. `default` is text as in server.properties, None when there is none."""
+
+    name: str
+    type: ValueType
+    default: str | None
+    check: Check = None
+    update: Update = Update.READ_ONLY
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.type == ValueType.PASSWORD
+
+
+BOOLEAN, STRING, INT, SHORT = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT, ValueType.SHORT
+LONG, DOUBLE, LIST = ValueType.LONG, ValueType.DOUBLE, ValueType.LIST
+PER_BROKER, CLUSTER_WIDE = Update.PER_BROKER, Update.CLUSTER_WIDE
+
+_TABLE = (
+    # who and where it is
+    Key("node.id", INT, "1", Range(0)),
+    Key("broker.id", INT, "-1"),
+    Key("broker.rack", STRING, None),
+    Key("listeners", LIST, "PLAINTEXT://127.0.0.1:9092", None, PER_BROKER),
+    Key("advertised.listeners", LIST, None),
+    Key(
+        "listener.security.protocol.map",
+        STRING,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        None,
+        PER_BROKER,
+    ),
+    Key("controller.listener.names", LIST, ""),
+    Key("log.dir", LIST, "data"),
+    Key("log.dirs", LIST, None),
+    # connections and requests
+    Key("socket.request.max.bytes", INT, "104857600", Range(1)),
+    Key("queued.max.request.bytes", LONG, "67108864"),
+    Key("connections.max.idle.ms", LONG, "600000"),
+    Key("max.connections", INT, "2147483647", Range(0), CLUSTER_WIDE),
+    Key("socket.listen.backlog.size", INT, "50", Range(1)),
+    Key("fetch.max.bytes", INT, "57671680", Range(1024)),
+    Key("max.incremental.fetch.session.cache.slots", INT, "1000", Range(0)),
+    Key("max.request.partition.size.limit", INT, "2000", Range(1)),
+    # topics
+    Key("auto.create.topics.enable", BOOLEAN, "true"),
+    Key("delete.topic.enable", BOOLEAN, "true"),
+    Key("num.partitions", INT, "1", Range(1)),
+    Key("default.replication.factor", INT, "1"),
+    # what topics inherit
+    Key(
+        "compression.type",
+        STRING,
+        "producer",
+        OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")),
+        CLUSTER_WIDE,
+    ),
+    Key("compression.gzip.level", INT, "-1", Range(1, 9, or_else=-1), CLUSTER_WIDE),
+    Key("compression.lz4.level", INT, "9", Range(1, 17), CLUSTER_WIDE),
+    Key("compression.zstd.level", INT, "3", Range(-131072, 22), CLUSTER_WIDE),
+    Key("log.cleanup.policy", LIST, "delete", OneOf(("compact", "delete")), CLUSTER_WIDE),
+    Key("log.segment.bytes", INT, "1073741824", Range(1048576), CLUSTER_WIDE),
+    Key("log.roll.ms", LONG, None, None, CLUSTER_WIDE),
+    Key("log.roll.hours", INT, "168", Range(1)),
+    Key("log.roll.jitter.ms", LONG, None, None, CLUSTER_WIDE),
+    Key("log.roll.jitter.hours", INT, "0", Range(0)),
+    Key("log.index.size.max.bytes", INT, "10485760", Range(4), CLUSTER_WIDE),
+    Key("log.index.interval.bytes", INT, "4096", Range(0), CLUSTER_WIDE),
+    Key("log.retention.bytes", LONG, "-1", None, CLUSTER_WIDE),
+    Key("log.retention.ms", LONG, None, None, CLUSTER_WIDE),
+    Key("log.retention.minutes", INT, None),
+    Key("log.retention.hours", INT, "168"),
+    Key("log.local.retention.bytes", LONG, "-2", Range(-2), CLUSTER_WIDE),
+    Key("log.local.retention.ms", LONG, "-2", Range(-2), CLUSTER_WIDE),
+    Key("log.flush.interval.messages", LONG, "9223372036854775807", Range(1), CLUSTER_WIDE),
+    Key("log.flush.interval.ms", LONG, None, None, CLUSTER_WIDE),
+    Key("log.flush.scheduler.interval.ms", LONG, "9223372036854775807"),
+    Key("log.segment.delete.delay.ms", LONG, "60000", Range(0), CLUSTER_WIDE),
+    Key("log.preallocate", BOOLEAN, "false", None, CLUSTER_WIDE),
+    Key("log.message.timestamp.type", STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), CLUSTER_WIDE),
+    Key("log.message.timestamp.before.max.ms", LONG, "9223372036854775807", Range(0), CLUSTER_WIDE),
+    Key("log.message.timestamp.after.max.ms", LONG, "3600000", Range(0), CLUSTER_WIDE),
+    Key("log.cleaner.delete.retention.ms", LONG, "86400000", Range(0), CLUSTER_WIDE),
+    Key("log.cleaner.min.compaction.lag.ms", LONG, "0", Range(0), CLUSTER_WIDE),
+    Key("log.cleaner.max.compaction.lag.ms", LONG, "9223372036854775807", Range(1), CLUSTER_WIDE),
+    Key("log.cleaner.min.cleanable.ratio", DOUBLE, "0.5", Range(0, 1), CLUSTER_WIDE),
+    Key("message.max.bytes", INT, "1048588", Range(0), CLUSTER_WIDE),
+    Key("min.insync.replicas", INT, "1", Range(1), CLUSTER_WIDE),
+    Key("unclean.leader.election.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
+    # storage
+    Key("log.retention.check.interval.ms", LONG, "300000", Range(1)),
+    Key("log.flush.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
+    Key("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
+    Key("replica.high.watermark.checkpoint.interval.ms", LONG, "5000"),
+    Key("producer.id.expiration.ms", INT, "86400000", Range(1), CLUSTER_WIDE),
+    # groups
+    Key("group.min.session.timeout.ms", INT, "6000"),
+    Key("group.max.session.timeout.ms", INT, "1800000"),
+    Key("group.initial.rebalance.delay.ms", INT, "0"),
+    Key("group.max.size", INT, "2147483647", Range(1)),
+    Key("offset.metadata.max.bytes", INT, "4096"),
+    Key("offsets.retention.minutes", INT, "10080", Range(1)),
+    Key("offsets.retention.check.interval.ms", LONG, "600000", Range(1)),
+    Key("offsets.topic.num.partitions", INT, "50", Range(1)),
+    Key("offsets.topic.replication.factor", SHORT, "1", Range(1)),
+    Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
+)
+
+KEYS = {key.name: key for key in _TABLE}

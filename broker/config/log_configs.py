@@ -1,0 +1,17 @@
+"""A topic's settings as its partitions see them: from text under Kafka's names to `storage.config.LogConfig`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.topic_configs import effective
+from storage.config import LogConfig
+
+_NAMES = {field: field.replace("_", ".") for field in LogConfig._fields}
+
+
+def log_config(config: BrokerConfig, own: Mapping[str, str]) -> LogConfig:
+    """What is in force for a topic whose own settings are `own`."""
+    values: dict[str, Any] = {field: effective(own, config, name) for field, name in _NAMES.items()}
+    values["cleanup_policy"] = frozenset(values["cleanup_policy"])
+    return LogConfig(**values)

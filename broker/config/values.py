@@ -1,0 +1,151 @@
+"""Typed values of configuration keys: parsing, checking and printing, with the words Kafka's own errors use.
+
+A key's type decides how its text is read, a `Check` which values it may take. Both raise `InvalidValue`, whose text
+is what a client or a person starting the broker gets to see. Knows no particular key.
+"""
+
+import re
+from enum import IntEnum
+from typing import NamedTuple
+
+Value = bool | int | float | str | list[str] | None
+
+
+class ValueType(IntEnum):
+    """The type of a key, with the number DescribeConfigs gives it."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class InvalidValue(ValueError):
+    """A value a key cannot take. str() is the sentence Kafka would answer."""
+
+    def __init__(self, name: str, value: object, why: str) -> None:
+        super().__init__(f"Invalid value {value} for configuration {name}: {why}")
+        self.name = name
+
+
+class Range(NamedTuple):
+    """Numbers from `low` to `high`, both included; `or_else` is one more that is allowed (a mark for "default")."""
+
+    low: float | None = None
+    high: float | None = None
+    or_else: int | None = None
+
+    def __str__(self) -> str:
+        if self.or_else is not None:
+            return f"{self.low} to {self.high}, or {self.or_else}"
+        if self.high is None:
+            return f"at least {self.low}"
+        return f"{self.low} to {self.high}"
+
+    def complaint(self, value: Value) -> str | None:
+        assert isinstance(value, int | float)
+        if self.or_else is not None:
+            inside = self.low is not None and self.high is not None and self.low <= value <= self.high
+            return (
+                None
+                if inside or value == self.or_else
+                else (f"Value must be between {self.low} and {self.high} or equal to {self.or_else}")
+            )
+        if self.low is not None and value < self.low:
+            return f"Value must be at least {self.low}"
+        if self.high is not None and value > self.high:
+            return f"Value must be no more than {self.high}"
+        return None
+
+
+class OneOf(NamedTuple):
+    """One of a few words; of a list, each element."""
+
+    words: tuple[str, ...]
+    ignore_case: bool = False
+
+    def __str__(self) -> str:
+        return ", ".join(self.words)
+
+    def complaint(self, value: Value) -> str | None:
+        word = value.upper() if self.ignore_case and isinstance(value, str) else value
+        return None if word in self.words else f"String must be one of: {', '.join(self.words)}"
+
+
+class ThrottledReplicas(NamedTuple):
+    """`*` or a list of partition:broker pairs, of the replication throttles' topic configs."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return "* or [partitionId]:[brokerId],…"
+
+    def complaint(self, value: Value) -> str | None:
+        assert isinstance(value, list)
+        if value == ["*"] or all(re.fullmatch(r"[0-9]+:[0-9]+", pair) for pair in value):
+            return None
+        return (
+            f"{self.name} must be the literal '*' or a list of replicas in the following format: "
+            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+
+
+Check = Range | OneOf | ThrottledReplicas | None
+
+_BITS = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
+_DECIMAL = re.compile(r"[+-]?[0-9]+")
+_FLOATING = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_COMMA = re.compile(r"\s*,\s*")
+
+
+def parse(name: str, type: ValueType, text: str) -> Value:
+    """The value `text` stands for. InvalidValue when it is none of the type."""
+    text = text.strip()
+    if type == ValueType.BOOLEAN:
+        if text.lower() not in ("true", "false"):
+            raise InvalidValue(name, text, "Expected value to be either true or false")
+        return text.lower() == "true"
+    if type in _BITS:
+        bound = 1 << (_BITS[type] - 1)
+        if _DECIMAL.fullmatch(text) is None or not -bound <= int(text) < bound:
+            raise InvalidValue(name, text, f"Not a number of type {type.name}")
+        return int(text)
+    if type == ValueType.DOUBLE:
+        if _FLOATING.fullmatch(text) is None:
+            raise InvalidValue(name, text, f"Not a number of type {type.name}")
+        return float(text)
+    if type == ValueType.LIST:
+        return _COMMA.split(text) if text else []
+    return text
+
+
+def check(name: str, value: Value, rule: Check) -> None:
+    """InvalidValue when `rule` does not allow the value. A value that is not there is never wrong."""
+    if rule is None or value is None:
+        return
+    if isinstance(value, list) and isinstance(rule, OneOf):
+        for word in value:
+            check(name, word, rule)
+        return
+    why = rule.complaint(value)
+    if why is not None:
+        shown = f"[{', '.join(value)}]" if isinstance(value, list) else value
+        raise InvalidValue(name, shown, why)
+
+
+def text_of(value: Value) -> str | None:
+    """The value as DescribeConfigs prints it; None for one that is not set."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(value)
+    if isinstance(value, float):
+        return repr(value).replace("e+", "E").replace("e", "E")
+    return str(value)
