@@ -54,6 +54,7 @@ def _fast() -> Iterator[Group]:
 
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
+    "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
 }
 
 
