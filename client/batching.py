@@ -1,0 +1,92 @@
+"""Records on their way to becoming batches: collected per partition, cut where they get too large. Pure.
+
+Sizes are estimates from above of the uncompressed batch, good enough to stay under a limit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from client.metadata import TopicPartition
+from protocol.records.batch import HEADER_SIZE
+from protocol.records.builder import NewRecord
+
+RECORD_OVERHEAD = 21  # bytes a record takes beside its key, value and headers, at most
+
+
+class Delivery:
+    """What became of one record: `offset` once it is acknowledged (-1 with acks 0), or `error`."""
+
+    __slots__ = ("error", "offset", "partition", "topic")
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset: int | None = None
+        self.error: Exception | None = None
+
+    def result(self) -> int:
+        """The offset; raises the error if there was one. Only after the producer was flushed."""
+        if self.error is not None:
+            raise self.error
+        assert self.offset is not None, "flush the producer first"
+        return self.offset
+
+
+class PendingBatch:
+    """Records of one partition that will be sent as one batch."""
+
+    __slots__ = ("deliveries", "records", "size")
+
+    def __init__(self) -> None:
+        self.records: list[NewRecord] = []
+        self.deliveries: list[Delivery] = []
+        self.size = HEADER_SIZE
+
+    def add(self, record: NewRecord, delivery: Delivery, size: int) -> None:
+        """One more record, of an estimated size."""
+        self.records.append(record)
+        self.deliveries.append(delivery)
+        self.size += size
+
+
+class Batches:
+    """Everything that waits to be sent, in the order it came, per partition. `batch_bytes` is the aim for one batch."""
+
+    def __init__(self, batch_bytes: int) -> None:
+        self.batch_bytes = batch_bytes
+        self.size = 0
+        self._waiting: dict[TopicPartition, deque[PendingBatch]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, where: TopicPartition, record: NewRecord, delivery: Delivery) -> bool:
+        """Take a record. Returns whether it opened a new batch because the last one was full."""
+        size = record_size(record.key, record.value, record.headers)
+        waiting = self._waiting.setdefault(where, deque())
+        was_full = bool(waiting) and waiting[-1].size + size > self.batch_bytes
+        if not waiting or was_full:
+            waiting.append(PendingBatch())
+        waiting[-1].add(record, delivery, size)
+        self.size += size
+        return was_full
+
+    def take(self) -> dict[TopicPartition, PendingBatch]:
+        """The oldest batch of every partition: what may be sent together."""
+        taken: dict[TopicPartition, PendingBatch] = {}
+        for where, waiting in list(self._waiting.items()):
+            taken[where] = waiting.popleft()
+            self.size -= taken[where].size - HEADER_SIZE
+            if not waiting:
+                del self._waiting[where]
+        return taken
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()) -> int:
+    """What a record adds to a batch, at most."""
+    size = RECORD_OVERHEAD + len(key or b"") + len(value or b"")
+    for name, content in headers:
+        size += 10 + len(name.encode("utf-8", "surrogateescape")) + len(content or b"")
+    return size

@@ -1,0 +1,187 @@
+"""The client's heart: which broker to ask, over which connection, and asking again when that helps.
+
+Producer, Consumer and the admin functions stand on this; it knows brokers, leaders and coordinators, not records.
+Not thread-safe: one client to a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from client.addresses import Address, parse_addresses
+from client.clock import Clock, Deadline, SystemClock
+from client.connection import Connection
+from client.errors import ConnectionFailed, raise_for
+from client.metadata import NOTHING_KNOWN, ClusterInfo, read_metadata
+from client.retries import retry
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.registry import ApiKey
+from protocol.schema import Request
+
+T = TypeVar("T")
+
+GROUP, TRANSACTION = 0, 1  # what a coordinator coordinates
+_REQUEST_TIMEOUT_MS = 30_000
+
+
+class Client:
+    """Connections to the brokers of one cluster. Nothing is opened before it is needed.
+
+    timeout_ms: how long one call may take, retries included; every call can be given a deadline of its own.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Iterable[Address],
+        *,
+        client_id: str | None = "barnabas-client",
+        timeout_ms: int = _REQUEST_TIMEOUT_MS,
+        clock: Clock | None = None,
+    ) -> None:
+        self.client_id = client_id
+        self.timeout_ms = timeout_ms
+        self.clock: Clock = clock or SystemClock()
+        self.cluster: ClusterInfo = NOTHING_KNOWN
+        self._bootstrap = parse_addresses(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
+        self._connections: dict[tuple[Address, str], Connection] = {}
+        self._coordinators: dict[tuple[int, str], Address] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection. The client may be used again: it connects anew."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def deadline(self, timeout_ms: float | None = None) -> Deadline:
+        """A deadline from now, by default after this client's timeout."""
+        return Deadline(self.clock, self.timeout_ms if timeout_ms is None else timeout_ms)
+
+    def connect(self, timeout_ms: int | None = None) -> ClusterInfo:
+        """Reach any broker now, without trying twice; ConnectionFailed says why that was not possible."""
+        return self._refresh([], self.deadline(timeout_ms))
+
+    # --- asking ---
+
+    def ask_any(self, request: Request, deadline: Deadline | None = None) -> Any:
+        """The response of whichever broker can be reached."""
+        deadline = deadline or self.deadline()
+        return self.with_retries(lambda: self._any_connection(deadline).ask(request, deadline), deadline)
+
+    def with_retries(
+        self,
+        attempt: Callable[[], T],
+        deadline: Deadline,
+        before_next: Callable[[KafkaError], None] = lambda error: None,
+    ) -> T:
+        """`attempt`, again after retriable errors, until the deadline (see client.retries)."""
+        return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next)
+
+    def node(self, node_id: int, deadline: Deadline) -> Connection:
+        """The connection to one broker, by node id. One attempt."""
+        address = self.cluster.brokers.get(node_id)
+        if address is None:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
+        return self._connection(address, deadline)
+
+    def controller(self, deadline: Deadline) -> Connection:
+        """The connection to the controller where it is known, else to any broker, which passes requests on."""
+        if not self.cluster.brokers:
+            self._refresh([], deadline)
+        address = self.cluster.brokers.get(self.cluster.controller_id)
+        return self._any_connection(deadline) if address is None else self._connection(address, deadline)
+
+    def coordinator(self, kind: int, key: str, deadline: Deadline) -> Connection:
+        """The connection to the coordinator of a group or a transaction. One attempt.
+
+        It is one of its own, so that a JoinGroup that waits does not hold up a Fetch.
+        """
+        return self._connection(self.find_coordinator(kind, key, deadline), deadline, purpose="coordinator")
+
+    # --- who to ask ---
+
+    def refresh(self, topics: Iterable[str] | None, deadline: Deadline, *, auto_create: bool = False) -> ClusterInfo:
+        """Brokers and the named topics (None: all), asked for now. Topics with errors are in it with their codes."""
+        names = None if topics is None else list(topics)
+        return self.with_retries(lambda: self._refresh(names, deadline, auto_create=auto_create), deadline)
+
+    def leader(self, topic: str, partition: int, deadline: Deadline, *, auto_create: bool = False) -> int:
+        """The node that leads the partition, asked for if it is not known. One attempt; KafkaError if there is none."""
+        try:
+            return self.cluster.leader(topic, partition)
+        except KafkaError:
+            self._refresh([topic], deadline, auto_create=auto_create)
+        return self.cluster.leader(topic, partition)
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """Ask for these topics again before they are next used: what was known of them is out of date."""
+        for topic in topics:
+            self.cluster.topics.pop(topic, None)
+
+    def find_coordinator(self, kind: int, key: str, deadline: Deadline) -> Address:
+        """The broker that coordinates the group or transaction, remembered until `forget_coordinator`. One attempt."""
+        known = self._coordinators.get((kind, key))
+        if known is None:
+            connection = self._any_connection(deadline)
+            batched = connection.version(ApiKey.FIND_COORDINATOR) >= 4
+            request = FindCoordinatorRequest(key="" if batched else key, key_type=kind)
+            request.coordinator_keys = [key] if batched else []
+            known = _coordinator_address(connection.ask(request, deadline), batched, f"coordinator of {key!r}")
+            self._coordinators[kind, key] = known
+        return known
+
+    def forget_coordinator(self, kind: int, key: str) -> None:
+        """Look the coordinator up again before it is next asked."""
+        self._coordinators.pop((kind, key), None)
+
+    # --- connections ---
+
+    def _refresh(self, topics: list[str] | None, deadline: Deadline, *, auto_create: bool = False) -> ClusterInfo:
+        connection = self._any_connection(deadline)
+        wanted = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=auto_create)
+        found = read_metadata(connection.ask(request, deadline))
+        self.cluster = self.cluster.merged(found)
+        return found
+
+    def _any_connection(self, deadline: Deadline) -> Connection:
+        for (_, purpose), connection in self._connections.items():
+            if connection.is_open and purpose == "":
+                return connection
+        failures: list[ConnectionFailed] = []
+        for address in dict.fromkeys([*self._bootstrap, *self.cluster.brokers.values()]):
+            try:
+                return self._connection(address, deadline)
+            except ConnectionFailed as failure:
+                failures.append(failure)
+        if len(failures) == 1:
+            raise failures[0]
+        raise ConnectionFailed("; ".join(failure.message for failure in failures))
+
+    def _connection(self, address: Address, deadline: Deadline, purpose: str = "") -> Connection:
+        connection = self._connections.get((address, purpose))
+        if connection is None or not connection.is_open:
+            connection = Connection(address, self.client_id, deadline)
+            self._connections[address, purpose] = connection
+        return connection
+
+
+def _coordinator_address(response: FindCoordinatorResponse, batched: bool, where: str) -> Address:
+    found: FindCoordinatorResponse | Coordinator = response
+    if batched:
+        if not response.coordinators:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{where}: the broker named none")
+        found = response.coordinators[0]
+    raise_for(found.error_code, found.error_message, where)
+    return Address(found.host, found.port)

@@ -1,0 +1,137 @@
+"""One blocking connection to one broker: connects, learns the broker's versions, asks and waits for the answer.
+
+Stands on protocol.client; adds the socket, deadlines and the choice of versions. Not thread-safe.
+
+Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
+taken for the next one; every failure is a ConnectionFailed that names the broker and the reason.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from typing import Any
+
+from client.addresses import Address
+from client.clock import Clock, Deadline, SystemClock
+from client.errors import ConnectionFailed, raise_for
+from client.versions import VersionRange, choose_version
+from protocol.client import ClientConnection, ConnectionBroken
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.registry import ApiKey
+from protocol.schema import Request
+
+SOFTWARE_NAME = "barnabas-client"
+SOFTWARE_VERSION = "0.1.0"
+
+_RECEIVE_BYTES = 1 << 18
+
+
+class Connection:
+    """A connection that is open and negotiated from the moment it exists."""
+
+    def __init__(self, address: Address, client_id: str | None, deadline: Deadline) -> None:
+        self.address = address
+        self._protocol = ClientConnection(client_id)
+        self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
+        self._socket = _connect(address, deadline)
+        self.is_open = True
+        self.versions: dict[int, VersionRange] = {}
+        try:
+            self.versions = self._negotiate(deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def version(self, api: ApiKey) -> int:
+        """The version in which `ask` will send this API; UnsupportedByBroker if there is none."""
+        return choose_version(api, self.versions)
+
+    def ask(self, request: Request, deadline: Deadline) -> Any:
+        """The response to `request`, in the best version both sides know; ConnectionFailed if it does not come."""
+        return self._ask(request, choose_version(_api(request), self.versions), deadline)
+
+    def tell(self, request: Request, deadline: Deadline) -> None:
+        """Send a request that gets no response (Produce with acks 0)."""
+        version = choose_version(_api(request), self.versions)
+        self._send(self._protocol.send(request, version, answered=False)[1], deadline)
+
+    def close(self) -> None:
+        """Close at once; whatever was asked stays unanswered."""
+        self.is_open = False
+        self._socket.close()
+
+    def _negotiate(self, deadline: Deadline) -> dict[int, VersionRange]:
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+        version = ApiKey.API_VERSIONS.max_version
+        response: ApiVersionsResponse = self._ask(request, version, deadline)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            offered = {each.api_key: each.max_version for each in response.api_keys}
+            response = self._ask(request, max(0, min(version, offered.get(ApiKey.API_VERSIONS, 0))), deadline)
+        raise_for(response.error_code, None, f"{self.address}: ApiVersions")
+        return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
+
+    def _ask(self, request: Request, version: int, deadline: Deadline) -> Any:
+        if not self.is_open:
+            raise ConnectionFailed(f"{self.address}: the connection is closed")
+        sequence, pieces = self._protocol.send(request, version)
+        self._send(pieces, deadline)
+        try:
+            while True:
+                self._socket.settimeout(max(deadline.left_s, 0.001))
+                received = self._socket.recv_into(self._buffer)
+                if not received:
+                    raise ConnectionFailed(f"{self.address} closed the connection ({_api(request).api_name})")
+                for event in self._protocol.receive(self._buffer[:received]):
+                    if isinstance(event, ConnectionBroken):
+                        raise ConnectionFailed(f"{self.address} does not speak Kafka's protocol: {event.reason}")
+                    assert event.sequence == sequence, "one request is in flight at a time"
+                    return event.response
+        except TimeoutError:
+            self.close()
+            raise ConnectionFailed(f"{self.address} did not answer {_api(request).api_name} in time") from None
+        except OSError as error:
+            self.close()
+            raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
+        except BaseException:
+            self.close()  # an interrupt too: the answer may still come, and nobody would know whose it is
+            raise
+
+    def _send(self, pieces: list[Any], deadline: Deadline) -> None:
+        try:
+            self._socket.settimeout(max(deadline.left_s, 0.001))
+            self._socket.sendall(b"".join(pieces))
+        except TimeoutError:
+            self.close()
+            raise ConnectionFailed(f"{self.address} took no more data in time") from None
+        except OSError as error:
+            self.close()
+            raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
+
+
+def _connect(address: Address, deadline: Deadline) -> socket.socket:
+    try:
+        opened = socket.create_connection(address, timeout=max(deadline.left_s, 0.001))
+    except TimeoutError:
+        raise ConnectionFailed(f"cannot connect to {address}: no answer in time") from None
+    except OSError as error:
+        raise ConnectionFailed(f"cannot connect to {address}: {_reason(error)}") from error
+    with suppress(OSError):
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
+def _api(request: Request) -> ApiKey:
+    return ApiKey(request.__schema__.key or 0)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def connect(
+    address: Address, client_id: str | None = None, timeout_ms: int = 30_000, clock: Clock | None = None
+) -> Connection:
+    """A connection, open and negotiated, within `timeout_ms`."""
+    return Connection(address, client_id, Deadline(clock or SystemClock(), timeout_ms))

@@ -1,0 +1,39 @@
+"""What can go wrong between here and a broker, beyond what a broker itself answers.
+
+Everything is a KafkaError, so that one loop can decide by the code what is tried again.
+"""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode, KafkaError
+
+
+class ConnectionFailed(KafkaError):
+    """No connection, or one that was lost: NETWORK_EXCEPTION, and the broker's answer is not known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UnsupportedByBroker(KafkaError):
+    """The broker offers no version of an API that we speak: UNSUPPORTED_VERSION, before anything was sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_VERSION, message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def raise_for(code: int, message: str | None, where: str) -> None:
+    """Raise KafkaError for a code out of a response, unless it is NONE. `where` says what was asked for."""
+    if code == ErrorCode.NONE:
+        return
+    try:
+        known = ErrorCode(code)
+    except ValueError:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{where}: unknown error code {code}") from None
+    raise KafkaError(known, f"{where}: {message or known.message}")

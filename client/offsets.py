@@ -1,0 +1,158 @@
+"""Looking offsets up: by time, first, last; and what groups have committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from client.client import GROUP, Client
+from client.clock import Deadline
+from client.errors import raise_for
+from client.metadata import TopicPartition
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from protocol.registry import ApiKey
+
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+
+
+class FoundOffset(NamedTuple):
+    """An offset and the timestamp (ms) of its record; -1 and -1 where there is none."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+def list_offsets(
+    client: Client,
+    wanted: Mapping[TopicPartition, int],
+    *,
+    isolation: int = READ_UNCOMMITTED,
+    deadline: Deadline | None = None,
+) -> dict[TopicPartition, FoundOffset]:
+    """For each partition the first offset at or after a timestamp (ms), or EARLIEST, LATEST, MAX_TIMESTAMP."""
+    deadline = deadline or client.deadline()
+    found: dict[TopicPartition, FoundOffset] = {}
+
+    def attempt() -> None:
+        by_leader: dict[int, dict[TopicPartition, int]] = {}
+        for where, timestamp in wanted.items():
+            if where not in found:
+                by_leader.setdefault(client.leader(*where, deadline), {})[where] = timestamp
+        failure: KafkaError | None = None
+        for leader, part in by_leader.items():
+            response = client.node(leader, deadline).ask(_list_offsets_request(part, isolation, deadline), deadline)
+            failure = _read_offsets(response, found) or failure
+        if failure is not None:
+            raise failure
+
+    client.with_retries(attempt, deadline, lambda error: client.forget({topic for topic, _ in wanted}))
+    return found
+
+
+def _list_offsets_request(
+    wanted: Mapping[TopicPartition, int], isolation: int, deadline: Deadline
+) -> ListOffsetsRequest:
+    topics: dict[str, list[ListOffsetsPartition]] = {}
+    for (topic, partition), timestamp in wanted.items():
+        topics.setdefault(topic, []).append(ListOffsetsPartition(partition_index=partition, timestamp=timestamp))
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=isolation,
+        topics=[ListOffsetsTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
+        timeout_ms=deadline.left_ms,
+    )
+
+
+def _read_offsets(response: ListOffsetsResponse, found: dict[TopicPartition, FoundOffset]) -> KafkaError | None:
+    failure: KafkaError | None = None
+    for topic in response.topics:
+        for answer in topic.partitions:
+            try:
+                raise_for(answer.error_code, None, f"{topic.name}-{answer.partition_index}")
+            except KafkaError as error:
+                if failure is None or not error.code.retriable:
+                    failure = error
+                continue
+            found[topic.name, answer.partition_index] = FoundOffset(
+                answer.offset, answer.timestamp, answer.leader_epoch
+            )
+    return failure
+
+
+def committed_offsets(
+    client: Client,
+    group: str,
+    partitions: Iterable[TopicPartition] | None = None,
+    *,
+    require_stable: bool = True,
+    deadline: Deadline | None = None,
+) -> dict[TopicPartition, int]:
+    """What the group has committed, for these partitions or for all; partitions without are left out."""
+    deadline = deadline or client.deadline()
+    wanted = None if partitions is None else list(partitions)
+
+    def attempt() -> dict[TopicPartition, int]:
+        coordinator = client.coordinator(GROUP, group, deadline)
+        batched = coordinator.version(ApiKey.OFFSET_FETCH) >= 8
+        request = _offset_fetch_request(group, wanted, require_stable, batched)
+        return _read_committed(coordinator.ask(request, deadline), group)
+
+    return client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
+
+
+def _offset_fetch_request(
+    group: str, partitions: list[TopicPartition] | None, require_stable: bool, batched: bool
+) -> OffsetFetchRequest:
+    """The request in the shape of the version: up to 7 it carries one group, later a list of them (`batched`)."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions or ():
+        topics.setdefault(topic, []).append(partition)
+    if batched:
+        listed = [OffsetFetchRequestTopics(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+        asked = OffsetFetchRequestGroup(group_id=group, topics=None if partitions is None else listed)
+        return OffsetFetchRequest(groups=[asked], require_stable=require_stable)
+    single = [OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+    return OffsetFetchRequest(
+        group_id=group, topics=None if partitions is None else single, require_stable=require_stable
+    )
+
+
+def _read_committed(response: OffsetFetchResponse, group: str) -> dict[TopicPartition, int]:
+    raise_for(response.error_code, None, f"group {group!r}")
+    answers = [(topic.name, partition) for topic in response.topics for partition in topic.partitions]
+    offsets: dict[TopicPartition, int] = {}
+    for name, single in answers:
+        raise_for(single.error_code, None, f"group {group!r}, {name}-{single.partition_index}")
+        offsets[name, single.partition_index] = single.committed_offset
+    for found in response.groups:
+        raise_for(found.error_code, None, f"group {group!r}")
+        for topics in found.topics:
+            for listed in topics.partitions:
+                raise_for(listed.error_code, None, f"group {group!r}, {topics.name}-{listed.partition_index}")
+                offsets[topics.name, listed.partition_index] = listed.committed_offset
+    return {where: offset for where, offset in offsets.items() if offset >= 0}
+
+
+def reset_offset(client: Client, where: TopicPartition, policy: str, isolation: int, deadline: Deadline) -> int:
+    """Where to begin without an offset: `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
+    if policy == "none":
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE, f"{where[0]}-{where[1]} has no such offset, and no reset is set"
+        )
+    wanted = {where: EARLIEST if policy == "earliest" else LATEST}
+    return list_offsets(client, wanted, isolation=isolation, deadline=deadline)[where].offset

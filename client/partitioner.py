@@ -1,0 +1,46 @@
+"""Which partition a record goes to, exactly as Kafka's Java client decides, so that keys land where others put them.
+
+A key is hashed with Murmur2 (32 bits, Kafka's seed); the sign bit is cleared, then taken modulo the number of
+partitions. Records without a key go to one partition for a while and then to the next.
+"""
+
+from __future__ import annotations
+
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Kafka's hash of a key, as an unsigned 32-bit number."""
+    length = len(data)
+    h = (_SEED ^ length) & _MASK
+    whole = length & ~3
+    for position in range(0, whole, 4):
+        k = int.from_bytes(data[position : position + 4], "little") * _M & _MASK
+        k = (k ^ k >> 24) * _M & _MASK
+        h = (h * _M & _MASK) ^ k
+    if whole < length:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MASK
+    h = (h ^ h >> 13) * _M & _MASK
+    return h ^ h >> 15
+
+
+def partition_for_key(key: bytes, partitions: int) -> int:
+    """The partition of a record with this key, of a topic with so many partitions."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+class KeylessPartitioner:
+    """Spreads records without a key: all to one partition until `switch` is called for the topic."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+
+    def partition(self, topic: str, partitions: int) -> int:
+        """Where records without a key go at the moment."""
+        return self._next.get(topic, 0) % partitions
+
+    def switch(self, topic: str) -> None:
+        """Go on with the next partition: the batch is full."""
+        self._next[topic] = self._next.get(topic, 0) + 1

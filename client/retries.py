@@ -1,0 +1,40 @@
+"""Trying again: by the code of what went wrong, with growing pauses, until a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from client.clock import Clock, Deadline
+from protocol.errors import KafkaError
+
+T = TypeVar("T")
+
+BACKOFF_MS = 20.0
+BACKOFF_MAX_MS = 1000.0
+
+
+def backoffs_ms() -> Iterator[float]:
+    """How long to wait before each new attempt: doubling, up to a second. Without jitter: one client makes no herd."""
+    pause_ms = BACKOFF_MS
+    while True:
+        yield pause_ms
+        pause_ms = min(pause_ms * 2, BACKOFF_MAX_MS)
+
+
+def retry(
+    attempt: Callable[[], T], *, clock: Clock, deadline: Deadline, before_next: Callable[[KafkaError], None]
+) -> T:
+    """What `attempt` returns, tried again after every retriable KafkaError until the deadline; then that error.
+
+    `before_next` is told the error before the next attempt: where the leader is asked for again, for instance.
+    """
+    for pause_ms in backoffs_ms():
+        try:
+            return attempt()
+        except KafkaError as error:
+            if not error.code.retriable or deadline.left_ms <= pause_ms:
+                raise
+            clock.sleep(pause_ms / 1000)
+            before_next(error)
+    raise AssertionError("the pauses never end")

@@ -1,0 +1,39 @@
+"""Which version of an API to speak: the highest both sides know, with what this client caps and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from client.errors import UnsupportedByBroker
+from protocol.registry import ApiKey
+
+
+class VersionRange(NamedTuple):
+    """What a broker offers of one API, both ends included."""
+
+    low: int
+    high: int
+
+
+# This client names topics by name. The versions above these name them by id alone.
+VERSION_CAPS: dict[ApiKey, int] = {
+    ApiKey.PRODUCE: 12,
+    ApiKey.FETCH: 12,
+    ApiKey.OFFSET_COMMIT: 9,
+    ApiKey.OFFSET_FETCH: 9,
+}
+
+
+def choose_version(api: ApiKey, offered: Mapping[int, VersionRange]) -> int:
+    """The version to use with a broker that offers `offered`; UnsupportedByBroker if there is none."""
+    theirs = offered.get(api)
+    if theirs is None:
+        raise UnsupportedByBroker(f"the broker does not offer {api.api_name}")
+    highest = min(theirs.high, VERSION_CAPS.get(api, api.max_version))
+    if highest < max(theirs.low, api.min_version):
+        raise UnsupportedByBroker(
+            f"the broker offers {api.api_name} in versions {theirs.low} to {theirs.high}, "
+            f"this client speaks {api.min_version} to {VERSION_CAPS.get(api, api.max_version)}"
+        )
+    return highest

@@ -1,0 +1,154 @@
+"""A broker that says what a test tells it to, over a real socket in a thread of this process.
+
+It stands on the sans-IO server connection. ApiVersions and Metadata are answered from what the test set up; every other
+API by a function of the test: it gets the decoded request and returns a response, None (no answer), or HANG_UP.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from protocol.registry import ApiKey
+from protocol.schema import Request, Response
+from protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
+
+NODE_ID = 1
+
+
+class HangUp:
+    """Instead of an answer: close the connection."""
+
+
+HANG_UP: Final = HangUp()
+Answer = Response | HangUp | bytes | None
+Script = Mapping[ApiKey, Callable[[Any], Answer]]
+
+
+class ScriptedBroker:
+    """One node that leads every partition of `topics` (partitions by name). Use it as a context manager."""
+
+    def __init__(self, script: Script | None = None, topics: Mapping[str, int] | None = None) -> None:
+        self.script = dict(script or {})
+        self.topics = dict(topics or {})
+        self.offered: dict[ApiKey, tuple[int, int]] = {api: (api.min_version, api.max_version) for api in ApiKey}
+        self.requests: list[tuple[int, Request]] = []
+        """(version, request) of everything but ApiVersions and Metadata, as it came."""
+        self.connections = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def of(self, kind: type[Request]) -> list[Any]:
+        """The requests of one kind that came so far."""
+        return [request for _, request in self.requests if isinstance(request, kind)]
+
+    def drop_connections(self) -> None:
+        """Close every connection, as a broker that dies does."""
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self) -> Self:
+        self._run(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.drop_connections()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, work: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.connections += 1
+                self._open.append(connection)
+                self._run(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        protocol = ServerConnection()
+        with connection, suppress(OSError):
+            while data := connection.recv(1 << 16):
+                for event in protocol.receive(data):
+                    if isinstance(event, ProtocolBroken):
+                        return
+                    answer = self._answer(event)
+                    if isinstance(answer, HangUp):
+                        return
+                    if isinstance(answer, Response):
+                        version = 0 if self._is_refusal(event) else None
+                        answer = encode_response(event.header, answer, version)
+                    connection.sendall(protocol.reply(event.sequence, answer))
+
+    def _is_refusal(self, event: RequestReceived) -> bool:
+        api, version = event.header.api_key, event.header.api_version
+        return api == ApiKey.API_VERSIONS and version > self.offered[ApiKey.API_VERSIONS][1]
+
+    def _answer(self, event: RequestReceived) -> Answer:
+        if self._is_refusal(event):
+            low, high = self.offered[ApiKey.API_VERSIONS]
+            refused = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=low, max_version=high)
+            return ApiVersionsResponse(error_code=35, api_keys=[refused])
+        request = event.decode()
+        api = ApiKey(event.header.api_key)
+        if api not in self.script and isinstance(request, ApiVersionsRequest):
+            return ApiVersionsResponse(
+                error_code=0,
+                api_keys=[
+                    ApiVersion(api_key=offered, min_version=low, max_version=high)
+                    for offered, (low, high) in self.offered.items()
+                ],
+            )
+        if api not in self.script and isinstance(request, MetadataRequest):
+            return self._metadata(request)
+        self.requests.append((event.header.api_version, request))
+        return self.script[api](request)
+
+    def _metadata(self, request: MetadataRequest) -> MetadataResponse:
+        names = [*self.topics] if request.topics is None else [topic.name or "" for topic in request.topics]
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=NODE_ID, host="127.0.0.1", port=self.port)],
+            cluster_id="scripted",
+            controller_id=NODE_ID,
+            topics=[self._topic(name) for name in names],
+        )
+
+    def _topic(self, name: str) -> MetadataResponseTopic:
+        partitions = [
+            MetadataResponsePartition(
+                error_code=0, partition_index=number, leader_id=NODE_ID, replica_nodes=[NODE_ID], isr_nodes=[NODE_ID]
+            )
+            for number in range(self.topics.get(name, 0))
+        ]
+        return MetadataResponseTopic(error_code=0 if partitions else 3, name=name, partitions=partitions)
