@@ -65,9 +65,10 @@ def test_a_refused_negotiation_is_the_brokers_error() -> None:
 
 
 def test_a_broker_that_refuses_every_version_is_given_up() -> None:
-    with ScriptedBroker() as broker, pytest.raises(KafkaError, match="UNSUPPORTED_VERSION"):
+    with ScriptedBroker() as broker:
         broker.offered[ApiKey.API_VERSIONS] = (0, -1)
-        connect(broker)
+        with pytest.raises(KafkaError, match="UNSUPPORTED_VERSION"):
+            connect(broker)
 
 
 def test_nobody_listening_is_said_in_words() -> None:
