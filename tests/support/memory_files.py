@@ -1,0 +1,375 @@
+"""A file system in memory that a power cut can hit: what was not synced may be gone, contents and names alike.
+
+It is as strict as POSIX lets a disk be. Bytes are safe once their file was synced; a name that was created, renamed or
+removed is safe once its directory was synced; syncing the one does nothing for the other. After `crash` a seeded choice
+of what was not safe survives: the first few changes of each file and of each directory, in the order they were made,
+the last surviving write perhaps cut; with `torn=True` sectors of unsynced writes may read as zeros, as on a file system
+that had stored a file's new size and not yet its data.
+
+Any call can be made to fail (`fail`), the power can be cut before the n-th change (`cut_power_at`), and every call is
+listed (`calls`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from storage.files import Buffer, Entry, File, FileStat, Lock, LockHeld
+
+SECTOR_BYTES = 512
+CHANGING = frozenset({"create", "pwrite", "truncate", "sync", "mkdir", "rename", "remove", "rmdir", "sync_directory"})
+
+Survival = Literal["nothing", "some", "everything"]
+
+
+class PowerCut(BaseException):
+    """The machine stops here. Not an Exception, so that no code under test survives it."""
+
+
+class Call(NamedTuple):
+    """A call made: its name as in Files and File (`create` for an open that makes a file), and the path."""
+
+    name: str
+    path: str
+
+
+class _Rule:
+    def __init__(self, name: str, error: int, path: str, skip: int, times: int | None, short: int | None) -> None:
+        self.name, self.error, self.path = name, error, path
+        self.skip, self.times, self.short = skip, times, short
+
+    def strikes(self, call: Call) -> bool:
+        """Whether this call is to fail; counts the matching ones."""
+        if self.name not in ("any", call.name) or self.path not in call.path or self.times == 0:
+            return False
+        if self.skip > 0:
+            self.skip -= 1
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+
+class _Inode:
+    """A file's bytes, what of them is safe, and the changes since."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.safe = b""
+        self.changes: list[tuple[int, bytes] | int] = []  # (position, bytes) written, or a size cut to
+        self.modified_ms = 0
+
+    def change(self, data: bytearray, change: tuple[int, bytes] | int) -> None:
+        """Apply a change to `data`."""
+        if isinstance(change, int):
+            del data[change:]
+            data.extend(bytes(change - len(data)))
+            return
+        position, written = change
+        data.extend(bytes(max(0, position - len(data))))
+        data[position : position + len(written)] = written
+
+
+class _Folder:
+    """A directory's names, which of them are safe, and the changes since."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, _Inode | _Folder] = {}
+        self.safe: dict[str, _Inode | _Folder] = {}
+        self.changes: list[Callable[[dict[str, _Inode | _Folder]], object]] = []
+
+    def change(self, change: Callable[[dict[str, _Inode | _Folder]], object]) -> None:
+        """Apply a change now, and remember it."""
+        change(self.names)
+        self.changes.append(change)
+
+
+class MemoryFiles:
+    """Files in memory. `now_ms` is the clock of modification times, `capacity` a limit of bytes in all files."""
+
+    def __init__(self, seed: int = 0, *, now_ms: int = 0, capacity: int | None = None) -> None:
+        self.random = random.Random(seed)
+        self.now_ms = now_ms
+        self.capacity = capacity
+        self.calls: list[Call] = []
+        self.changes_made = 0
+        self._root = _Folder()
+        self._rules: list[_Rule] = []
+        self._cut_at: int | None = None
+        self._boots = 0
+        self._locks: dict[str, int] = {}
+
+    # --- what a test does to it ---
+
+    def fail(
+        self,
+        name: str,
+        error: int = errno.EIO,
+        *,
+        path: str = "",
+        skip: int = 0,
+        times: int | None = None,
+        short: int | None = None,
+    ) -> None:
+        """Let calls fail: those called `name` ("any" for all) on paths that contain `path`.
+
+        The first `skip` of them still work, then `times` fail (None: all). With `short`, a failing pwrite first takes
+        that many bytes and says so, and only the next one fails.
+        """
+        self._rules.append(_Rule(name, error, path, skip, times, short))
+
+    def heal(self) -> None:
+        """Let everything work again."""
+        self._rules.clear()
+        self.capacity = None
+
+    def cut_power_at(self, change: int | None) -> None:
+        """Raise PowerCut instead of making the n-th change from the beginning (`changes_made` counts them)."""
+        self._cut_at = change
+
+    def crash(self, survival: Survival = "some", *, torn: bool = False) -> None:
+        """Cut the power and start again: locks and open files are gone, and of what was not safe, what `survival` says.
+
+        "everything" is what a killed process leaves: the page cache is still there.
+        """
+        self._boots += 1
+        self._locks.clear()
+        self._cut_at = None
+        if survival != "everything":
+            self._settle_folder(self._root, survival, torn)
+
+    def used(self) -> int:
+        """Bytes in all files that have a name."""
+        return _bytes_below(self._root)
+
+    # --- Files ---
+
+    def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
+        folder, name = self._folder_of(path)
+        found = folder.names.get(name)
+        self._call("create" if create and found is None else "open", path)
+        if isinstance(found, _Folder):
+            raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
+        if found is None:
+            if not create:
+                raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+            found = _Inode()
+            found.modified_ms = self.now_ms
+            inode = found
+            folder.change(lambda names: names.__setitem__(name, inode))
+        return _MemoryFile(self, path, found, read_only)
+
+    def stat(self, path: str) -> FileStat:
+        self._call("stat", path)
+        found = self._find(path)
+        if isinstance(found, _Folder):
+            return FileStat(0, self.now_ms)
+        return FileStat(len(found.data), found.modified_ms)
+
+    def entries(self, path: str) -> list[Entry]:
+        self._call("entries", path)
+        return [Entry(name, isinstance(node, _Folder)) for name, node in self._folder(path).names.items()]
+
+    def mkdir(self, path: str) -> None:
+        self._call("mkdir", path)
+        folder, name = self._folder_of(path)
+        if name in folder.names:
+            raise FileExistsError(errno.EEXIST, "File exists", path)
+        made = _Folder()
+        folder.change(lambda names: names.__setitem__(name, made))
+
+    def rename(self, source: str, target: str) -> None:
+        self._call("rename", source)
+        node = self._find(source)
+        folder, name = self._folder_of(source)
+        target_folder, target_name = self._folder_of(target)
+        assert folder is target_folder, "nothing is ever moved between directories"
+        if isinstance(folder.names.get(target_name), _Folder):
+            raise OSError(errno.ENOTEMPTY, "Directory not empty", target)
+
+        def move(names: dict[str, _Inode | _Folder]) -> None:
+            names.pop(name, None)
+            names[target_name] = node
+
+        folder.change(move)
+
+    def remove(self, path: str) -> None:
+        self._call("remove", path)
+        if isinstance(self._find(path), _Folder):
+            raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
+        folder, name = self._folder_of(path)
+        folder.change(lambda names: names.pop(name, None))
+
+    def rmdir(self, path: str) -> None:
+        self._call("rmdir", path)
+        if self._folder(path).names:
+            raise OSError(errno.ENOTEMPTY, "Directory not empty", path)
+        folder, name = self._folder_of(path)
+        folder.change(lambda names: names.pop(name, None))
+
+    def sync_directory(self, path: str) -> None:
+        self._call("sync_directory", path)
+        folder = self._folder(path)
+        folder.safe = dict(folder.names)
+        folder.changes.clear()
+
+    def lock(self, path: str) -> Lock:
+        self._call("lock", path)
+        if path in self._locks:
+            raise LockHeld(self._locks[path])
+        self.open(path, create=True)
+        self._locks[path] = os.getpid()
+        return _MemoryLock(self, path)
+
+    # --- helpers ---
+
+    def _call(self, name: str, path: str) -> _Rule | None:
+        """Note a call. Raises what it has to fail with, or returns the rule by which it takes a few bytes first."""
+        call = Call(name, path)
+        self.calls.append(call)
+        if name in CHANGING:
+            if self._cut_at is not None and self.changes_made >= self._cut_at:
+                raise PowerCut(f"before change {self._cut_at}: {name} {path}")
+            self.changes_made += 1
+        for rule in self._rules:
+            if rule.strikes(call):
+                if rule.short is not None and name == "pwrite":
+                    return rule
+                raise OSError(rule.error, os.strerror(rule.error), path)
+        return None
+
+    def _folder(self, path: str) -> _Folder:
+        node: _Inode | _Folder | None = self._root
+        for part in path.split("/"):
+            if part:
+                node = node.names.get(part) if isinstance(node, _Folder) else None
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+        if isinstance(node, _Inode):
+            raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
+        return node
+
+    def _folder_of(self, path: str) -> tuple[_Folder, str]:
+        parent, _, name = path.rpartition("/")
+        return self._folder(parent), name
+
+    def _find(self, path: str) -> _Inode | _Folder:
+        folder, name = self._folder_of(path)
+        if name not in folder.names:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+        return folder.names[name]
+
+    def _settle_folder(self, folder: _Folder, survival: Survival, torn: bool) -> None:
+        names = dict(folder.safe)
+        count = self.random.randint(0, len(folder.changes)) if survival == "some" else 0
+        for change in folder.changes[:count]:
+            change(names)
+        folder.names, folder.safe = names, dict(names)
+        folder.changes.clear()
+        for node in names.values():
+            if isinstance(node, _Folder):
+                self._settle_folder(node, survival, torn)
+            else:
+                self._settle_file(node, survival, torn)
+
+    def _settle_file(self, inode: _Inode, survival: Survival, torn: bool) -> None:
+        data = bytearray(inode.safe)
+        count = self.random.randint(0, len(inode.changes)) if survival == "some" else 0
+        for index, change in enumerate(inode.changes[:count]):
+            if isinstance(change, tuple) and index == count - 1:
+                change = (change[0], change[1][: self.random.randint(0, len(change[1]))])
+            inode.change(data, change)
+            if torn and isinstance(change, tuple):
+                self._tear(data, *change)
+        inode.data, inode.safe = data, bytes(data)
+        inode.changes.clear()
+
+    def _tear(self, data: bytearray, position: int, written: bytes) -> None:
+        """Lose some of the sectors of an unsynced write: the new size was stored and not they."""
+        start = -(-position // SECTOR_BYTES) * SECTOR_BYTES
+        for sector in range(start, position + len(written), SECTOR_BYTES):
+            if self.random.random() < 0.2:
+                end = min(sector + SECTOR_BYTES, len(data))
+                data[sector:end] = bytes(end - sector)
+
+
+class _MemoryFile:
+    """An open file. Goes on working when its name is removed, as on any POSIX system; not over a crash."""
+
+    def __init__(self, files: MemoryFiles, path: str, inode: _Inode, read_only: bool) -> None:
+        self._files, self._path, self._inode, self._read_only = files, path, inode, read_only
+        self._boot = files._boots
+        self._is_open = True
+
+    def pread(self, size: int, position: int, /) -> bytes:
+        self._use("pread")
+        return bytes(self._inode.data[position : position + size])
+
+    def pwrite(self, data: Buffer, position: int, /) -> int:
+        rule = self._use("pwrite", writes=True)
+        taken = bytes(data)
+        if rule is not None and rule.short is not None:
+            taken, rule.short = taken[: rule.short], None
+            if not taken:
+                raise OSError(rule.error, os.strerror(rule.error), self._path)
+        taken = taken[: self._room(position, len(taken))]
+        if not taken and len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+        self._change((position, taken))
+        return len(taken)
+
+    def size(self) -> int:
+        self._use("size")
+        return len(self._inode.data)
+
+    def truncate(self, size: int) -> None:
+        self._use("truncate", writes=True)
+        self._change(size)
+
+    def sync(self) -> None:
+        self._use("sync")
+        self._inode.safe = bytes(self._inode.data)
+        self._inode.changes.clear()
+
+    def close(self) -> None:
+        assert self._is_open, f"{self._path} is closed twice"
+        self._is_open = False
+
+    def _use(self, name: str, *, writes: bool = False) -> _Rule | None:
+        assert self._is_open, f"{self._path} is closed"
+        if self._boot != self._files._boots:
+            raise OSError(errno.EBADF, "this descriptor did not survive the crash", self._path)
+        if writes and self._read_only:
+            raise OSError(errno.EBADF, "opened for reading", self._path)
+        return self._files._call(name, self._path)
+
+    def _change(self, change: tuple[int, bytes] | int) -> None:
+        self._inode.change(self._inode.data, change)
+        self._inode.changes.append(change)
+        self._inode.modified_ms = self._files.now_ms
+
+    def _room(self, position: int, size: int) -> int:
+        """How many of `size` bytes at `position` fit under the capacity."""
+        if self._files.capacity is None:
+            return size
+        growth = max(0, position + size - len(self._inode.data))
+        free = max(0, self._files.capacity - self._files.used())
+        return size - max(0, growth - free)
+
+
+class _MemoryLock:
+    def __init__(self, files: MemoryFiles, path: str) -> None:
+        self._files, self._path = files, path
+
+    def release(self) -> None:
+        """Remove the file and let go."""
+        self._files._locks.pop(self._path, None)
+        self._files.remove(self._path)
+
+
+def _bytes_below(folder: _Folder) -> int:
+    return sum(_bytes_below(node) if isinstance(node, _Folder) else len(node.data) for node in folder.names.values())
