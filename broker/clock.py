@@ -1,11 +1,12 @@
 """Time as a parameter: the wall clock, the monotonic clock and the timers of one broker.
 
-Nothing else in the broker asks the machine what time it is. Timers live in our own heap (`TimerQueue`), so that a clock
-can be moved by hand and everything that falls due runs in order; the event loop only knows the earliest of them.
+Nothing else in the broker asks the machine what time it is. Timers live in our own heap (`TimerQueue`), so that a
+clock can be moved by hand and everything that falls due runs in order; the event loop only knows the earliest of
+them.
 
-Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback that
-raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by much: the
-heap is rebuilt when they would, so a million short long polls with long deadlines hold no memory.
+Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback
+that raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by
+much: the heap is rebuilt when they would, so a million short long polls with long deadlines hold no memory.
 """
 
 from __future__ import annotations

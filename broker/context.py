@@ -1,7 +1,7 @@
 """What a handler is given: the broker's services, and the facts of one request.
 
-The composition root (`broker/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers reach the rest
-of the broker only through here, so that a test can hand them a broker made of in-memory parts.
+The composition root (`broker/app.py`) fills `Services` once; nothing replaces a service afterwards. Handlers reach
+the rest of the broker only through here, so that a test can hand them a broker made of in-memory parts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from broker.clock import Clock
     from broker.config import BrokerConfig
     from broker.coordinator import GroupCoordinator
+    from broker.coordinator.producer_ids import ProducerIds
     from broker.fetch_sessions import FetchSessions
     from broker.partitions import Partitions
     from broker.waiters import Waiters
@@ -48,6 +49,7 @@ class Services:
     catalogue: Catalogue
     partitions: Partitions
     groups: GroupCoordinator
+    producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
     offered_apis: tuple[OfferedApi, ...]

@@ -1,13 +1,15 @@
 """Parked requests: long polls that wait for something to happen to a partition, or for their deadline.
 
-Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a purgatory.
+Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a
+purgatory.
 
-Theory of operation: a handler parks a request under the partitions it cares about and returns the future. Whoever changes a
-partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that says it is ready, or
-whose deadline passes, is finished in its own callback of the event loop, never inside the call that woke it.
+Theory of operation: a handler parks a request under the partitions it cares about and returns the future. Whoever
+changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that
+says it is ready, or whose deadline passes, is finished in its own callback of the event loop, never inside the call
+that woke it.
 
-Invariants: a request is finished exactly once; its future's owner may cancel it at any moment and nothing of it stays behind;
-an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
+Invariants: a request is finished exactly once; its future's owner may cancel it at any moment and nothing of it stays
+behind; an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ never copied here; whoever sends the response turns slices of a file into bytes.
 
 from collections.abc import Sequence, Sized
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from protocol.errors import DecodeError
 from protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_topic
@@ -175,6 +175,14 @@ class FetchedPartition(NamedTuple):
     """v11+"""
 
 
+class FetchAnswer(NamedTuple):
+    """A response without its encoding."""
+
+    error_code: int
+    session_id: int
+    topics: Sequence[tuple[Topic, Sequence[FetchedPartition]]]
+
+
 _HEAD = Struct(">ii")
 _PARTITION = Struct(">ihqq")  # index, error, high watermark, last stable offset
 _PARTITION_WITH_START = Struct(">ihqqq")  # v5+: and the log start offset
@@ -191,11 +199,11 @@ def encode_response(
     error_code: int = 0,
     session_id: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
-) -> list[Sized]:
-    """A whole response frame, as buffers to be sent one after another."""
+) -> list[Any]:
+    """A whole response frame, as buffers to be sent one after another: bytearrays of ours at even indexes."""
     flexible = version >= 12
     head = own = bytearray(_HEAD.size)
-    parts: list[Sized] = [head]
+    parts: list[Any] = [head]
     if flexible:
         own += b"\x00"
     own += _THROTTLE_TIME_ZERO

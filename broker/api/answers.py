@@ -1,0 +1,67 @@
+"""What the dispatcher gives back to a connection, and what becomes of an exception."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence, Sized
+from typing import Any, TypeAlias
+
+from broker.context import RequestContext
+from broker.log_lines import line, logger
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import StorageError
+
+_log = logger("api")
+
+
+class CloseConnection(Exception):
+    """The only answer is to close the connection: broken bytes, or acks=0 and an error. Says why, and which API."""
+
+    def __init__(self, reason: str, api: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.api = api
+
+
+class Parked:
+    """A request whose answer comes later. Its connection serves nothing else meanwhile."""
+
+    __slots__ = ("_encode", "_future", "_is_abandoned")
+
+    def __init__(self, future: asyncio.Future[Any], encode: Callable[[asyncio.Future[Any]], Answer]) -> None:
+        """encode: what to send once the future is done, with a result or an exception."""
+        self._future = future
+        self._encode = encode
+        self._is_abandoned = False
+
+    def when_answered(self, callback: Callable[[Parked], None]) -> None:
+        """Call `callback(self)` from the event loop once `answer()` can be asked for; never after `abandon()`."""
+        self._future.add_done_callback(lambda _: None if self._is_abandoned else callback(self))
+
+    def answer(self) -> Answer:
+        """What to send. CloseConnection as from the dispatcher."""
+        return self._encode(self._future)
+
+    def abandon(self) -> None:
+        """The connection is gone. What only waits is dropped; work that has begun runs to its end, unanswered."""
+        self._is_abandoned = True
+        if isinstance(self._future, asyncio.Task):
+            self._future.add_done_callback(lambda task: None if task.cancelled() else task.exception())
+        else:
+            self._future.cancel()
+
+
+Answer: TypeAlias = "bytearray | Sequence[Sized] | Parked | None"
+"""One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
+
+
+def code_of(error: BaseException, api: str, context: RequestContext) -> tuple[ErrorCode, str | None]:
+    """The error code and message that stand for an exception; what nobody expected is logged with its stack."""
+    if isinstance(error, KafkaError):
+        return error.code, error.message
+    facts: dict[str, Any] = {"api": api, "version": context.api_version, "client_id": context.client_id}
+    if isinstance(error, StorageError):
+        _log.error(line("storage failed", **facts, reason=error))
+        return ErrorCode.KAFKA_STORAGE_ERROR, str(error)
+    _log.error(line("request failed", **facts, error=repr(error)), exc_info=error)
+    return ErrorCode.UNKNOWN_SERVER_ERROR, None

@@ -1,0 +1,187 @@
+"""From a request frame to its answer: header, decode, handle, encode. The error boundary.
+
+Knows the API table and the codecs, no API in particular and no sockets.
+
+Theory of operation: an entry is made for each (API, version) when it is first asked for, and kept. Produce and Fetch
+have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises becomes an answer here:
+KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with UNKNOWN_SERVER_ERROR and a
+stack trace in the log.
+
+Invariants: bytes that cannot be understood raise CloseConnection and nothing else; a handler's exception never
+reaches the connection; views into the frame live no longer than the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from struct import Struct
+from struct import error as StructError
+from typing import Protocol
+
+from broker.api import hot
+from broker.api.answers import Answer, CloseConnection, Parked, code_of
+from broker.api.error_responses import error_response
+from broker.api.table import API_TABLE, Row
+from broker.context import RequestContext, Services
+from protocol.errors import DecodeError
+from protocol.headers import encode_response_header
+from protocol.primitives import skip_tags
+from protocol.registry import ApiKey, request_codec, response_codec, spec
+from protocol.schema import Request, Response
+
+_HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
+_SIZE = Struct(">i")
+
+
+class Client(Protocol):
+    """What the dispatcher uses of a connection."""
+
+    client_host: str
+    client_id: str | None
+    client_id_raw: bytes
+
+
+Handle = Callable[[Request, RequestContext], Response | Awaitable[Response]]
+Entry = Callable[[memoryview, int, int, "Client"], Answer]
+"""(frame, position of the body, correlation id, client) -> answer"""
+
+
+class Dispatcher:
+    """Answers requests with the services of one node."""
+
+    def __init__(self, services: Services, table: tuple[Row, ...] = API_TABLE) -> None:
+        self._services = services
+        self._rows = {int(row.key): row for row in table}
+        self._entries: dict[tuple[int, int], Entry] = {}
+
+    def dispatch(self, frame: memoryview, client: Client) -> Answer:
+        """The answer to one request frame (without its size). CloseConnection when there is none to give."""
+        try:
+            api_key, version, correlation_id, client_id_size = _HEADER.unpack_from(frame)
+        except StructError:
+            raise CloseConnection(f"a request of {len(frame)} bytes has no whole header") from None
+        if client_id_size > 0:
+            position = 10 + client_id_size
+            if frame[10:position] != client.client_id_raw:
+                _learn_client_id(frame, client_id_size, client)
+        else:
+            position = 10
+            client.client_id, client.client_id_raw = (None if client_id_size else ""), b""
+        entry = self._entries.get((api_key, version))
+        if entry is None:
+            entry = self._new_entry(api_key, version)
+        return entry(frame, position, correlation_id, client)
+
+    def preload(self, row: Row) -> None:
+        """Import what the API needs, so that its first request need not wait for it."""
+        import_module(f"broker.handlers.{row.handler}")
+        spec(row.key)
+
+    def _new_entry(self, api_key: int, version: int) -> Entry:
+        row = self._rows.get(api_key)
+        if row is None:
+            known = {int(key): key.api_name for key in ApiKey}.get(api_key)
+            raise CloseConnection(f"API key {api_key} is not offered", known)
+        if not row.min_version <= version <= row.max_version:
+            if row.key == ApiKey.API_VERSIONS:
+                return self._api_versions_entry(row)
+            served = f"served are {row.min_version} to {row.max_version}"
+            raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
+        handler = import_module(f"broker.handlers.{row.handler}")
+        if row.key == ApiKey.PRODUCE:
+            entry = hot.produce_entry(self._services, handler.handle, version)
+        elif row.key == ApiKey.FETCH:
+            entry = hot.fetch_entry(self._services, handler.handle, version)
+        else:
+            entry = _Entry(self._services, row.key, version, handler.handle).serve
+        self._entries[api_key, version] = entry
+        return entry
+
+    def _api_versions_entry(self, row: Row) -> Entry:
+        """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""
+        handler = import_module(f"broker.handlers.{row.handler}")
+
+        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            context = RequestContext(self._services, row.key, 0, correlation_id, client.client_id, client.client_host)
+            return _encoded(row.key, 0, correlation_id, handler.unsupported_version(context))
+
+        return serve
+
+
+def _learn_client_id(frame: memoryview, size: int, client: Client) -> None:
+    raw = bytes(frame[10 : 10 + size])
+    if len(raw) < size:
+        raise CloseConnection(f"a client id of {size} bytes runs past the end")
+    try:
+        client.client_id = raw.decode()
+    except UnicodeDecodeError as error:
+        raise CloseConnection(f"a client id that is not UTF-8: {error}") from error
+    client.client_id_raw = raw
+
+
+def _encoded(api_key: ApiKey, version: int, correlation_id: int, response: Response) -> bytearray:
+    out = bytearray(4)
+    out += encode_response_header(api_key, version, correlation_id)
+    response_codec(api_key, version).encode_into(response, out)
+    _SIZE.pack_into(out, 0, len(out) - 4)
+    return out
+
+
+class _Entry:
+    """One version of an API whose messages are objects."""
+
+    def __init__(self, services: Services, api_key: ApiKey, version: int, handle: Handle) -> None:
+        self._services = services
+        self._spec = spec(api_key)
+        self._version = version
+        self._is_flexible = api_key.is_flexible(version)
+        self._codec = request_codec(api_key, version)
+        self._handle = handle
+
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        try:
+            if self._is_flexible:
+                position = skip_tags(frame, position)
+            request, _ = self._codec.decode(frame, position)
+        except DecodeError as error:
+            raise CloseConnection(str(error), self._spec.name) from error
+        context = RequestContext(
+            self._services,
+            self._spec.key,
+            self._version,
+            correlation_id,
+            client.client_id,
+            client.client_host,
+            client,
+        )
+        try:
+            result = self._handle(request, context)
+        except Exception as error:
+            return self._refusal(request, context, error)
+        if isinstance(result, Response):
+            return self._encoded(request, context, result)
+        future = asyncio.ensure_future(result)
+        return Parked(future, lambda done: self._late_answer(request, context, done))
+
+    def _late_answer(self, request: Request, context: RequestContext, future: asyncio.Future[Response]) -> Answer:
+        try:
+            response = future.result()
+        except (Exception, asyncio.CancelledError) as error:
+            return self._refusal(request, context, error)
+        return self._encoded(request, context, response)
+
+    def _encoded(self, request: Request, context: RequestContext, response: Response) -> bytearray:
+        try:
+            return _encoded(self._spec.key, self._version, context.correlation_id, response)
+        except Exception as error:
+            return self._refusal(request, context, error)
+
+    def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> bytearray:
+        """The answer for a request whose handler raised."""
+        code, message = code_of(error, self._spec.name, context)
+        response = error_response(self._spec, self._version, request, code, message)
+        if response is None:
+            raise CloseConnection(f"{code.name} has no place in the response", self._spec.name)
+        return _encoded(self._spec.key, self._version, context.correlation_id, response)

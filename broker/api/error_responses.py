@@ -1,0 +1,82 @@
+"""An error answer to any request: the code in its natural place, as Kafka's own requests know how to make it.
+
+Where the response has an error code at its top, it goes there. Otherwise each topic, partition, group or resource
+that was asked about is answered with it: what the response lists is what the request listed, fields of the same name
+carried over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocol.errors import ErrorCode
+from protocol.registry import ApiSpec
+from protocol.schema import Field, Response, Struct, default_instance
+
+# What a response calls a list, and what the request may call it.
+_ASKED_AS: dict[str, tuple[str, ...]] = {
+    "responses": ("topics", "resources", "topic_names"),
+    "results": ("topics", "resources"),
+    "coordinators": ("coordinator_keys",),
+    "partitions": ("partition_indexes",),
+}
+# Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
+_BARE_VALUE_FIELDS = ("name", "partition_index", "key", "group_id")
+
+
+def error_response(
+    spec: ApiSpec, version: int, request: Struct, code: ErrorCode, message: str | None
+) -> Response | None:
+    """The response that carries `code` for everything in `request`, or None when this response has no place for it."""
+    response: Response = default_instance(spec.response)
+    return response if _fill(response, request, version, code, message) else None
+
+
+def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> bool:
+    """Put the code into `answer` or the lists within it; whether it found a place."""
+    fields = {each.name: each for each in answer.__schema__.fields if each.in_version(version)}
+    if "error_code" in fields:
+        answer.error_code = code  # type: ignore[attr-defined]  # because the schema says it is there
+        if "error_message" in fields:
+            answer.error_message = message  # type: ignore[attr-defined]  # because the schema says it is there
+    placed = "error_code" in fields
+    for field in fields.values():
+        element = field.type.element
+        if element is not None and element.struct is not None:
+            placed = _fill_list(answer, field, element.struct, asked, version, code, message) or placed
+    return placed
+
+
+def _fill_list(
+    answer: Struct, field: Field, struct: type[Struct], asked: Any, version: int, code: ErrorCode, message: str | None
+) -> bool:
+    for name in (field.name, *_ASKED_AS.get(field.name, ())):
+        elements = getattr(asked, name, None)
+        if elements:
+            break
+    else:
+        return False
+    answered = []
+    placed = False
+    for each in elements:
+        one = default_instance(struct)
+        _carry_over(one, each)
+        placed = _fill(one, each, version, code, message) or placed
+        answered.append(one)
+    if placed:
+        setattr(answer, field.name, answered)
+    return placed
+
+
+def _carry_over(answer: Struct, asked: Any) -> None:
+    """What identifies the element: the fields of the same name that are not lists."""
+    names = [each.name for each in answer.__schema__.fields]
+    if not isinstance(asked, Struct):
+        for name in _BARE_VALUE_FIELDS:
+            if name in names:
+                setattr(answer, name, asked)
+                return
+    for name in names:
+        value = getattr(asked, name, None)
+        if value is not None and not isinstance(value, list):
+            setattr(answer, name, value)

@@ -1,0 +1,136 @@
+"""The entries of Produce and Fetch: tuples instead of message objects, and no more calls than needed.
+
+What these two share with every other API (the header, the error boundary's rules) is in `dispatch.py`. Their handlers
+take and give the shapes of `protocol.hot`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from broker.api.answers import Answer, CloseConnection, Parked, code_of
+from broker.context import RequestContext, Services
+from protocol.errors import DecodeError, ErrorCode
+from protocol.hot import fetch, produce
+from protocol.hot.writing import Topic
+from protocol.primitives import skip_tags
+from protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from broker.api.dispatch import Client, Entry
+
+Produced = list[tuple[Topic, list[produce.PartitionResult]]]
+HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | Awaitable[Produced]]
+HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Awaitable[fetch.FetchAnswer]]
+
+
+def produce_entry(services: Services, handle: HandleProduce, version: int) -> Entry:
+    """Serve Produce in one version."""
+    is_flexible = ApiKey.PRODUCE.is_flexible(version)
+    decode, encode = produce.decode_request, produce.encode_response
+
+    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        try:
+            if is_flexible:
+                position = skip_tags(frame, position) if frame[position] else position + 1
+            request = decode(frame, position, version)
+        except (DecodeError, IndexError) as error:
+            raise CloseConnection(str(error), "Produce") from error
+        context = RequestContext(
+            services, ApiKey.PRODUCE, version, correlation_id, client.client_id, client.client_host, client
+        )
+        try:
+            produced = handle(request, context)
+        except Exception as error:
+            produced = _produce_failed(request[3], code_of(error, "Produce", context)[0])
+        if isinstance(produced, list):
+            if request[1] == 0:
+                _close_if_failed(produced)
+                return None
+            return encode(version, correlation_id, produced)
+        # What was decoded refers to the frame, which is gone when the answer comes.
+        acks = request[1]
+        asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
+            (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
+        ]
+
+        def late_answer(done: asyncio.Future[Produced]) -> Answer:
+            try:
+                results = done.result()
+            except (Exception, asyncio.CancelledError) as error:
+                results = _produce_failed(asked, code_of(error, "Produce", context)[0])
+            if acks == 0:
+                _close_if_failed(results)
+                return None
+            return encode(version, correlation_id, results)
+
+        return Parked(asyncio.ensure_future(produced), late_answer)
+
+    return serve
+
+
+def _produce_failed(topics: Sequence[tuple[Topic, Sequence[produce.ProducePartition]]], code: ErrorCode) -> Produced:
+    return [(topic, [produce.PartitionResult(index, code) for index, _ in parts]) for topic, parts in topics]
+
+
+def _close_if_failed(results: Produced) -> None:
+    """acks=0 has no response: the only way to tell of an error is to close the connection."""
+    for topic, partitions in results:
+        for result in partitions:
+            if result.error_code != 0:
+                code = ErrorCode(result.error_code).name
+                raise CloseConnection(f"acks=0 and {code} for {topic!r} partition {result.partition}", "Produce")
+
+
+def fetch_entry(services: Services, handle: HandleFetch, version: int) -> Entry:
+    """Serve Fetch in one version."""
+    is_flexible = ApiKey.FETCH.is_flexible(version)
+
+    def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        try:
+            if is_flexible:
+                position = skip_tags(frame, position) if frame[position] else position + 1
+            request = fetch.decode_request(frame, position, version)
+        except (DecodeError, IndexError) as error:
+            raise CloseConnection(str(error), "Fetch") from error
+        context = RequestContext(
+            services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
+        )
+
+        def encoded(answer: fetch.FetchAnswer) -> Answer:
+            parts = fetch.encode_response(
+                version, correlation_id, answer.topics, error_code=answer.error_code, session_id=answer.session_id
+            )
+            return parts if len(parts) > 1 else parts[0]
+
+        def refused(error: BaseException) -> Answer:
+            return encoded(_fetch_failed(request, version, code_of(error, "Fetch", context)[0]))
+
+        def late_answer(done: asyncio.Future[fetch.FetchAnswer]) -> Answer:
+            try:
+                return encoded(done.result())
+            except (Exception, asyncio.CancelledError) as error:
+                return refused(error)
+
+        try:
+            answer = handle(request, context)
+            if isinstance(answer, fetch.FetchAnswer):
+                return encoded(answer)
+        except Exception as error:
+            return refused(error)
+        return Parked(asyncio.ensure_future(answer), late_answer)
+
+    return serve
+
+
+def _fetch_failed(request: fetch.FetchRequest, version: int, code: ErrorCode) -> fetch.FetchAnswer:
+    """The error at the top; in the versions that have no place there, on every partition."""
+    if version >= 7:
+        return fetch.FetchAnswer(code, 0, [])
+    return fetch.FetchAnswer(
+        0,
+        0,
+        [(topic, [fetch.FetchedPartition(each.partition, code) for each in parts]) for topic, parts in request.topics],
+    )

@@ -1,0 +1,61 @@
+"""The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
+
+A row names the API, the module of `broker.handlers` that answers it, and the versions served, which are Apache Kafka
+4.3.1's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
+Handlers are named and not imported: a module is loaded when its API is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from broker.context import OfferedApi
+from protocol.registry import ApiKey
+
+
+class Row(NamedTuple):
+    """One API."""
+
+    key: ApiKey
+    handler: str
+    """The module `broker.handlers.<handler>`."""
+    min_version: int
+    max_version: int
+    advertised_min_version: int
+    """Where its range begins in ApiVersions, which for Produce is lower than what is served."""
+
+
+def _row(key: ApiKey, handler: str) -> Row:
+    return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version)
+
+
+API_TABLE: tuple[Row, ...] = (
+    _row(ApiKey.PRODUCE, "produce"),
+    _row(ApiKey.FETCH, "fetch"),
+    _row(ApiKey.LIST_OFFSETS, "list_offsets"),
+    _row(ApiKey.METADATA, "metadata"),
+    _row(ApiKey.OFFSET_COMMIT, "offset_commit"),
+    _row(ApiKey.OFFSET_FETCH, "offset_fetch"),
+    _row(ApiKey.FIND_COORDINATOR, "find_coordinator"),
+    _row(ApiKey.JOIN_GROUP, "join_group"),
+    _row(ApiKey.HEARTBEAT, "heartbeat"),
+    _row(ApiKey.LEAVE_GROUP, "leave_group"),
+    _row(ApiKey.SYNC_GROUP, "sync_group"),
+    _row(ApiKey.API_VERSIONS, "api_versions"),
+    _row(ApiKey.CREATE_TOPICS, "create_topics"),
+    _row(ApiKey.DELETE_TOPICS, "delete_topics"),
+    _row(ApiKey.DELETE_RECORDS, "delete_records"),
+    _row(ApiKey.INIT_PRODUCER_ID, "init_producer_id"),
+    _row(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch"),
+    _row(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
+    _row(ApiKey.ALTER_CONFIGS, "alter_configs"),
+    _row(ApiKey.CREATE_PARTITIONS, "create_partitions"),
+    _row(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"),
+    _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster"),
+    _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
+)
+
+
+def offered_apis() -> tuple[OfferedApi, ...]:
+    """What ApiVersions lists, in order of the key."""
+    return tuple(OfferedApi(row.key, row.advertised_min_version, row.max_version) for row in API_TABLE)

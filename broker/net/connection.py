@@ -1,0 +1,298 @@
+"""One client connection: bytes in, one request at a time, answers out in order.
+
+Knows frames and back-pressure; what a request means is the dispatcher's business.
+
+Theory of operation: whatever is received is served at once, inside the event loop's read callback. The first answer
+of a read leaves at once, the rest of them together. A request may be parked: until it is answered nothing more is
+parsed, and as soon as more bytes come nothing more is received either. The same happens while the peer does not read:
+a write that did not go to the kernel whole stops parsing and receiving until it has (the transport's high-water mark
+is 0).
+
+Invariants: at most one request in flight and at most one unsent piece of a response; answers leave in the order of
+requests; after `connection_lost` nothing of the connection is held anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from broker.api.answers import CloseConnection, Parked
+from broker.log_lines import line, logger
+from broker.net.outgoing import Outgoing
+from broker.net.receive import FramingError, Receiver
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+    from broker.net.listener import Listener
+
+_log = logger("net")
+_COALESCED_BYTES_MAX = 64 << 10
+"""Answers of one read are held back together until they are this large."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one accepted socket."""
+
+    __slots__ = (
+        "_dispatch",
+        "_is_finishing",
+        "_is_reading",
+        "_is_writable",
+        "_last_piece_bytes",
+        "_listener",
+        "_outgoing",
+        "_parked",
+        "_receiver",
+        "_send_memory",
+        "_transport",
+        "_unread_bytes",
+        "client_host",
+        "client_id",
+        "client_id_raw",
+        "is_closed",
+        "peer",
+        "quiet_sweeps",
+    )
+
+    def __init__(self, listener: Listener) -> None:
+        self.peer = "?"
+        self.client_host = "?"
+        self.client_id: str | None = None
+        self.client_id_raw = b""
+        """The dispatcher's memory of the last request's client id."""
+        self.quiet_sweeps = 0
+        """How many sweeps for idle connections went by since the last byte."""
+        self.is_closed = False
+        self._listener = listener
+        self._dispatch = listener.dispatcher.dispatch
+        self._send_memory = listener.send_memory
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
+        self._receiver = Receiver(
+            listener.shared_buffer,
+            listener.request_bytes_max,
+            listener.frame_memory,
+            when_free=self._memory_is_free,
+            on_stall=self._cut_off,
+        )
+        self._parked: Parked | None = None
+        self._outgoing: Outgoing | None = None
+        self._is_finishing = False
+        self._is_reading = True
+        self._is_writable = True
+        self._last_piece_bytes = 0
+        self._unread_bytes = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """A request is being answered: parked, or its answer not yet with the kernel."""
+        return self._parked is not None or not self._is_writable or self._outgoing is not None
+
+    @property
+    def is_parked(self) -> bool:
+        return self._parked is not None
+
+    # --- from the event loop ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=0)
+        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
+        self.client_host = host
+        self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
+        self._listener.connection_opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_closed = True
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            parked.abandon()
+        self._outgoing = None
+        self._note_unread(0)
+        self._receiver.close()
+        self._listener.connection_closed(self)
+
+    def eof_received(self) -> bool:
+        return False  # the transport closes; what is written by then still leaves
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._receiver.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.quiet_sweeps = 0
+        self._receiver.received(nbytes)
+        if self._parked is None and self._is_writable and self._outgoing is None:
+            self._serve()
+        else:
+            self._receiver.settle()
+        if self._parked is not None or not self._is_writable or self._receiver.is_starved:
+            self._regulate_receiving()
+
+    def pause_writing(self) -> None:
+        self._is_writable = False
+        self._note_unread(self._last_piece_bytes)
+
+    def resume_writing(self) -> None:
+        self._is_writable = True
+        self._note_unread(0)
+        self._go_on()
+
+    # --- serving ---------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        """Answer the frames that are there, until one has to wait."""
+        receiver = self._receiver
+        is_first = True
+        later = bytearray()
+        try:
+            while (frame := receiver.next_frame()) is not None:
+                answer = self._dispatch(frame, self)
+                if type(answer) is bytearray:
+                    if is_first:
+                        self._write(answer)
+                        is_first = False
+                    else:
+                        later += answer
+                        if len(later) > _COALESCED_BYTES_MAX:
+                            self._write(later)
+                            later = bytearray()
+                    if not self._is_writable:
+                        break
+                elif answer is not None:
+                    if later:
+                        self._write(later)
+                        later = bytearray()
+                    self._answer_in_parts_or_later(answer)
+                    if self.is_busy:
+                        break
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api, later)
+        except FramingError as error:
+            self._refuse(str(error), None, later)
+        else:
+            if later:
+                self._write(later)
+        receiver.settle()
+
+    def _answer_in_parts_or_later(self, answer: Parked | bytearray | Sequence[Sized]) -> None:
+        if isinstance(answer, Parked):
+            self._parked = answer
+            answer.when_answered(self._parked_was_answered)
+        else:
+            self._outgoing = Outgoing([answer] if isinstance(answer, bytearray) else answer)
+            self._send_pieces()
+
+    def _parked_was_answered(self, parked: Parked) -> None:
+        if self._parked is not parked:
+            return  # the connection is gone
+        self._parked = None
+        try:
+            answer = parked.answer()
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api)
+            return
+        if type(answer) is bytearray:
+            self._write(answer)
+        elif answer is not None:
+            self._answer_in_parts_or_later(answer)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Something that held the connection up is over: send what is left, serve what has come, receive again."""
+        if self.is_closed:
+            return
+        if self._outgoing is not None:
+            self._send_pieces()
+        if self._is_finishing and not self.is_busy:
+            self.close()
+            return
+        if not self.is_busy and self._receiver.has_unread():
+            self._serve()
+        self._regulate_receiving()
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def _write(self, data: bytearray) -> None:
+        self._last_piece_bytes = len(data)
+        self._transport.write(data)
+
+    def _send_pieces(self) -> None:
+        """Write pieces of the outgoing response for as long as the kernel takes them."""
+        outgoing = self._outgoing
+        assert outgoing is not None
+        try:
+            while self._is_writable and not outgoing.is_empty:
+                buffers = outgoing.take(self._send_memory.piece_bytes())
+                self._last_piece_bytes = sum(map(len, buffers))
+                self._listener.write_buffers(self._transport, buffers)
+        except (OSError, EOFError) as error:
+            self._refuse(f"the rest of a response could not be read: {error}", "Fetch")
+        if outgoing.is_empty or self.is_closed:
+            self._outgoing = None
+
+    def _note_unread(self, size: int) -> None:
+        self._send_memory.unread_bytes += size - self._unread_bytes
+        self._unread_bytes = size
+
+    # --- receiving and closing -------------------------------------------------------------------------------------
+
+    def _regulate_receiving(self) -> None:
+        """Receive unless bytes already wait for a request in flight, the peer does not read, or memory is short."""
+        wanted = not (
+            self._receiver.is_starved or not self._is_writable or (self.is_busy and self._receiver.has_unread())
+        )
+        if wanted != self._is_reading and not self.is_closed:
+            self._is_reading = wanted
+            if wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _memory_is_free(self) -> None:
+        self._listener.loop.call_soon(self._retry_receiving)
+
+    def _retry_receiving(self) -> None:
+        if not self.is_closed and self._receiver.is_starved:
+            self._receiver.retry()
+            self._regulate_receiving()
+
+    def _cut_off(self, reason: str) -> None:
+        self._refuse(reason, None)
+
+    def _refuse(self, reason: str, api: str | None, unsent: bytearray | None = None) -> None:
+        """Close because of the peer, with one line that says why. What was answered before is still sent."""
+        if self.is_closed:
+            return
+        _log.warning(line("connection closed", peer=self.peer, api=api, client_id=self.client_id, reason=reason))
+        if unsent:
+            self._write(unsent)
+        self.close()
+
+    def close(self) -> None:
+        """Close after what was written, or at once when the peer does not read."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._receiver.close()
+        if self._is_writable:
+            self._transport.close()
+        else:
+            self._transport.abort()
+
+    def finish(self) -> None:
+        """Close once the request in flight is answered and its answer is with the kernel."""
+        self._is_finishing = True
+        if not self.is_busy:
+            self.close()
+
+    def abort(self) -> None:
+        """Close at once, whatever is in flight."""
+        self.is_closed = True
+        self._transport.abort()
+
+    def __repr__(self) -> str:
+        states: dict[str, Any] = {"parked": self._parked, "sending": self._outgoing, "paused": not self._is_reading}
+        return f"<Connection {self.peer} {' '.join(name for name, is_so in states.items() if is_so)}>"

@@ -1,0 +1,158 @@
+"""The listening sockets and the connections accepted from them: limits, idle connections, the end.
+
+Knows addresses and numbers of connections; what is said on a connection is `connection.py`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from broker.log_lines import line, logger
+from broker.net.connection import Connection
+from broker.net.memory import FrameMemory, SendMemory
+from broker.net.receive import shared_buffer
+
+if TYPE_CHECKING:
+    from broker.api.dispatch import Dispatcher
+    from broker.clock import Clock
+
+_log = logger("net")
+_BACKLOG = 1024
+_SWEEPS_PER_IDLE_TIME = 4
+_PORT_ATTEMPTS = 16
+
+
+class Listener:
+    """All sockets of one node, and what its connections share."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        *,
+        request_bytes_max: int,
+        queued_bytes_max: int,
+        connections_max: int,
+        connections_idle_ms_max: int,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.dispatcher = dispatcher
+        self.request_bytes_max = request_bytes_max
+        self.frame_memory = FrameMemory(queued_bytes_max, clock)
+        self.send_memory = SendMemory()
+        self.shared_buffer = shared_buffer()
+        self._clock = clock
+        self._connections_max = connections_max
+        self._idle_ms_max = connections_idle_ms_max
+        self._connections: dict[Connection, None] = {}
+        self._servers: list[asyncio.Server] = []
+        self._all_gone: asyncio.Event | None = None
+        self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
+        """How several buffers are best written to a transport of this loop."""
+
+    async def listen(self, sockets: list[socket.socket]) -> None:
+        """Accept connections on bound sockets."""
+        for each in sockets:
+            server = await self.loop.create_server(lambda: Connection(self), sock=each, backlog=_BACKLOG)
+            self._servers.append(server)
+        if self._idle_ms_max > 0:
+            self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
+
+    # --- told by the connections -----------------------------------------------------------------------------------
+
+    def connection_opened(self, connection: Connection) -> None:
+        self._connections[connection] = None
+        if len(self._connections) > self._connections_max:
+            reason = f"more than max.connections={self._connections_max}"
+            _log.warning(line("connection refused", peer=connection.peer, reason=reason))
+            connection.close()
+        else:
+            _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
+
+    def connection_closed(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        _log.debug(line("connection ended", peer=connection.peer, connections=len(self._connections)))
+        if self._all_gone is not None and not self._connections:
+            self._all_gone.set()
+
+    def _sweep_idle(self) -> None:
+        for connection in list(self._connections):
+            if connection.is_parked:
+                connection.quiet_sweeps = 0
+            connection.quiet_sweeps += 1
+            if connection.quiet_sweeps > _SWEEPS_PER_IDLE_TIME:
+                _log.info(line("connection closed", peer=connection.peer, reason="connections.max.idle.ms"))
+                connection.close()
+        self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def stop_accepting(self) -> None:
+        """No new connections; those that are there go on."""
+        for server in self._servers:
+            server.close()
+
+    async def drain(self, timeout_ms: float) -> None:
+        """Close every connection once the request in flight on it is answered, at the latest after `timeout_ms`."""
+        self._all_gone = asyncio.Event()
+        timer = self._clock.call_later(timeout_ms, self._all_gone.set)
+        for connection in list(self._connections):
+            connection.finish()
+        if self._connections:
+            await self._all_gone.wait()
+        timer.cancel()
+        for connection in list(self._connections):
+            connection.abort()
+
+
+def _writelines_copies(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether `writelines` joins its buffers into a new one: the standard library's does, before Python 3.12."""
+    return sys.version_info < (3, 12) and type(loop).__module__.startswith("asyncio")
+
+
+def _write_gathered(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:
+    transport.writelines(buffers)
+
+
+def _write_joined(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:
+    for buffer in buffers:
+        transport.write(buffer)
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets bound to `host` and `port`; port 0 takes a free one, the same for every address of the host.
+
+    `localhost` and 127.0.0.1 also mean ::1 where there is one, so that both reach us whatever a client resolves first.
+    OSError when the address cannot be had.
+    """
+    if host not in ("127.0.0.1", "localhost"):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        found = socket.getaddrinfo(host or None, port, family if host else 0, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)
+        return [_bound(found[0][0], found[0][4])]
+    for _ in range(_PORT_ATTEMPTS):
+        first = _bound(socket.AF_INET, ("127.0.0.1", port))
+        try:
+            return [first, _bound(socket.AF_INET6, ("::1", first.getsockname()[1]))]
+        except OSError as error:
+            if port != 0 or error.errno != errno.EADDRINUSE:
+                return [first]
+            first.close()
+    raise OSError(errno.EADDRINUSE, "no port is free on both 127.0.0.1 and ::1")
+
+
+def _bound(family: int, address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+        bound.setblocking(False)
+    except OSError:
+        bound.close()
+        raise
+    return bound

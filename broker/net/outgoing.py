@@ -1,0 +1,57 @@
+"""A response that is sent piece by piece, because it is large or because the peer reads slowly.
+
+Its parts are our own bytes and slices of segment files in turn. A slice is read when its piece is about to be written
+and not before: a peer that asks for 50 MB and never reads costs one piece, not 50 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from typing import Protocol, cast
+
+
+class FileSlice(Sized, Protocol):
+    """A stretch of a file that can still be read."""
+
+    def read(self, position: int, size: int) -> bytes:
+        """`size` bytes from `position` of the slice on; fewer when the file has become shorter."""
+
+
+class Outgoing:
+    """What is still to be sent of one response."""
+
+    __slots__ = ("_index", "_parts", "_position")
+
+    def __init__(self, parts: Sequence[Sized]) -> None:
+        self._parts = parts
+        self._index = 0
+        self._position = 0  # within the part at _index
+
+    @property
+    def is_empty(self) -> bool:
+        return self._index == len(self._parts)
+
+    def take(self, size: int) -> list[bytes | bytearray]:
+        """The next buffers: about `size` bytes together, at least one buffer.
+
+        EOFError when a file is shorter than it was when the response was made; OSError when it cannot be read.
+        """
+        buffers: list[bytes | bytearray] = []
+        while size > 0 and self._index < len(self._parts):
+            part = self._parts[self._index]
+            if isinstance(part, bytes | bytearray):
+                buffers.append(part)
+                size -= len(part)
+                self._index += 1
+                continue
+            wanted = min(size, len(part) - self._position)
+            data = cast("FileSlice", part).read(self._position, wanted)
+            if len(data) != wanted:
+                raise EOFError(f"{len(data)} bytes in a segment where there were {wanted}")
+            buffers.append(data)
+            size -= wanted
+            self._position += wanted
+            if self._position == len(part):
+                self._index += 1
+                self._position = 0
+        return buffers
