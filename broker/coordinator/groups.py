@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, Union
 from uuid import UUID
@@ -33,7 +33,7 @@ from broker.coordinator.ownership import GroupPartition, GroupPartitions, GroupT
 from protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from broker.catalogue import Catalogue, Topic
+    from broker.catalogue import Catalogue
     from broker.config import BrokerConfig
     from broker.partitions import Partitions
 
@@ -200,6 +200,10 @@ class GroupCoordinator:
         committed = self._partitions.of(group_id).machine.durable.offsets(group_id)
         return self._decide(group_id, partial(offsets.delete_group, offsets=committed, now_ms=self._now_ms()))
 
+    def loaded(self) -> Iterator[GroupPartition]:
+        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        return self._partitions.loaded()
+
     # The inside
 
     def _decide(self, group_id: str, decide: Callable[[Group | None], GroupOutcome]) -> Reply[T]:
@@ -218,10 +222,10 @@ class GroupCoordinator:
             self._execute(partition, group_id, outcome)
         self._sweep(partition, partial(housekeeping.of_missing_topics, topic_ids=self._topic_ids))
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: str) -> None:
         """Nobody can read the topic any more: what was committed for it goes with it."""
         for partition in self._partitions.loaded():
-            self._sweep(partition, partial(housekeeping.of_topic, topic=topic.name))
+            self._sweep(partition, partial(housekeeping.of_topic, topic=topic))
 
     def _sweep(self, partition: GroupPartition, choose: housekeeping.Choose) -> None:
         """Delete the chosen offsets of every group of a partition."""

@@ -59,8 +59,12 @@ class CoordinatorTopic:
 class TopicDeletions:
     """A catalogue listener that only cares about topics that go."""
 
-    def __init__(self, on_topic_deleted: Callable[[Topic], None]) -> None:
-        self.on_topic_deleted = on_topic_deleted
+    def __init__(self, forget: Callable[[str], None]) -> None:
+        self._forget = forget
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """What was committed for it goes with it."""
+        self._forget(topic.name)
 
     def on_topic_created(self, topic: Topic) -> None:
         """A new topic has no offsets yet."""

@@ -83,7 +83,7 @@ def _as_committed(offset: OffsetToCommit, now_ms: int) -> CommittedOffset:
 def delete_offsets(
     group: Group | None, offsets: Offsets, wanted: Sequence[tuple[str, int]]
 ) -> tuple[ErrorCode, GroupOutcome]:
-    """Decide an OffsetDelete: an error for the whole group, or an outcome that replies one code per wanted partition."""
+    """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition."""
     if group is None or group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
     is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE

@@ -47,6 +47,7 @@ def drop_assignments(draft: Draft, error: ErrorCode) -> None:
     for member_id in list(draft.group.members):
         if member_id in draft.group.parked_syncs:
             draft.answer_sync(member_id, SyncReply(error))
+            draft.start_session(member_id)  # its end may have come, unheeded, while the member waited
 
 
 def check_barrier(draft: Draft) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from broker.coordinator.group.draft import SYNC_TIMER, Draft, GroupOutcome, sync_waiter
 from broker.coordinator.group.model import Group, GroupConfig, SyncReply, SyncRequest
 from broker.coordinator.group.rebalance import drop_assignments, prepare_rebalance
@@ -15,19 +17,16 @@ def sync(group: Group | None, request: SyncRequest, *, now_ms: int, config: Grou
     error = _refusal(group, request)
     if error is not ErrorCode.NONE or group is None:
         return Outcome(reply=SyncReply(error))
-    draft = Draft(group, now_ms)
-    group = draft.group
-    _has_synced(draft, request.member_id)
     if group.state is State.STABLE:
+        draft = Draft(group, now_ms)
+        _has_synced(draft, request.member_id)
         draft.start_session(request.member_id)
         return draft.outcome(_assignment_of(group, request.member_id))
-    group.parked_syncs.add(request.member_id)
-    parked = Park(sync_waiter(request.member_id))
+    draft, parked = _parked(group, request.member_id, now_ms)
     if request.member_id != group.leader_id:
         return draft.outcome(parked)
-    before = draft.outcome(parked)
     _assign(draft, dict(request.assignments))
-    return draft.outcome(parked, or_else=lambda code: _assignment_lost(before, code, now_ms, config))
+    return draft.outcome(parked, or_else=partial(_assignment_lost, group, request.member_id, now_ms, config))
 
 
 def _refusal(group: Group | None, request: SyncRequest) -> ErrorCode:
@@ -45,6 +44,14 @@ def _refusal(group: Group | None, request: SyncRequest) -> ErrorCode:
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     move = on(group.state, Event.SYNC)
     return move.code if isinstance(move, Say) else ErrorCode.NONE
+
+
+def _parked(group: Group, member_id: str, now_ms: int) -> tuple[Draft, Park]:
+    """The member waits for the leader's assignment."""
+    draft = Draft(group, now_ms)
+    _has_synced(draft, member_id)
+    draft.group.parked_syncs.add(member_id)
+    return draft, Park(sync_waiter(member_id))
 
 
 def _has_synced(draft: Draft, member_id: str) -> None:
@@ -70,13 +77,12 @@ def _assignment_of(group: Group, member_id: str) -> SyncReply:
     return SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol_name, group.members[member_id].assignment)
 
 
-def _assignment_lost(before: GroupOutcome, code: ErrorCode, now_ms: int, config: GroupConfig) -> GroupOutcome:
+def _assignment_lost(group: Group, leader_id: str, now_ms: int, config: GroupConfig, code: ErrorCode) -> GroupOutcome:
     """The assignment could not be written: all who wait, the leader included, are told so and have to join again."""
-    assert before.volatile is not None, "the leader's SyncGroup parks it"
-    draft = Draft(before.volatile, now_ms)
+    draft, parked = _parked(group, leader_id, now_ms)
     drop_assignments(draft, code)
     prepare_rebalance(draft, Event.ASSIGNMENT_LOST, config)
-    return draft.outcome(before.reply)
+    return draft.outcome(parked)
 
 
 def sync_timer_fired(group: Group, *, now_ms: int, config: GroupConfig) -> GroupOutcome:

@@ -1,0 +1,237 @@
+"""Random lives of a group: joins, leaves, silence, crashes, full disks, lost connections, in any order.
+
+Whatever happens: a partition has one owner per generation; a commit that was acknowledged is there until another one
+is; replaying the log gives the state that is live; and when everybody is silent for long, nobody is left waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.coordinator.group.draft import as_stored
+from broker.coordinator.group.machine import GroupMachine
+from broker.coordinator.group.model import Group, GroupConfig, JoinReply, SyncReply
+from broker.coordinator.group.states import State
+from broker.coordinator.loading import Loader
+from broker.coordinator.placement import partition_for
+from protocol.errors import ErrorCode, KafkaError
+from tests.support.group_world import GroupWorld, reply_of
+
+_PARTITION = partition_for("g", 50)
+_TOPIC_PARTITIONS = 4
+_PROTOCOLS = ((("range", b"r"), ("sticky", b"s")), (("sticky", b"s"), ("range", b"r2")))
+
+
+class _Client:
+    """A consumer that may do anything at any time, with what it remembers."""
+
+    def __init__(self, name: str, instance: str | None) -> None:
+        self.name = name
+        self.instance = instance
+        self.member_id = ""
+        self.generation_id = -1
+        self.leads: tuple[str, ...] = ()
+        self.next = "join"
+        """What a client in its right mind would do now."""
+
+
+class _Life:
+    """A group, its clients, and what must be true of them."""
+
+    def __init__(self, world: GroupWorld) -> None:
+        self.world = world
+        self.clients = [_Client("a", None), _Client("b", None), _Client("c", "C"), _Client("d", "D")]
+        self.waiting: list[tuple[_Client, asyncio.Future[Any]]] = []
+        self.owners: dict[tuple[int, int], str] = {}
+        self.acknowledged: dict[tuple[str, int], int] = {}
+        self.refusals: set[ErrorCode] = set()
+        self.witnesses: list[tuple[Group, Group]] = []
+
+    def play(self, step: tuple[str, int, int]) -> None:
+        verb, who, number = step
+        client = self.clients[who]
+        try:
+            getattr(self, "_" + verb)(client, number)
+        except KafkaError as error:
+            self.refusals.add(error.code)
+        self.world.settle()
+        self._hear()
+        self._check()
+
+    # What clients and the world do
+
+    def _go(self, client: _Client, number: int) -> None:
+        """The client goes on as a real one would."""
+        if all(waiting is not client for waiting, _ in self.waiting):
+            getattr(self, "_" + client.next)(client, number)
+
+    def _restart(self, client: _Client, number: int) -> None:
+        client.member_id = ""
+        client.next = "join"
+
+    def _join(self, client: _Client, number: int) -> None:
+        self._ask(
+            client,
+            self.world.join(
+                "g",
+                client.member_id,
+                instance=client.instance,
+                client=client.name,
+                protocols=_PROTOCOLS[number % 2],
+                version=(9, 8, 3)[number % 3],
+                rebalance_ms=20_000,
+            ),
+        )
+
+    def _sync(self, client: _Client, number: int) -> None:
+        shares: dict[str, list[int]] = {member_id: [] for member_id in client.leads}
+        for partition in range(_TOPIC_PARTITIONS if shares else 0):
+            shares[client.leads[(partition + number) % len(client.leads)]].append(partition)
+        assignments = [(member_id, bytes(partitions)) for member_id, partitions in shares.items()]
+        self._ask(
+            client, self.world.sync(client.member_id, client.generation_id, assignments, instance=client.instance)
+        )
+
+    def _heartbeat(self, client: _Client, number: int) -> None:
+        code = self.world.heartbeat(client.member_id, client.generation_id, instance=client.instance)
+        if code is not ErrorCode.NONE:
+            self._failed(client, code)
+        else:
+            client.next = "commit"
+
+    def _failed(self, client: _Client, code: ErrorCode) -> None:
+        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            client.member_id = ""
+        client.next = "join"
+
+    def _leave(self, client: _Client, number: int) -> None:
+        self.world.leave((client.member_id, client.instance))
+
+    def _commit(self, client: _Client, number: int) -> None:
+        codes = self.world.commit(
+            [("t", number % 3, number)],
+            member_id=client.member_id,
+            generation_id=client.generation_id,
+            instance=client.instance,
+        )
+        if codes == (ErrorCode.NONE,):
+            self.acknowledged["t", number % 3] = number
+        client.next = "heartbeat"
+
+    def _time(self, client: _Client, number: int) -> None:
+        self.world.advance((0, 0, 1, 3_000, 9_999, 20_000)[number % 6])
+
+    def _crash(self, client: _Client, number: int) -> None:
+        self.waiting.clear()
+        self.world.crash()
+
+    def _disk(self, client: _Client, number: int) -> None:
+        self.world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR if number % 4 == 0 else None
+
+    def _disconnect(self, client: _Client, number: int) -> None:
+        for waiting, future in self.waiting:
+            if waiting is client:
+                future.cancel()
+
+    # What clients hear
+
+    def _ask(self, client: _Client, answered: Any) -> None:
+        if isinstance(answered, asyncio.Future):
+            self.waiting.append((client, answered))
+        else:
+            self._heard(client, answered)
+
+    def _hear(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for client, future in waiting:
+            if not future.done():
+                self.waiting.append((client, future))
+            elif future.cancelled():
+                client.next = "join"
+            elif isinstance(error := future.exception(), KafkaError):
+                self._failed(client, error.code)
+            else:
+                self._heard(client, reply_of(future))
+
+    def _heard(self, client: _Client, reply: JoinReply | SyncReply) -> None:
+        if reply.error not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+            self._failed(client, reply.error)
+        elif isinstance(reply, JoinReply):
+            client.member_id = reply.member_id
+            client.generation_id = reply.generation_id
+            client.leads = () if reply.skip_assignment else tuple(member.member_id for member in reply.members)
+            client.next = "sync" if reply.error is ErrorCode.NONE else "join"
+        else:
+            client.next = "commit"
+            for partition in reply.assignment:
+                # The owner of a static member's place is the instance, whatever its member id.
+                owner = client.instance or client.member_id
+                assert self.owners.setdefault((client.generation_id, partition), owner) == owner
+
+    # What must be true
+
+    def _check(self) -> None:
+        assert self.world.committed() == self.acknowledged
+        group = self.world.coordinator.describe("g")
+        if group is None:
+            return
+        self._check_invariants(group)
+        self._check_replay(group)
+        self.witnesses.append((group, copy.deepcopy(group)))
+
+    def _check_invariants(self, group: Group) -> None:
+        members = group.members.keys()
+        for ids in (group.joined, group.newcomers, group.parked_syncs, group.unsynced):
+            assert ids <= members
+        assert not group.pending & members
+        assert all(group.members[member_id].group_instance_id == name for name, member_id in group.instances.items())
+        assert (group.leader_id in members) == bool(members)
+        if group.state is not State.PREPARING_REBALANCE:
+            assert (group.state is State.EMPTY) == (not members)
+        counts: dict[str, int] = {}
+        for member in group.members.values():
+            for name, _ in member.protocols:
+                counts[name] = counts.get(name, 0) + 1
+        assert counts == group.protocol_counts
+
+    def _check_replay(self, group: Group) -> None:
+        machine = GroupMachine(self.world.config)
+        loader = Loader(self.world.topic, _PARTITION, machine)
+        while not loader.step():
+            pass
+        live = next(partition for partition in self.world.coordinator.loaded() if partition.index == _PARTITION)
+        assert machine.durable == live.machine.durable
+        if group.state is State.STABLE:
+            assert as_stored(group) == machine.durable.stored("g")
+
+    def end(self) -> None:
+        """Everybody falls silent: the group empties, and nobody is left waiting."""
+        self.world.topic.refuse_with = None
+        self.world.coordinator.describe("g")  # a restarted broker takes notice of a group when somebody asks
+        self.world.advance(599_000)
+        self._hear()
+        group = self.world.coordinator.describe("g")
+        assert group is None or (group.state is State.EMPTY and not group.pending)
+        assert not self.waiting
+        assert self.refusals <= {ErrorCode.NOT_COORDINATOR}, "requests are only refused while the disk is full"
+        assert self.world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
+        assert all(given == then for given, then in self.witnesses), "a decision changed the group it was given"
+
+
+_WILD = ["join", "sync", "heartbeat", "commit", "leave", "restart", "crash", "disk", "disconnect"]
+_VERBS = ["go"] * 24 + ["time"] * 5 + _WILD
+_STEPS = st.lists(st.tuples(st.sampled_from(_VERBS), st.integers(0, 3), st.integers(0, 29)), min_size=20, max_size=80)
+
+
+@given(_STEPS, st.sampled_from([GroupConfig(), GroupConfig(initial_rebalance_delay_ms=3_000, max_size=3)]))
+def test_no_life_of_a_group_breaks_its_promises(steps: list[tuple[str, int, int]], config: GroupConfig) -> None:
+    with GroupWorld(config) as world:
+        life = _Life(world)
+        for step in steps:
+            life.play(step)
+        life.end()

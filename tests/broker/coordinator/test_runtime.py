@@ -1,0 +1,101 @@
+"""The order of things: nothing is answered before it is written, and nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.coordinator.group.model import JoinReply
+from protocol.errors import ErrorCode, KafkaError
+from tests.support.group_world import GroupWorld, refusal, reply_of
+
+
+def _code_of(future: asyncio.Future[object]) -> ErrorCode:
+    error = future.exception()
+    assert isinstance(error, KafkaError)
+    return error.code
+
+
+def test_a_commit_is_answered_once_it_is_on_disk() -> None:
+    with GroupWorld() as world:
+        world.topic.loop = world.loop
+        answered = world.commit([("t", 0, 5)])
+        world.advance(1_000)
+        assert not answered.done()
+        world.topic.sync()
+        world.settle()
+        assert answered.result() == (ErrorCode.NONE,)
+
+
+def test_a_commit_that_cannot_be_synced_is_not_acknowledged() -> None:
+    with GroupWorld() as world:
+        world.topic.loop = world.loop
+        answered = world.commit([("t", 0, 5)])
+        world.topic.sync(failure=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+        world.settle()
+        assert _code_of(answered) is ErrorCode.NOT_COORDINATOR
+
+
+def test_followers_too_wait_until_the_assignment_is_on_disk() -> None:
+    with GroupWorld() as world:
+        joins = [world.join(client=name, version=3) for name in ("a", "b")]
+        world.advance(0)
+        leader, follower = (future.result().member_id for future in joins)
+        waits = world.sync(follower, 1)
+        world.topic.loop = world.loop
+        leads = world.sync(leader, 1, [(leader, b"x"), (follower, b"y")])
+        world.settle()
+        assert not waits.done()
+        assert not leads.done()
+        world.topic.sync()
+        world.settle()
+        assert (leads.result().assignment, waits.result().assignment) == (b"x", b"y")
+
+
+def test_a_member_that_asks_again_takes_the_place_of_its_first_request() -> None:
+    with GroupWorld() as world:
+        world.stable_group("a")
+        newcomer = world.join(client="b").member_id
+        first, second = world.join(member_id=newcomer, client="b"), world.join(member_id=newcomer, client="b")
+        world.settle()
+        assert _code_of(first) is ErrorCode.REBALANCE_IN_PROGRESS
+        assert not second.done()
+
+
+def test_a_closed_connection_leaves_its_member_in_the_group() -> None:
+    with GroupWorld() as world:
+        leader = world.stable_group("a")[0]
+        newcomer = world.join(client="b").member_id
+        parked = world.join(member_id=newcomer, client="b")
+        parked.cancel()
+        world.settle()
+        reply = reply_of(world.join(member_id=leader, client="a"))
+        assert isinstance(reply, JoinReply)
+        assert [member.member_id for member in reply.members] == [leader, newcomer]
+
+
+def test_who_waits_when_the_broker_stops_is_sent_away() -> None:
+    with GroupWorld() as world:
+        world.stable_group("a")
+        newcomer = world.join(client="b").member_id
+        parked = world.join(member_id=newcomer, client="b")
+        world.coordinator.close()
+        assert _code_of(parked) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert world.clock.pending_timers() == 0
+
+
+def test_one_decision_is_one_batch() -> None:
+    with GroupWorld() as world:
+        world.commit([("t", partition, 1) for partition in range(100)])
+        assert world.topic.batches_count == 1
+
+
+def test_names_that_fit_no_record_are_refused_and_leave_nothing_behind() -> None:
+    with GroupWorld() as world:
+        assert refusal(lambda: world.join("g" * 40_000)) is ErrorCode.INVALID_GROUP_ID
+        assert world.coordinator.groups() == []
+        long_name = world.join(client="c" * 40_000)
+        assert long_name.error is ErrorCode.MEMBER_ID_REQUIRED
+        joined = world.join(member_id=long_name.member_id, client="c" * 40_000)
+        world.advance(0)
+        parked = world.sync(joined.result().member_id, 1, [])
+        assert parked.result().error is ErrorCode.UNKNOWN_SERVER_ERROR
