@@ -1,0 +1,155 @@
+"""What every configuration key does, in a sentence or two: for DescribeConfigs and for docs/config.md.
+
+Imported only when somebody asks. A key in `keys.py` or `topic_configs.py` without a text here is a failing test; the
+keys of `accepted.py` share a text for each family of names.
+"""
+
+_TEXTS = {
+    # who and where it is
+    "node.id": "The id of this node, which clients see as the broker's id.",
+    "broker.id": "The older name of node.id; if both are set they must agree.",
+    "broker.rack": "The rack clients are told this broker stands in.",
+    "listeners": "Where to accept connections: NAME://host:port, with commas between. An empty host is every interface.",
+    "advertised.listeners": "What clients are told to connect to, where that differs from listeners.",
+    "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served.",
+    "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
+    "log.dir": "The data directory, if log.dirs is not set.",
+    "log.dirs": "The data directory. Exactly one is supported.",
+    # connections and requests
+    "socket.request.max.bytes": "The largest request that is read; a larger one closes its connection.",
+    "queued.max.request.bytes": "How many bytes of requests may be in memory at once, over all connections, before "
+    "the broker stops reading from them. -1 is no limit.",
+    "connections.max.idle.ms": "A connection that was silent for so long is closed.",
+    "max.connections": "How many connections may be open at once; a further one is closed at once.",
+    "socket.listen.backlog.size": "How many connections the kernel may hold that were not accepted yet.",
+    "fetch.max.bytes": "The most bytes of records one answer to a fetch carries, whatever the client asks for.",
+    "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
+    "max.request.partition.size.limit": "The most partitions one page of DescribeTopicPartitions tells.",
+    # topics
+    "auto.create.topics.enable": "Whether a topic that a client asks about, and that is missing, is created.",
+    "delete.topic.enable": "Whether topics may be deleted.",
+    "num.partitions": "How many partitions a topic gets whose creator names no number.",
+    "default.replication.factor": "The replication factor of a topic whose creator names none. Only 1 can be met.",
+    # what topics inherit
+    "compression.type": "How batches are stored: producer keeps what the producer chose, any other word recompresses.",
+    "compression.gzip.level": "The level used where batches are compressed again with gzip; -1 is the codec's own.",
+    "compression.lz4.level": "The level used where batches are compressed again with lz4.",
+    "compression.zstd.level": "The level used where batches are compressed again with zstd.",
+    "log.cleanup.policy": "What topics inherit as cleanup.policy.",
+    "log.segment.bytes": "What topics inherit as segment.bytes.",
+    "log.roll.ms": "What topics inherit as segment.ms; comes before log.roll.hours.",
+    "log.roll.hours": "What topics inherit as segment.ms, in hours.",
+    "log.roll.jitter.ms": "What topics inherit as segment.jitter.ms; comes before log.roll.jitter.hours.",
+    "log.roll.jitter.hours": "What topics inherit as segment.jitter.ms, in hours.",
+    "log.index.size.max.bytes": "What topics inherit as segment.index.bytes.",
+    "log.index.interval.bytes": "What topics inherit as index.interval.bytes.",
+    "log.retention.bytes": "What topics inherit as retention.bytes.",
+    "log.retention.ms": "What topics inherit as retention.ms; comes before log.retention.minutes and .hours.",
+    "log.retention.minutes": "What topics inherit as retention.ms, in minutes; comes before log.retention.hours.",
+    "log.retention.hours": "What topics inherit as retention.ms, in hours. A negative number is for ever.",
+    "log.local.retention.bytes": "What topics inherit as local.retention.bytes.",
+    "log.local.retention.ms": "What topics inherit as local.retention.ms.",
+    "log.flush.interval.messages": "What topics inherit as flush.messages; internal topics too.",
+    "log.flush.interval.ms": "What topics inherit as flush.ms; internal topics too.",
+    "log.flush.scheduler.interval.ms": "What topics inherit as flush.ms where log.flush.interval.ms is not set.",
+    "log.segment.delete.delay.ms": "What topics inherit as file.delete.delay.ms.",
+    "log.preallocate": "What topics inherit as preallocate.",
+    "log.message.timestamp.type": "What topics inherit as message.timestamp.type.",
+    "log.message.timestamp.before.max.ms": "What topics inherit as message.timestamp.before.max.ms.",
+    "log.message.timestamp.after.max.ms": "What topics inherit as message.timestamp.after.max.ms.",
+    "log.cleaner.delete.retention.ms": "What topics inherit as delete.retention.ms.",
+    "log.cleaner.min.compaction.lag.ms": "What topics inherit as min.compaction.lag.ms.",
+    "log.cleaner.max.compaction.lag.ms": "What topics inherit as max.compaction.lag.ms.",
+    "log.cleaner.min.cleanable.ratio": "What topics inherit as min.cleanable.dirty.ratio.",
+    "message.max.bytes": "What topics inherit as max.message.bytes.",
+    "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered.",
+    "unclean.leader.election.enable": "Kept as it is set. There is one replica, so there is nothing to elect.",
+    # storage
+    "log.retention.check.interval.ms": "How often segments are looked at that retention may delete.",
+    "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
+    "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",
+    "replica.high.watermark.checkpoint.interval.ms": "How often high watermarks are written.",
+    "producer.id.expiration.ms": "A producer that wrote nothing for so long is forgotten.",
+    # groups
+    "group.min.session.timeout.ms": "The shortest session timeout a group member may ask for.",
+    "group.max.session.timeout.ms": "The longest session timeout a group member may ask for.",
+    "group.initial.rebalance.delay.ms": "How long an empty group waits for further members before its first "
+    "generation. 0 here, where Kafka has 3000: one consumer should not wait.",
+    "group.max.size": "How many members a group may have.",
+    "offset.metadata.max.bytes": "The longest metadata a client may commit with an offset.",
+    "offsets.retention.minutes": "Offsets of a group without members are forgotten after so long.",
+    "offsets.retention.check.interval.ms": "How often offsets are looked at that may be forgotten.",
+    "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
+    "offsets.topic.replication.factor": "The replication factor of __consumer_offsets; 1 here, where Kafka has 3.",
+    "offsets.topic.segment.bytes": "The segment.bytes __consumer_offsets is created with.",
+    # topics' own
+    "cleanup.policy": "delete drops old segments, compact keeps the last record of each key; both may be given.",
+    "delete.retention.ms": "How long compaction keeps a tombstone, so that readers can see it.",
+    "file.delete.delay.ms": "How long the files of a deleted segment stay, for readers that still hold them.",
+    "flush.messages": "After so many records the log is synced to the disk. 1: before every answer.",
+    "flush.ms": "After so long records that were written are synced to the disk.",
+    "follower.replication.throttled.replicas": "Kept as it is set. There is no replication to throttle.",
+    "index.interval.bytes": "How many bytes of log one entry of the offset index stands for.",
+    "leader.replication.throttled.replicas": "Kept as it is set. There is no replication to throttle.",
+    "local.retention.bytes": "Kept as it is set. There is no tiered storage.",
+    "local.retention.ms": "Kept as it is set. There is no tiered storage.",
+    "max.compaction.lag.ms": "How long a record may wait to be compacted.",
+    "max.message.bytes": "The largest batch a producer may write, as it is stored.",
+    "message.timestamp.after.max.ms": "How far in the future a record's timestamp may lie.",
+    "message.timestamp.before.max.ms": "How far in the past a record's timestamp may lie.",
+    "message.timestamp.type": "CreateTime keeps the producer's timestamps, LogAppendTime sets the broker's.",
+    "min.cleanable.dirty.ratio": "How much of a log must be new before it is compacted.",
+    "min.compaction.lag.ms": "How long a record stays as it was written before it may be compacted.",
+    "preallocate": "Kept as it is set. Segments grow as they are written.",
+    "remote.log.copy.disable": "Kept as it is set. There is no tiered storage.",
+    "remote.log.delete.on.disable": "Kept as it is set. There is no tiered storage.",
+    "remote.storage.enable": "Must be false: there is no tiered storage.",
+    "retention.bytes": "Above so many bytes a partition's oldest segments are deleted. -1 is no limit.",
+    "retention.ms": "Segments whose newest record is older are deleted. -1 is for ever.",
+    "segment.bytes": "How large a segment may grow before the next one begins.",
+    "segment.index.bytes": "How large a segment's indexes may grow before the next segment begins.",
+    "segment.jitter.ms": "Up to so much is taken off segment.ms, at random, so that segments do not roll together.",
+    "segment.ms": "How old a segment may grow before the next one begins.",
+}
+
+# Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
+_WITHOUT_EFFECT = (
+    ("ssl.", "TLS is not served yet: a value other than the default refuses to start."),
+    ("sasl.", "SASL is not served yet: a value other than the default refuses to start."),
+    ("authorizer.", "There is no authorizer yet: naming one refuses to start."),
+    ("delegation.token.", "There are no delegation tokens: a secret key refuses to start."),
+    ("client.quota.", "There are no quotas yet: a callback refuses to start."),
+    ("max.connection", "There are no such limits yet: a value other than the default refuses to start."),
+    ("create.topic.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
+    ("alter.config.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
+    ("controller.", "There is no controller quorum beside this node."),
+    ("remote.", "There is no tiered storage."),
+    ("follower.", "There is one replica."),
+    ("replica", "There is one replica."),
+    ("leader.", "There is one replica."),
+    ("transaction", "There are no transactions yet."),
+    ("add.partitions.to.txn.", "There are no transactions yet."),
+    ("group.share.", "There are no share groups."),
+    ("share.", "There are no share groups."),
+    ("group.streams.", "There are no streams groups."),
+    ("group.consumer.", "There are only classic groups yet."),
+    ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
+    ("metadata.", "The catalogue's log is written as it is."),
+    ("metric", "Metrics are served in another way."),
+    ("kafka.metrics.", "Metrics are served in another way."),
+)
+_NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
+
+
+def documentation(name: str) -> str | None:
+    """The text of a key; None for a name that is no key."""
+    from broker.config.accepted import ACCEPTED
+
+    if name not in ACCEPTED:
+        return _TEXTS.get(name)
+    return f"Known, and without effect: {why_without_effect(name)}"
+
+
+def why_without_effect(name: str) -> str:
+    """Why one of Kafka's keys changes nothing here."""
+    return next((why for prefix, why in _WITHOUT_EFFECT if name.startswith(prefix)), _NO_SUCH_PART)

@@ -1,0 +1,66 @@
+"""ApiVersions (key 18), v0-4: what this broker can do.
+
+Lists exactly what is answered, in every version listed; Produce from 0 on, since old librdkafka takes a missing
+version 0 for a broker that cannot decompress (KAFKA-18659). A version above ours is answered in v0 with
+UNSUPPORTED_VERSION and the range of this API alone (`unsupported_version`), and the client asks again. Versions: 3
+the client names itself, or is told INVALID_REQUEST; features are told; 4 also those with a lowest level 0, which
+older Java clients cannot read (KAFKA-17492).
+"""
+
+import re
+
+from broker.context import OfferedApi, RequestContext, Services
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+API_VERSIONS = 18
+_CLIENT_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+# What can be told of features: those that mean something here. transaction.version, group.version and the others join
+# this table with the code that honours them, whatever levels an opened directory holds.
+_SUPPORTED_FEATURES = {
+    "eligible.leader.replicas.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 30),
+}
+_KRAFT_LEVEL = 1
+
+
+def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
+    if context.api_version >= 3:
+        for word in (request.client_software_name, request.client_software_version):
+            if _CLIENT_SOFTWARE.fullmatch(word) is None:
+                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    services = context.services
+    finalized = {**services.catalogue.feature_levels, "kraft.version": _KRAFT_LEVEL}
+    return ApiVersionsResponse(
+        error_code=ErrorCode.NONE,
+        api_keys=[_row(offered) for offered in services.offered_apis],
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in _SUPPORTED_FEATURES.items()
+            if low > 0 or context.api_version >= 4
+        ],
+        finalized_features_epoch=services.catalogue.features_epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in sorted(finalized.items())
+            if name in _SUPPORTED_FEATURES
+        ],
+    )
+
+
+def unsupported_version(services: Services) -> ApiVersionsResponse:
+    """What a request in a version that is not ours gets, encoded in version 0."""
+    mine = [_row(offered) for offered in services.offered_apis if offered.api_key == API_VERSIONS]
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=mine)
+
+
+def _row(offered: OfferedApi) -> ApiVersion:
+    return ApiVersion(api_key=offered.api_key, min_version=offered.min_version, max_version=offered.max_version)

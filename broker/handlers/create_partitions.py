@@ -1,0 +1,41 @@
+"""CreatePartitions (key 37), v0-3: more partitions for topics that exist.
+
+Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (no more than there are),
+INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000
+partitions at once).
+"""
+
+from broker.catalogue import NewPartitions
+from broker.catalogue.topics import duplicates
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
+    twice = duplicates(topic.name for topic in request.topics)
+    wishes = [_wish(topic) for topic in request.topics if topic.name not in twice]
+    results: list[KafkaError | None]
+    try:
+        results = context.services.catalogue.create_partitions(wishes, validate_only=request.validate_only)
+    except KafkaError as refusal:
+        results = [refusal] * len(wishes)
+    answers = [_answer(wish.name, result) for wish, result in zip(wishes, results, strict=True)]
+    duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    return CreatePartitionsResponse(results=answers + [_answer(name, duplicate) for name in sorted(twice)])
+
+
+def _wish(topic: CreatePartitionsTopic) -> NewPartitions:
+    assignments = None if topic.assignments is None else [assigned.broker_ids for assigned in topic.assignments]
+    return NewPartitions(topic.name, topic.count, assignments)
+
+
+def _answer(name: str, refusal: KafkaError | None) -> CreatePartitionsTopicResult:
+    if refusal is None:
+        return CreatePartitionsTopicResult(name=name, error_code=ErrorCode.NONE)
+    return CreatePartitionsTopicResult(name=name, error_code=refusal.code, error_message=refusal.message)

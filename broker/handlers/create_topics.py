@@ -1,0 +1,70 @@
+"""CreateTopics (key 19), v2-7: topics, with their partitions and settings.
+
+Everything a request may create is created in one change, or nothing is. Answers per topic: INVALID_TOPIC_EXCEPTION,
+TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
+INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
+once). Versions: 5 tells every setting of the topic, never null for one that was created; 7 its id.
+"""
+
+from broker.catalogue import CreatedTopic, NewTopic
+from broker.catalogue.topics import duplicates
+from broker.config import BrokerConfig
+from broker.config.topic_configs import TOPIC_KEYS, effective, source
+from broker.config.values import text_of
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
+    services = context.services
+    twice = duplicates(topic.name for topic in request.topics)
+    wishes = [_wish(topic) for topic in request.topics if topic.name not in twice]
+    results: list[CreatedTopic | KafkaError]
+    try:
+        results = services.catalogue.create_topics(wishes, validate_only=request.validate_only)
+    except KafkaError as refusal:
+        results = [refusal] * len(wishes)
+    answers = [_answer(wish.name, result, services.config) for wish, result in zip(wishes, results, strict=True)]
+    duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    answers += [_answer(name, duplicate, services.config) for name in sorted(twice)]
+    return CreateTopicsResponse(topics=answers)
+
+
+def _wish(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        num_partitions=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments=[(assigned.partition_index, assigned.broker_ids) for assigned in topic.assignments],
+        configs={setting.name: setting.value for setting in topic.configs},
+    )
+
+
+def _answer(name: str, result: CreatedTopic | KafkaError, config: BrokerConfig) -> CreatableTopicResult:
+    if isinstance(result, KafkaError):
+        return CreatableTopicResult(name=name, error_code=result.code, error_message=result.message)
+    return CreatableTopicResult(
+        name=name,
+        topic_id=result.topic_id,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        num_partitions=result.num_partitions,
+        replication_factor=result.replication_factor,
+        configs=[
+            CreatableTopicConfigs(
+                name=key,
+                value=text_of(effective(result.configs, config, key)),
+                read_only=False,
+                config_source=source(result.configs, config, key),
+                is_sensitive=False,
+            )
+            for key in TOPIC_KEYS
+        ],
+    )

@@ -1,0 +1,48 @@
+"""DescribeCluster (key 60), v0-2: the cluster's id and its brokers, of which there is one.
+
+Endpoint type 1 asks a broker, 2 a controller: there is no controller endpoint here, so that is
+MISMATCHED_ENDPOINT_TYPE, and any other number UNSUPPORTED_ENDPOINT_TYPE.
+"""
+
+from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from broker.context import RequestContext
+from protocol.errors import ErrorCode
+from protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+_BROKER, _CONTROLLER = 1, 2
+
+
+def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+    services, node = context.services, context.services.node
+    if request.endpoint_type != _BROKER:
+        return _refuse(request.endpoint_type)
+    rack = services.config.value("broker.rack")
+    return DescribeClusterResponse(
+        error_code=ErrorCode.NONE,
+        cluster_id=node.cluster_id,
+        controller_id=node.node_id,
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=node.node_id,
+                host=node.host,
+                port=node.port,
+                rack=rack if isinstance(rack, str) else None,
+            )
+        ],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def _refuse(endpoint_type: int) -> DescribeClusterResponse:
+    if endpoint_type == _CONTROLLER:
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        why = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+    else:
+        code, why = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"
+    return DescribeClusterResponse(error_code=code, error_message=why, cluster_id="", brokers=[])

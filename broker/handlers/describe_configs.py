@@ -1,0 +1,150 @@
+"""DescribeConfigs (key 32), v1-4: the settings of topics and of the broker, and where their values come from.
+
+A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
+here; the broker resource with an empty name: only what was set for all brokers while running. Sensitive values are
+null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, or
+a kind of resource that has no settings here). Versions: 3 types and documentation.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from broker.catalogue.alterations import CLUSTER_DEFAULT
+from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker.catalogue.topics import check_name
+from broker.config.broker_config import Source, Synonym, find_key
+from broker.config.keys import KEYS, Key, Update
+from broker.config.topic_configs import TOPIC_KEYS, TopicKey, effective, synonyms
+from broker.config.values import text_of
+from broker.context import RequestContext, Services
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+_UNKNOWN_TYPE = 0
+
+
+def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+    results = []
+    for resource in request.resources:
+        try:
+            entries = list(_wanted(resource, _describe(resource, context.services)))
+        except KafkaError as refusal:
+            results.append(_result(resource, [], refusal.code, refusal.message))
+            continue
+        for entry in entries:
+            if not request.include_synonyms:
+                entry.synonyms = []
+            entry.documentation = _documentation(entry.name) if request.include_documentation else None
+        results.append(_result(resource, entries, ErrorCode.NONE, ""))
+    return DescribeConfigsResponse(results=results)
+
+
+def _wanted(
+    resource: DescribeConfigsResource, entries: Iterable[DescribeConfigsResourceResult]
+) -> Iterator[DescribeConfigsResourceResult]:
+    names = resource.configuration_keys
+    return (entry for entry in entries if not names or entry.name in names)
+
+
+def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator[DescribeConfigsResourceResult]:
+    name = resource.resource_name
+    if resource.resource_type == TOPIC_RESOURCE:
+        check_name(name)
+        if name not in services.catalogue.topics:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        return _topic_entries(services, name)
+    if resource.resource_type != BROKER_RESOURCE:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Resources of type {resource.resource_type} have no settings here."
+        )
+    if name == CLUSTER_DEFAULT:
+        return _cluster_entries(services)
+    node_id = services.node.node_id
+    if not name.lstrip("-").isdecimal():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if int(name) != node_id:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node_id} or empty string, but received {name}",
+        )
+    return _broker_entries(services)
+
+
+def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsResourceResult]:
+    own = services.catalogue.topics[topic].configs
+    for key in TOPIC_KEYS.values():
+        yield _entry(key, text_of(effective(own, services.config, key.name)), synonyms(own, services.config, key.name))
+
+
+def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
+    from broker.config.accepted import ACCEPTED  # a long table that nothing else needs
+
+    for key in sorted((*KEYS.values(), *ACCEPTED.values())):
+        yield _entry(key, text_of(services.config.value(key.name)), services.config.synonyms(key.name))
+
+
+def _cluster_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
+    for name, text in services.catalogue.configs_of(BROKER_RESOURCE, CLUSTER_DEFAULT).items():
+        key, found = find_key(name), [Synonym(name, text, Source.DYNAMIC_DEFAULT_BROKER)]
+        if key is not None:
+            yield _entry(key, text, found)
+        else:
+            yield _unknown_entry(name, found)
+
+
+def _entry(key: Key | TopicKey, value: str | None, found: list[Synonym]) -> DescribeConfigsResourceResult:
+    is_sensitive = isinstance(key, Key) and key.is_sensitive
+    return DescribeConfigsResourceResult(
+        name=key.name,
+        value=None if is_sensitive else value,
+        read_only=isinstance(key, Key) and key.update is Update.READ_ONLY,
+        config_source=found[0].source if found else Source.DEFAULT,
+        is_sensitive=is_sensitive,
+        synonyms=[_synonym(each, is_sensitive) for each in found],
+        config_type=key.type,
+    )
+
+
+def _unknown_entry(name: str, found: list[Synonym]) -> DescribeConfigsResourceResult:
+    """A setting stored for a key nobody here knows: its value might be a secret."""
+    return DescribeConfigsResourceResult(
+        name=name,
+        value=None,
+        read_only=True,
+        config_source=found[0].source,
+        is_sensitive=True,
+        synonyms=[_synonym(each, True) for each in found],
+        config_type=_UNKNOWN_TYPE,
+    )
+
+
+def _synonym(synonym: Synonym, is_sensitive: bool) -> DescribeConfigsSynonym:
+    value = None if is_sensitive else synonym.value
+    return DescribeConfigsSynonym(name=synonym.name, value=value, source=synonym.source)
+
+
+def _documentation(name: str) -> str | None:
+    from broker.config.docs import documentation  # texts nobody else needs
+
+    return documentation(name)
+
+
+def _result(
+    resource: DescribeConfigsResource,
+    entries: list[DescribeConfigsResourceResult],
+    code: ErrorCode,
+    message: str | None,
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=code,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=entries,
+    )

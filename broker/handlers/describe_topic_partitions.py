@@ -1,0 +1,99 @@
+"""DescribeTopicPartitions (key 75), v0: topics page by page, partitions counted.
+
+Topics come in the order of their names; none asked for means all. `response_partition_limit` (at most the broker's
+`max.request.partition.size.limit`) ends a page, and `next_cursor` says where the next one begins. A cursor with a
+negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic.
+"""
+
+from broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
+from broker.catalogue import Topic
+from broker.catalogue.topics import check_name
+from broker.context import RequestContext, Services
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from protocol.primitives import ZERO_UUID
+
+
+def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
+    services = context.services
+    asked = [topic.name for topic in request.topics]
+    cursor = request.cursor
+    if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
+        refusals = [_absent(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in asked]
+        return DescribeTopicPartitionsResponse(topics=refusals)
+    names = sorted(set(asked) or services.catalogue.topics)
+    limit = min(request.response_partition_limit, services.config.integer("max.request.partition.size.limit"))
+    return _page(names, cursor, max(limit, 1), services)
+
+
+def _page(names: list[str], cursor: Cursor | None, limit: int, services: Services) -> DescribeTopicPartitionsResponse:
+    topics: list[DescribeTopicPartitionsResponseTopic] = []
+    for name in names:
+        first = 0
+        if cursor is not None and name < cursor.topic_name:
+            continue
+        if cursor is not None and name == cursor.topic_name:
+            first = cursor.partition_index
+        if limit == 0:
+            return DescribeTopicPartitionsResponse(
+                topics=topics, next_cursor=Cursor(topic_name=name, partition_index=first)
+            )
+        topic = services.catalogue.topics.get(name)
+        if topic is None:
+            topics.append(_absent(name, _why_absent(name), TOPIC_OPERATIONS))
+            continue
+        described = _describe(topic, first, limit, services)
+        topics.append(described)
+        limit -= len(described.partitions)
+        after = first + len(described.partitions)
+        if limit == 0 and after < len(topic.partitions):
+            return DescribeTopicPartitionsResponse(
+                topics=topics, next_cursor=Cursor(topic_name=name, partition_index=after)
+            )
+    return DescribeTopicPartitionsResponse(topics=topics)
+
+
+def _describe(topic: Topic, first: int, limit: int, services: Services) -> DescribeTopicPartitionsResponseTopic:
+    catalogue, node_id = services.catalogue, services.node.node_id
+    me = [node_id]
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[
+            DescribeTopicPartitionsResponsePartition(
+                error_code=ErrorCode.NONE,
+                partition_index=number,
+                leader_id=node_id,
+                leader_epoch=catalogue.announced_epoch(topic.partitions[number]),
+                replica_nodes=me,
+                isr_nodes=me,
+                eligible_leader_replicas=[],  # empty, never null: Java's admin client cannot read null
+                last_known_elr=[],
+                offline_replicas=[],
+            )
+            for number in range(first, min(first + limit, len(topic.partitions)))
+        ],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _why_absent(name: str) -> ErrorCode:
+    try:
+        check_name(name)
+    except KafkaError as refusal:
+        return refusal.code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _absent(name: str, code: ErrorCode, operations: int) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code, name=name, topic_id=ZERO_UUID, partitions=[], topic_authorized_operations=operations
+    )

@@ -1,0 +1,66 @@
+"""IncrementalAlterConfigs (key 44), v0-1: change some settings of topics or of the broker.
+
+Operations: 0 set, 1 delete (back to what is inherited), 2 append to and 3 subtract from a list. A change is durable
+and in force when it is answered. Answers per resource: INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_TOPIC_EXCEPTION. Broker loggers exist in no JVM here, so none can be set; other resources are
+INVALID_REQUEST.
+"""
+
+from broker.catalogue import Alteration
+from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker.catalogue.topics import duplicates
+from broker.context import RequestContext, Services
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+_LOGGER_RESOURCE = 8
+
+
+def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
+    twice = duplicates((resource.resource_type, resource.resource_name) for resource in request.resources)
+    answers = []
+    for resource in request.resources:
+        try:
+            if (resource.resource_type, resource.resource_name) in twice:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            _alter(resource, context.services, request.validate_only)
+        except KafkaError as refusal:
+            answers.append(_answer(resource, refusal.code, refusal.message))
+        else:
+            answers.append(_answer(resource, ErrorCode.NONE, None))
+    return IncrementalAlterConfigsResponse(responses=answers)
+
+
+def _alter(resource: AlterConfigsResource, services: Services, validate_only: bool) -> None:
+    kind, name = resource.resource_type, resource.resource_name
+    if kind == _LOGGER_RESOURCE:
+        _alter_loggers(resource, services.node.node_id)
+    elif kind in (TOPIC_RESOURCE, BROKER_RESOURCE):
+        alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
+        services.catalogue.alter_configs(kind, name, alterations, validate_only=validate_only)
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+
+
+def _alter_loggers(resource: AlterConfigsResource, node_id: int) -> None:
+    if resource.resource_name != str(node_id):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected node id. Expected {node_id}, but received {resource.resource_name}",
+        )
+    for entry in resource.configs:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {entry.name} does not exist!")
+
+
+def _answer(resource: AlterConfigsResource, code: ErrorCode, message: str | None) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=code,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

@@ -1,0 +1,135 @@
+"""Metadata (key 3), v0-13: the brokers, the topics and their partitions.
+
+A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and told at once (where
+Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again; docs/decisions tells why).
+Otherwise a missing topic is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name
+INVALID_TOPIC_EXCEPTION.
+"""
+
+from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from broker.catalogue import Topic
+from broker.catalogue.image import INTERNAL_TOPICS
+from broker.catalogue.topics import check_name
+from broker.context import RequestContext, Services
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from protocol.primitives import ZERO_UUID
+
+_BY_ID_SINCE = 12
+
+
+def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+    services, node = context.services, context.services.node
+    asked = request.topics
+    if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
+        return _refuse(asked)
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    if asked is None or (not asked and context.api_version == 0):
+        topics = [_describe(topic, operations, services) for topic in services.catalogue.topics.values()]
+    else:
+        may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
+        distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
+        topics = [_find(wanted, may_create, operations, services) for wanted in distinct.values()]
+    rack = services.config.value("broker.rack")
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(
+                node_id=node.node_id, host=node.host, port=node.port, rack=rack if isinstance(rack, str) else None
+            )
+        ],
+        cluster_id=node.cluster_id,
+        controller_id=node.node_id,
+        topics=topics,
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def error_response(request: MetadataRequest, code: ErrorCode, context: RequestContext) -> MetadataResponse:
+    """The whole request failed: every topic asked for says so."""
+    names = [topic.name for topic in request.topics or []]
+    return MetadataResponse(
+        brokers=[], topics=[_absent(name or "", code) for name in names], error_code=code if not names else 0
+    )
+
+
+def _asks_by_id(asked: list[MetadataRequestTopic]) -> bool:
+    """v10 and v11 have the field, but look-ups by id came with v12."""
+    return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in asked)
+
+
+def _refuse(asked: list[MetadataRequestTopic]) -> MetadataResponse:
+    refusals = [_absent(wanted.name or "", ErrorCode.INVALID_REQUEST, wanted.topic_id) for wanted in asked]
+    return MetadataResponse(brokers=[], topics=refusals)
+
+
+def _find(wanted: MetadataRequestTopic, may_create: bool, operations: int, services: Services) -> MetadataResponseTopic:
+    if wanted.topic_id != ZERO_UUID:
+        topic = services.catalogue.topics_by_id.get(wanted.topic_id)
+        if topic is None:
+            return _absent(None, ErrorCode.UNKNOWN_TOPIC_ID, wanted.topic_id)
+        return _describe(topic, operations, services)
+    if wanted.name is None:
+        return _absent("", ErrorCode.INVALID_REQUEST)
+    topic = services.catalogue.topics.get(wanted.name)
+    if topic is None:
+        try:
+            topic = _create(wanted.name, may_create, services)
+        except KafkaError as refusal:
+            return _absent(wanted.name, refusal.code, operations=operations)
+    return _describe(topic, operations, services)
+
+
+def _create(name: str, may_create: bool, services: Services) -> Topic:
+    check_name(name)
+    if name == CONSUMER_OFFSETS_TOPIC and may_create:
+        return services.catalogue.create_internal_topic(name)
+    if not may_create or name in INTERNAL_TOPICS:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
+    return services.catalogue.create_topic(name)
+
+
+def _describe(topic: Topic, operations: int, services: Services) -> MetadataResponseTopic:
+    catalogue, node_id = services.catalogue, services.node.node_id
+    me = [node_id]
+    return MetadataResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=[
+            MetadataResponsePartition(
+                error_code=ErrorCode.NONE,
+                partition_index=number,
+                leader_id=node_id,
+                leader_epoch=catalogue.announced_epoch(partition),
+                replica_nodes=me,
+                isr_nodes=me,
+                offline_replicas=[],
+            )
+            for number, partition in enumerate(topic.partitions)
+        ],
+        topic_authorized_operations=operations,
+    )
+
+
+def _absent(
+    name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID, *, operations: int = NOT_ASKED
+) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=code,
+        name=name,
+        topic_id=topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=operations,
+    )

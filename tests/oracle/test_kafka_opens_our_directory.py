@@ -1,0 +1,133 @@
+"""A stopped data directory of ours boots in Apache Kafka with everything in it, and Kafka's opens here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.catalogue import Alteration, Catalogue
+from client import admin
+from client.client import Client
+from client.consumer import Consumer
+from protocol.errors import ErrorCode
+from protocol.files.checkpoints import encode_clean_shutdown
+from protocol.files.names import CLEAN_SHUTDOWN
+from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tests.support.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
+from tests.support.java import run_tool
+from tests.support.kafka_process import KafkaProcess
+
+_FORBIDDEN = (
+    "marked stray",
+    "caused truncation of conflicting entries",
+    "using an unclean election",
+    "Skipping unsupported config",
+    "does not match",
+)
+_RECORDS = {("orders", 0): [b"one", b"two"], ("orders", 2): [b"three"], ("logs", 0): [b"four"]}
+
+
+def _fill(data_dir: Path) -> Catalogue:
+    """Two runs' worth of topics, settings, used partitions, a deleted topic and producer ids."""
+    catalogue = open_catalogue(data_dir)
+    catalogue.create_topic("orders", 3, {"retention.ms": "-1", "cleanup.policy": "compact"})
+    catalogue.create_topic("gone")
+    catalogue.delete_topics(["gone"])
+    catalogue.close()
+    catalogue = open_catalogue(data_dir)
+    catalogue.create_topic("logs", 1, {"retention.ms": "-1"})
+    catalogue.alter_configs(2, "orders", [Alteration("cleanup.policy", 3, "compact")])
+    catalogue.alter_configs(4, "", [Alteration("log.flush.interval.ms", 0, "1000")])
+    for (topic, partition), values in _RECORDS.items():
+        write_partition(data_dir, catalogue, topic, partition, values)
+    write_partition(data_dir, catalogue, "orders", 1, [])
+    catalogue.allocate_producer_ids()
+    assert catalogue.allocate_producer_ids() == range(1000, 2000)
+    return catalogue
+
+
+def _read(client: Client, topic: str, partition: int, count: int) -> list[bytes | None]:
+    consumer = Consumer(client)
+    consumer.assign({(topic, partition): 0})
+    deadline = client.deadline(20_000)
+    found: list[bytes | None] = []
+    while len(found) < count and not deadline.is_over:
+        found += [consumed.record.value for consumed in consumer.poll()]
+    return found
+
+
+def _new_producer_id(client: Client) -> int:
+    """Kafka fetches its first block of ids when first asked; till then it answers COORDINATOR_LOAD_IN_PROGRESS."""
+    deadline = client.deadline(20_000)
+    while not deadline.is_over:
+        answer: InitProducerIdResponse = client.ask_any(
+            InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)
+        )
+        if answer.error_code == ErrorCode.NONE:
+            return answer.producer_id
+    raise AssertionError("Kafka gave out no producer id")
+
+
+@pytest.mark.parametrize("stopped_cleanly", [True, False])
+def test_kafka_boots_our_directory_with_everything_in_it(tmp_path: Path, stopped_cleanly: bool) -> None:
+    data_dir = tmp_path / "data"
+    catalogue = _fill(data_dir)
+    if stopped_cleanly:
+        catalogue.close()
+    directories = {path.name for path in data_dir.iterdir() if path.is_dir()}
+    with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
+        topics = {topic.name: topic for topic in admin.list_topics(client)}
+        assert {"orders", "logs"} <= topics.keys()
+        assert "gone" not in topics
+        settings = {value.name: value for value in admin.describe_configs(client, admin.ResourceType.TOPIC, "orders")}
+        assert (settings["retention.ms"].value, settings["retention.ms"].source) == ("-1", admin.ConfigSource.TOPIC)
+        assert settings["cleanup.policy"].value == ""
+        assert settings["flush.ms"].value == "1000"
+        for (topic, partition), values in _RECORDS.items():
+            assert _read(client, topic, partition, len(values)) == values
+        assert _new_producer_id(client) >= 2000
+        log = kafka.log
+    assert [phrase for phrase in _FORBIDDEN if phrase in log] == []
+    assert directories <= {path.name for path in data_dir.iterdir() if path.is_dir()}
+
+
+def test_kafkas_dump_tool_reads_every_record_of_the_catalogue(tmp_path: Path) -> None:
+    _fill(tmp_path).close()
+    log = tmp_path / CLUSTER_METADATA / "00000000000000000000.log"
+    dump = run_tool("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(log))
+    assert "Error" not in dump
+    assert "isvalid: false" not in dump
+    assert dump.count('"type":"TOPIC_RECORD"') == 3
+    assert dump.count('"type":"REMOVE_TOPIC_RECORD"') == 1
+    assert dump.count('"type":"PARTITION_RECORD"') == 5
+    assert '{"name":"metadata.version","featureLevel":25}' in dump
+    assert '"nextProducerId":2000' in dump
+    assert dump.count("LeaderChange: {") == 2
+    assert dump.count("KRaftVoters {") == 1
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed: bool) -> None:
+    data_dir = tmp_path / "data"
+    with KafkaProcess(data_dir) as kafka:
+        with Client(kafka.address) as client:
+            admin.create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
+        if killed:
+            kafka.kill()
+    catalogue = open_catalogue(data_dir)
+    assert catalogue.feature_levels["metadata.version"] == 30
+    theirs = catalogue.topics["theirs"]
+    assert len(theirs.partitions) == 2
+    assert theirs.configs == {"retention.ms": "-1"}
+    announced = catalogue.current_leader_epoch("theirs", 0)
+    assert catalogue.leader_epoch("theirs", 0) == announced
+    catalogue.create_topic("ours", configs={"retention.ms": "-1"})
+    write_partition(data_dir, catalogue, "ours", 0, [b"written here"])
+    catalogue.close()
+    (data_dir / CLEAN_SHUTDOWN).write_bytes(encode_clean_shutdown(catalogue.broker_epoch))  # as a clean stop does
+    with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
+        found = {topic.name: topic for topic in admin.list_topics(client)}
+        assert found["theirs"].topic_id == theirs.topic_id
+        assert _read(client, "ours", 0, 1) == [b"written here"]
+        assert [phrase for phrase in _FORBIDDEN if phrase in kafka.log] == []

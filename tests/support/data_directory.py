@@ -1,0 +1,51 @@
+"""A data directory made without a broker: the catalogue in it, on real files, and partitions with given records."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from broker.catalogue import Catalogue
+from broker.config import BrokerConfig
+from protocol.files.checkpoints import encode_partition_metadata
+from protocol.files.meta_properties import MetaProperties, decode, encode
+from protocol.files.names import META_PROPERTIES, PARTITION_METADATA, FileKind, partition_directory, segment_file
+from protocol.records.builder import NewRecord, build_batch
+from storage.directory import Directory
+from storage.disk import Disk
+from storage.files import RealFiles
+
+CLUSTER_METADATA = "__cluster_metadata-0"
+CLUSTER_ID = "Barnabas-Test-Cluster0"
+DIRECTORY_ID = bytes(range(16, 32))
+
+
+def open_catalogue(data_dir: Path, config: BrokerConfig | None = None) -> Catalogue:
+    """The catalogue of `data_dir`, a new one if there is none."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    properties = data_dir / META_PROPERTIES
+    if not properties.exists():
+        properties.write_bytes(encode(MetaProperties(CLUSTER_ID, 1, DIRECTORY_ID)))
+    meta = decode(properties.read_bytes())
+    assert meta.directory_id is not None
+    root = Directory(Disk(RealFiles(), str(data_dir)), str(data_dir))
+    return Catalogue.open(
+        root.subdirectory(CLUSTER_METADATA),
+        node_id=meta.node_id,
+        directory_id=meta.directory_id,
+        config=config or BrokerConfig(),
+        now_ms=lambda: int(time.time() * 1000),
+        random_bytes=os.urandom,
+    )
+
+
+def write_partition(data_dir: Path, catalogue: Catalogue, topic: str, partition: int, values: Sequence[bytes]) -> None:
+    """Give a partition that has no files yet one batch of records, in the epoch the catalogue gives it."""
+    directory = data_dir / partition_directory(topic, partition)
+    directory.mkdir()
+    (directory / PARTITION_METADATA).write_bytes(encode_partition_metadata(catalogue.topics[topic].topic_id))
+    rows = [NewRecord(None, value, (), 1_700_000_000_000) for value in values]
+    batch = build_batch(rows, leader_epoch=catalogue.leader_epoch(topic, partition)) if rows else b""
+    (directory / segment_file(0, FileKind.LOG)).write_bytes(batch)
