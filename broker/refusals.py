@@ -1,6 +1,7 @@
 """What a partition may answer instead of doing what was asked, as an error code.
 
-Expected refusals come as KafkaError, trouble with the disk as StorageError: `except REFUSALS as error: ... code_of(error)`.
+Expected refusals come as KafkaError, trouble with the disk as StorageError: `except REFUSALS as error: ...
+code_of(error)`.
 """
 
 from __future__ import annotations
