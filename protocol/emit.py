@@ -4,16 +4,20 @@ A `Source` collects indented lines and the objects they refer to, and gathers ad
 that the generated code handles them with a single `struct` call. A run ends where the next width depends on the data.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from struct import Struct as Layout
 from typing import Any
 
 from protocol.schema import Field, FieldType, Struct
 
+FEW = 16
 
-class Source:
+
+class Source(ABC):
     """Lines of a function for one struct in one `version`, and the names they use."""
 
     def __init__(self, version: int, flexible: bool) -> None:
@@ -45,9 +49,9 @@ class Source:
             self.line("pass")
         self._depth -= 1
 
+    @abstractmethod
     def flush(self) -> None:
         """Write out the run of fixed-width fields gathered so far."""
-        raise AssertionError("each direction has its own")
 
     def fresh(self, prefix: str) -> str:
         """A variable name not used before."""
@@ -65,6 +69,20 @@ class Source:
         name = f"{verb}_{formats.replace('?', 't')}"
         self.scope[name] = getattr(layout, verb)
         return name, layout.size
+
+    def layouts(self, verb: str, format: str) -> str:
+        """The name of the bound methods `verb` for arrays of 0, 1, 2 … of a fixed-width type, up to FEW of them.
+
+        Looking up a layout by its text costs as much as using it, and most arrays (replicas, say) are short.
+        """
+        name = f"{verb}_few_{format.replace('?', 't')}"
+        self.scope[name] = tuple(getattr(layout, verb) for layout in _few(format))
+        return name
+
+
+@cache
+def _few(format: str) -> list[Layout]:
+    return [Layout(f">{count}{format}") for count in range(FEW)]
 
 
 def least_size(type: FieldType, nullable: bool, version: int, flexible: bool) -> int:

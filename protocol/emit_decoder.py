@@ -9,7 +9,7 @@ from struct import error as struct_error
 from struct import unpack_from
 from typing import Any
 
-from protocol.emit import Source, absent_fields, least_size, positional_fields, tagged_fields
+from protocol.emit import FEW, Source, absent_fields, least_size, positional_fields, tagged_fields
 from protocol.errors import DecodeError
 from protocol.primitives import MAX_STRING_BYTES, Buffer, read_uvarint, skip_tags, uvarint_tail
 from protocol.schema import MISSING, Field, FieldType, Struct, schema_of
@@ -126,8 +126,9 @@ class DecoderSource(Source):
         least = least_size(element, False, self.version, self.flexible)
         with self.block(f"if 0 <= {count} * {least} <= size - p:"):
             if element.format is not None and element.name != "uuid":
-                unpack = f'unpack_from(f">{{{count}}}{element.format}", buffer, p)'
-                self.line(f"{target} = list({unpack}) if {count} else []")
+                few = self.layouts("unpack_from", element.format)
+                many = f'unpack_from(f">{{{count}}}{element.format}", buffer, p)'
+                self.line(f"{target} = list({few}[{count}](buffer, p) if {count} < {FEW} else {many})")
                 self.line(f"p += {count} * {least}")
             else:
                 self.elements(element, count, target, where)

@@ -9,7 +9,7 @@ from struct import error as struct_error
 from struct import pack
 from typing import Any
 
-from protocol.emit import Source, absent_fields, positional_fields, tagged_fields
+from protocol.emit import FEW, Source, absent_fields, positional_fields, tagged_fields
 from protocol.errors import EncodeError
 from protocol.primitives import MAX_STRING_BYTES, uvarint
 from protocol.schema import Field, FieldType, Struct, default_instance, schema_of
@@ -135,8 +135,9 @@ class EncoderSource(Source):
         items, count = self.measured(value, nullable, "{}")
         self.length(count, "i")
         if element.format is not None and element.name != "uuid":
+            few, many = self.layouts("pack", element.format), f'pack(f">{{len({items})}}{element.format}", *{items})'
             with self.block(f"if {items}:"):
-                self.line(f'{self.add}(pack(f">{{len({items})}}{element.format}", *{items}))')
+                self.line(f"{self.add}({few}[len({items})](*{items}) if len({items}) < {FEW} else {many})")
             return
         item = self.fresh("item")
         with self.block(f"for {item} in {items}:"):

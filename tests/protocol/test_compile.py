@@ -1,0 +1,274 @@
+"""Compiled codecs, one rule at a time: what the bytes are, what is refused, and what Kafka lets pass."""
+
+import linecache
+import traceback
+from typing import Any
+
+import pytest
+
+from protocol import reference
+from protocol.compile import codec
+from protocol.errors import DecodeError, EncodeError
+from protocol.primitives import Buffer
+from protocol.schema import (
+    BOOL,
+    BYTES,
+    INT8,
+    INT16,
+    INT32,
+    RECORDS,
+    STRING,
+    UUID,
+    Request,
+    Stored,
+    Struct,
+    array,
+    field,
+)
+
+
+class Point(Struct):
+    x: int = field(INT8)
+    y: int = field(INT8, versions="1+", default=0)
+
+
+class Sample(Request, key=999, versions="0-3", flexible="2+"):
+    flag: bool = field(BOOL)
+    name: str = field(STRING)
+    note: str | None = field(STRING, nullable="1+", default="")
+    numbers: list[int] = field(array(INT32), default=[])
+    points: list[Point] | None = field(array(Point), nullable="1+", default=[])
+    records: Buffer | None = field(RECORDS, nullable="0+", default=None)
+    added: int = field(INT16, versions="1+", default=-1)
+    hint: int = field(INT16, versions="1+", default=-1, ignorable=True)
+    corner: Point | None = field(Point, versions="3+", nullable="3+", default=None)
+
+
+class Tagged(Request, key=998, versions="0-1", flexible="0+"):
+    number: int = field(INT8)
+    tagged: str = field(STRING, default="", tag=0)
+    later: int = field(INT16, versions="1+", default=0, tag=3)
+    point: Point | None = field(Point, default=None, tag=1)
+
+
+class Ids(Request, key=997, versions="0", flexible="0+"):
+    ids: list[bytes] = field(array(UUID))
+    names: list[str] = field(array(STRING))
+    data: bytes = field(BYTES)
+
+
+class Kept(Stored, versions="0", flexible="0+"):
+    number: int = field(INT8)
+    point: Point | None = field(Point, nullable="0+", tag=0)
+
+
+def hexed(message: Any, version: int) -> str:
+    encoded = codec(type(message), version).encode(message)
+    assert encoded == reference.encode(message, version)
+    assert codec(type(message), version).decode(encoded) == (message, len(encoded))
+    return encoded.hex()
+
+
+def refused(struct: type[Struct], version: int, data: str) -> str:
+    with pytest.raises(DecodeError) as caught:
+        codec(struct, version).decode(bytes.fromhex(data))
+    return str(caught.value)
+
+
+# --- bytes ---
+
+
+def test_classic_versions_have_wide_lengths_and_no_tags() -> None:
+    message = Sample(flag=True, name="ab", numbers=[1], points=[Point(x=5)], records=b"xyz")
+    assert hexed(message, 0) == "01 0002 6162 0000 00000001 00000001 00000001 05 00000003 78797a".replace(" ", "")
+
+
+def test_flexible_versions_have_compact_lengths_and_a_tag_section_per_struct() -> None:
+    message = Sample(flag=False, name="ab", note=None, numbers=[1], points=[Point(x=5, y=6)], added=7)
+    assert hexed(message, 2) == "00 036162 00 02 00000001 02 050600 00 0007 ffff 00".replace(" ", "")
+
+
+def test_a_nullable_struct_is_marked_minus_one_or_one() -> None:
+    assert hexed(Sample(flag=False, name=""), 3).endswith("ffffffff" + "ff" + "00")
+    assert hexed(Sample(flag=False, name="", corner=Point(x=1, y=2)), 3).endswith("ffffffff" + "01010200" + "00")
+
+
+def test_tagged_fields_are_sorted_and_left_out_when_they_hold_their_default() -> None:
+    assert hexed(Tagged(number=1), 1) == "0100"
+    assert hexed(
+        Tagged(number=1, later=9, tagged="a", point=Point(x=2)), 1
+    ) == "01 03 00 02 0261 01 03 020000 03 02 0009".replace(" ", "")
+
+
+def test_an_unset_struct_in_a_tag_is_the_same_as_one_full_of_defaults() -> None:
+    assert codec(Tagged, 1).encode(Tagged(number=1, point=Point(x=0, y=0))).hex() == "0100"
+
+
+def test_a_nullable_struct_in_a_tag_is_marked_zero_or_one() -> None:
+    assert hexed(Kept(number=1, point=None), 0) == "01 01 00 01 00".replace(" ", "")
+    assert hexed(Kept(number=1, point=Point(x=2)), 0) == "01 01 00 03 01 02 00".replace(" ", "")
+    assert hexed(Kept(number=1, point=Point(x=0)), 0) == "0100"
+
+
+@pytest.mark.parametrize("length", [0, 1, 126, 127, 128, 300, 0x7FFF])
+def test_lengths_grow_into_several_bytes(length: int) -> None:
+    message = Ids(ids=[bytes([n % 256]) * 16 for n in range(length % 300)], names=["n"] * length, data=b"d" * length)
+    assert len(hexed(message, 0)) > length
+    assert hexed(Sample(flag=True, name="é" * (length // 2), numbers=list(range(length))), 2)
+
+
+def test_decoding_starts_and_ends_where_it_is_told() -> None:
+    encoded = codec(Tagged, 0).encode(Tagged(number=7))
+    assert codec(Tagged, 0).decode(b"before" + encoded + b"after", 6) == (Tagged(number=7), 8)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_records_are_a_view_into_the_buffer_and_bytes_are_a_copy(kind: Any) -> None:
+    buffer = bytearray(codec(Sample, 2).encode(Sample(flag=True, name="n", records=b"records")))
+    message, _ = codec(Sample, 2).decode(kind(buffer))
+    assert isinstance(message.records, memoryview)
+    assert message.records == b"records"
+    data, _ = codec(Ids, 0).decode(kind(bytearray(codec(Ids, 0).encode(Ids(ids=[], names=[], data=b"data")))))
+    assert type(data.data) is bytes
+
+
+def test_parts_hand_records_on_uncopied() -> None:
+    records = memoryview(b"records")
+    parts = codec(Sample, 2).encode_parts(Sample(flag=True, name="n", records=records))
+    assert any(part is records for part in parts)
+    out = bytearray(b"before")
+    codec(Sample, 2).encode_into(Sample(flag=True, name="n", records=records), out)
+    assert out == b"before" + b"".join(parts)
+
+
+# --- what is refused when decoding ---
+
+
+def test_null_where_it_may_not_be_is_refused() -> None:
+    assert refused(Sample, 2, "00 00") == "Sample.name must not be null"
+    assert refused(Sample, 0, "00 ffff") == "Sample.name must not be null"
+    assert refused(Sample, 2, "00 01 01 00") == "Sample.numbers must not be null"
+
+
+def test_negative_lengths_and_counts_are_refused() -> None:
+    assert "claims -2 bytes" in refused(Sample, 1, "00 0000 fffe")
+    assert "claims -2 elements" in refused(Sample, 1, "00 0000 0000 fffffffe")
+
+
+def test_lengths_and_counts_beyond_the_end_are_refused() -> None:
+    assert refused(Sample, 2, "00 0a 61") == "Sample.name claims 9 bytes where 1 are left"
+    assert (
+        refused(Sample, 2, "00 01 01 ffffffff07") == "Sample.numbers claims 2147483646 elements where 0 bytes are left"
+    )
+    assert "claims 2 elements where 7 bytes" in refused(Sample, 2, "00 01 01 03 00000001 000000")
+
+
+def test_a_string_longer_than_kafka_allows_is_refused() -> None:
+    assert "the wire carries 32767" in refused(Sample, 2, "00 818002" + "61" * 0x8000)
+
+
+def test_text_that_is_not_utf8_is_refused() -> None:
+    assert "utf-8" in refused(Sample, 2, "00 02 ff")
+
+
+def test_a_message_that_ends_early_is_refused_with_its_name() -> None:
+    assert refused(Tagged, 1, "").startswith("Tagged v1: ")
+
+
+# --- tags, as Kafka takes them ---
+
+
+def test_unknown_tags_of_a_request_are_skipped() -> None:
+    data = bytes.fromhex("01 02 05 01 ff 00 02 0261")
+    assert codec(Tagged, 0).decode(data) == (Tagged(number=1, tagged="a"), len(data))
+    assert codec(Sample, 2).decode(bytes.fromhex("00 01 01 01 01 00 ffff ffff 01 07 00"))[0] == Sample(
+        flag=False, name=""
+    )
+
+
+def test_tags_may_come_in_any_order_and_the_last_of_a_kind_counts() -> None:
+    data = bytes.fromhex("01 03 03 02 0009 00 02 0261 00 02 0262")
+    assert codec(Tagged, 1).decode(data)[0] == Tagged(number=1, tagged="b", later=9)
+
+
+def test_a_tag_of_another_version_is_refused() -> None:
+    assert "tagged field 3 is not what this version defines" in refused(Tagged, 0, "01 01 03 02 0009")
+
+
+@pytest.mark.parametrize("data", ["01 01 03 01 0009", "01 01 03 03 000900", "01 01 00 03 0261 00"])
+def test_a_tag_of_the_wrong_size_is_refused(data: str) -> None:
+    assert "not of the size it claims" in refused(Tagged, 1, data)
+
+
+@pytest.mark.parametrize(
+    "data", ["01 01", "01 01 00", "01 01 00 05 0261", "01 ffffffff07 00 00", "01 01 07 ffffffff07"]
+)
+def test_a_tag_section_that_is_cut_is_refused(data: str) -> None:
+    assert refused(Tagged, 1, data)
+
+
+def test_stored_structs_carry_unknown_tags() -> None:
+    kept = Kept(number=1, point=Point(x=0), unknown_tags=((7, b"seven"), (300, b"")))
+    assert hexed(kept, 0) == "01 02 07 05 736576656e ac02 00".replace(" ", "")
+
+
+# --- what is refused when encoding ---
+
+
+def test_a_value_in_a_field_the_version_lacks_is_refused() -> None:
+    with pytest.raises(EncodeError, match=r"Sample.added holds a value, but version 0 has no such field"):
+        codec(Sample, 0).encode(Sample(flag=True, name="", added=5))
+    with pytest.raises(EncodeError, match=r"Point.y"):
+        codec(Sample, 0).encode(Sample(flag=True, name="", points=[Point(x=1, y=2)]))
+    with pytest.raises(EncodeError, match=r"Sample.corner"):
+        codec(Sample, 2).encode(Sample(flag=True, name="", corner=Point(x=1)))
+
+
+def test_an_ignorable_field_is_just_left_out() -> None:
+    assert codec(Sample, 0).encode(Sample(flag=True, name="", hint=5)) == codec(Sample, 0).encode(
+        Sample(flag=True, name="")
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Sample(flag=True, name="", note=None),
+        Sample(flag=True, name="", points=None),
+        Sample(flag=True, name=None),  # type: ignore[arg-type]  # because that is the mistake
+        Sample(flag=True, name="x" * 0x8000),
+        Sample(flag=True, name="\ud800"),
+        Sample(flag=True, name="", numbers=[1 << 31]),
+        Sample(flag=True, name="", numbers=["1"]),  # type: ignore[list-item]  # because that is the mistake
+    ],
+    ids=repr,
+)
+def test_what_does_not_fit_is_an_encode_error(message: Sample) -> None:
+    with pytest.raises(EncodeError):
+        codec(Sample, 0).encode(message)
+
+
+def test_a_compact_string_is_no_longer_than_a_classic_one() -> None:
+    with pytest.raises(EncodeError, match="the wire carries 32767"):
+        codec(Sample, 2).encode(Sample(flag=True, name="x" * 0x8000))
+
+
+# --- codecs ---
+
+
+def test_a_codec_is_made_once() -> None:
+    assert codec(Sample, 1) is codec(Sample, 1)
+    assert codec(Sample, 1) is not codec(Sample, 2)
+
+
+def test_a_version_that_does_not_exist_has_no_codec() -> None:
+    with pytest.raises(ValueError, match="Sample has no version 4, only 0-3"):
+        codec(Sample, 4)
+
+
+def test_a_traceback_shows_the_generated_line() -> None:
+    codec(Sample, 1).encode(Sample(flag=True, name=""))
+    assert "".join(linecache.getlines("<encode Sample v1>")).startswith("def encode(m):")
+    with pytest.raises(EncodeError) as caught:
+        codec(Sample, 1).encode(Sample(flag=True, name=3))  # type: ignore[arg-type]  # because that is the mistake
+    assert "= m.name.encode()" in "".join(traceback.format_exception(caught.value))
