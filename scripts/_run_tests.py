@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -115,7 +116,7 @@ def _run(group: Group, pytest_arguments: list[str]) -> Row:
         report = Path(scratch) / "report.xml"
         command = list(group.command) or _pytest(group, report, pytest_arguments)
         started = time.monotonic()
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        status = _run_within(command, 3 * group.budget_s)
         row = _read_report(Row(group, "ran", time.monotonic() - started), report, status)
     if row.failed:
         return replace(row, outcome="FAILED")
@@ -124,6 +125,16 @@ def _run(group: Group, pytest_arguments: list[str]) -> Row:
     if row.seconds > 2 * group.budget_s:
         return replace(row, outcome="FAILED: over twice its budget", failed=1)
     return row
+
+
+def _run_within(command: list[str], timeout_s: float) -> int:
+    """The exit status of `command`. A test that hangs is shown by SIGABRT, at which pytest prints where it stands."""
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        return process.wait()
 
 
 def _pytest(group: Group, report: Path, arguments: list[str]) -> list[str]:

@@ -1,0 +1,121 @@
+"""Consumers of several kinds in one group: partitions are shared, handed over, and read on from where one stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Self
+
+from confluent_kafka import Consumer
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+
+from tests.compat.model import PARTITIONS, Client, Message, messages_for
+from tests.support.server import Server
+
+Clients = Mapping[str, Client]
+DEADLINE_S = 60
+
+
+def _fill(server: Server, clients: Clients, topic: str, count: int) -> None:
+    client = clients["confluent-kafka"]
+    client.write(server.address, topic, messages_for(client, "lz4", count), "lz4")
+
+
+class _Member:
+    """A kafka-python consumer that polls in a thread, so that rebalances go on while the test waits for them."""
+
+    def __init__(self, server: Server, topic: str, group: str) -> None:
+        self._consumer = KafkaConsumer(
+            topic,
+            bootstrap_servers=server.address,
+            group_id=group,
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=500,
+        )
+        self.assigned: set[int] = set()
+        self.changed = threading.Condition()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def _poll(self) -> None:
+        while not self._stop.is_set():
+            self._consumer.poll(timeout_ms=100)
+            with self.changed:
+                self.assigned = {partition.partition for partition in self._consumer.assignment()}
+                self.changed.notify_all()
+        self._consumer.close()
+
+    def wait_until_it_has(self, count: int) -> set[int]:
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.assigned) == count, DEADLINE_S), self.assigned
+            return set(self.assigned)
+
+    def leave(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+
+def test_two_members_share_the_partitions_and_one_inherits_them(server: Server, clients: Clients) -> None:
+    _fill(server, clients, "shared", 30)
+    with _Member(server, "shared", "two-members") as first:
+        assert first.wait_until_it_has(PARTITIONS) == set(range(PARTITIONS))
+        with _Member(server, "shared", "two-members") as second:
+            share = first.wait_until_it_has(PARTITIONS - 1) | second.wait_until_it_has(1)
+            assert share == set(range(PARTITIONS))
+            first.leave()
+            assert second.wait_until_it_has(PARTITIONS) == set(range(PARTITIONS))
+
+
+def test_one_client_reads_on_where_another_stopped(server: Server, clients: Clients) -> None:
+    client = clients["confluent-kafka"]
+    _fill(server, clients, "relay", 30)
+    runners = [clients[name] for name in ("java-4.3.1", "aiokafka", "java-3.9.1", "kafka-python", "confluent-kafka")]
+
+    assert len(runners[0].read_in_group(server.address, "relay", "runners", 30)) == 30
+    for lap, runner in enumerate(runners[1:]):
+        client.write(server.address, "relay", [Message(lap % PARTITIONS, b"k", b"lap %d" % lap)], "none")
+        found = runner.read_in_group(server.address, "relay", "runners", 1)
+        assert [record.value for record in found] == [b"lap %d" % lap]
+
+
+def test_offsets_committed_by_one_client_are_read_by_another(server: Server, clients: Clients) -> None:
+    _fill(server, clients, "positions", 9)
+    partition = TopicPartition("positions", 1)
+    with KafkaConsumer(bootstrap_servers=server.address, group_id="told", enable_auto_commit=False) as consumer:
+        consumer.assign([partition])
+        consumer.seek(partition, 2)
+        assert [record.offset for record in consumer.poll(timeout_ms=10_000)[partition]] == [2]
+        consumer.commit()
+
+    other = Consumer({"bootstrap.servers": server.address, "group.id": "told"})
+    try:
+        from confluent_kafka import TopicPartition as Position
+
+        committed = other.committed([Position("positions", 1), Position("positions", 2)], timeout=10)
+    finally:
+        other.close()
+    assert [position.offset for position in committed] == [3, -1001]  # nothing committed is librdkafka's OFFSET_INVALID
+
+
+def test_a_group_that_nobody_knows_has_no_offsets(server: Server, clients: Clients) -> None:
+    _fill(server, clients, "positions", 9)
+    with KafkaConsumer(bootstrap_servers=server.address, group_id="nobody-knows") as consumer:
+        assert consumer.committed(TopicPartition("positions", 0)) is None
+
+
+def test_static_and_dynamic_topics_of_the_broker_are_told_apart(server: Server, clients: Clients) -> None:
+    _fill(server, clients, "relay", 3)
+    clients["confluent-kafka"].read_in_group(server.address, "relay", "makes-the-internal-topic", 1)
+    admin = KafkaAdminClient(bootstrap_servers=server.address)
+    try:
+        internal = [topic["name"] for topic in admin.describe_topics() if topic["is_internal"]]
+    finally:
+        admin.close()
+    assert internal == ["__consumer_offsets"]
