@@ -155,6 +155,9 @@ class FileSlice:
         self.position = position
         self.size = size
 
+    def __len__(self) -> int:
+        return self.size
+
     def read(self, position_in_slice: int, size: int) -> bytes:
         """Up to `size` bytes of the slice. FileRemoved if the file is gone meanwhile."""
         return self.file.pread(min(size, self.size - position_in_slice), self.position + position_in_slice)
