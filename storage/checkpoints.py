@@ -39,25 +39,47 @@ class OffsetCheckpoint:
     """One checkpoint file, in memory and on the disk."""
 
     def __init__(self, root: Directory, name: str) -> None:
+        self.name = name
         self._root = root
-        self._name = name
         data = root.read(name)
         try:
             self.offsets: dict[TopicPartition, int] = decode_offsets(data) if data is not None else {}
         except DecodeError as error:
             raise CorruptFile(root.path_of(name), str(error)) from error
-        self._written = dict(self.offsets) if data is not None else None
+        self._written: dict[TopicPartition, int] | None = dict(self.offsets)  # None: not known
+        self.is_dirty = data is None
 
     def update(self, changed: Mapping[TopicPartition, int | None]) -> None:
         """Set rows, or with None remove them."""
         for key, offset in changed.items():
+            if self.offsets.get(key) == offset:
+                continue
+            self.is_dirty = True
             if offset is None:
-                self.offsets.pop(key, None)
+                del self.offsets[key]
             else:
                 self.offsets[key] = offset
 
+    def content(self) -> bytes:
+        """The bytes of the file, for whoever writes it."""
+        return encode_offsets(self.offsets)
+
     def write(self) -> None:
         """Bring the file to what is in memory, if it differs. Durable on return, old or new after a crash."""
-        if self.offsets != self._written:
-            self._root.write_atomically(self._name, encode_offsets(self.offsets))
-            self._written = dict(self.offsets)
+        if self.is_dirty:
+            self._root.write_atomically(self.name, self.content())
+            self.mark_written()
+
+    def mark_written(self) -> None:
+        """The file says what is in memory."""
+        self._written = dict(self.offsets)
+        self.is_dirty = False
+
+    def mark_unknown(self) -> None:
+        """The file says one thing or another."""
+        self._written = None
+        self.is_dirty = True
+
+    def is_written(self, key: TopicPartition) -> bool:
+        """Whether the file may have a row for a partition."""
+        return self._written is None or key in self._written

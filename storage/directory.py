@@ -25,8 +25,8 @@ class Directory:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a power cut could undo a change of a name."""
-        return self.changes != self.changes_synced
+        """Whether a power cut could undo a change of a name in it, or take the directory itself away."""
+        return self.changes != self.changes_synced or (self.parent is not None and self.parent.is_dirty)
 
     def path_of(self, name: str) -> str:
         """The path of a name in this directory."""
@@ -137,8 +137,8 @@ class Directory:
             raise from_os_error(path, "write", error) from error
         self.changes += is_new
 
-    def write_atomically(self, name: str, data: bytes) -> None:
-        """Replace a file's content: after a crash at any point it is the old or the new one. Durable on return."""
+    def replace(self, name: str, data: bytes) -> None:
+        """Replace a file's content in one step: after a crash it is the old or the new one; not yet durably the new."""
         self.disk.check_online()
         try:
             replace_file(self.disk.files, self.path, name, data)
@@ -146,6 +146,10 @@ class Directory:
             self.disk.go_offline(str(failure))
             raise
         self.changes += 1
+
+    def write_atomically(self, name: str, data: bytes) -> None:
+        """Replace a file's content: after a crash at any point it is the old or the new one. Durable on return."""
+        self.replace(name, data)
         self.sync()
 
     def rename(self, source: str, target: str) -> None:

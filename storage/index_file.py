@@ -38,6 +38,11 @@ class IndexFile:
         """Whether the entries are in memory."""
         return self._is_loaded
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the file has every entry that is in memory."""
+        return self._in_file == len(self._first)
+
     def __len__(self) -> int:
         """Number of entries; loaded indexes only."""
         assert self._is_loaded
@@ -72,13 +77,13 @@ class IndexFile:
 
     def seal(self) -> None:
         """Entries are written and may be let go."""
-        assert self._in_file == len(self._first)
+        assert self.is_written
         self.is_active = False
         self.directory.disk.indexes.admit(self, max(self._in_file * self.entry.size, 1))
 
     def evict(self) -> bool:
         """Let the entries go, unless they are not in the file."""
-        if self.is_active or self._in_file != len(self._first):
+        if self.is_active or not self.is_written:
             return False
         self._is_loaded = False
         self._first, self._second = array(self.columns[0]), array(self.columns[1])

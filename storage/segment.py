@@ -3,10 +3,8 @@
 Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking.
 
 Theory of operation: the log file is the truth. An append is one write; where it fails the file is cut back to where it
-was, so that nothing half-written is ever followed by something whole. Index entries follow the rule of Kafka: a batch
-that starts more than index.interval.bytes behind the last indexed one is indexed (never the first of a segment), with
-the largest timestamp so far; sealing adds that timestamp as the closing entry. Indexes of the active segment are
-written when it is sealed or closed.
+was, so that nothing half-written is ever followed by something whole. A reader's next offset is remembered with its
+position, so that a consumer that keeps up costs no look-up; others ask the offset index and walk a few headers.
 
 Invariants: base_offset <= every offset inside < the next segment's base_offset; `size` is the end of the last batch
 accepted; indexes may be rebuilt from the log at any time, the log from nothing else. One PartitionLog owns a segment.
@@ -22,28 +20,19 @@ from protocol.files.names import FileKind, FileState, segment_file
 from protocol.files.txn_index import AbortedTxn
 from protocol.primitives import Buffer
 from protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
-from protocol.records.record import iter_records
 from storage import scan
 from storage.config import LogConfig
 from storage.directory import Directory
 from storage.disk_file import DiskFile, FileSlice
 from storage.errors import CorruptFile, StorageError
 from storage.offset_index import OffsetIndex
+from storage.scan import FoundRecord
+from storage.segment_indexes import UNKNOWN, SegmentIndexes
 from storage.sync_job import SyncJob
-from storage.time_index import NO_TIMESTAMP, TimeIndex
-from storage.txn_index import TransactionIndex
+from storage.time_index import NO_TIMESTAMP
 
-_UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
-
-
-class FoundRecord(NamedTuple):
-    """A record found by its timestamp (ms)."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
 
 
 class SyncWork(NamedTuple):
@@ -60,26 +49,18 @@ class Segment:
     """Create or open; `activate` the last one of a log before appending to it."""
 
     def __init__(self, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> None:
-        def name(kind: FileKind) -> str:
-            return segment_file(base_offset, kind)
-
         self.directory = directory
         self.base_offset = base_offset
         self.created_ms = now_ms
         self.size = 0
-        self.log = DiskFile(directory, name(FileKind.LOG))
-        index_bytes = config.segment_index_bytes
-        self.offset_index = OffsetIndex(directory, name(FileKind.OFFSET_INDEX), base_offset, index_bytes)
-        self.time_index = TimeIndex(directory, name(FileKind.TIME_INDEX), base_offset, index_bytes)
-        self.txn_index = TransactionIndex(directory, name(FileKind.TXN_INDEX), base_offset)
         self.is_sealed = True
-        self._index_interval_bytes = config.index_interval_bytes
-        self._indexed_position = 0  # of the last batch indexed
-        self._is_index_full = False
-        self._next_offset = _UNKNOWN
-        self._max_timestamp = _UNKNOWN
-        self._max_timestamp_offset = base_offset  # last offset of the first batch that has it
-        self._first_timestamp = _UNKNOWN  # of the first batch; what segment.ms is counted from
+        self.log = DiskFile(directory, segment_file(base_offset, FileKind.LOG))
+        self.indexes = SegmentIndexes(directory, base_offset, config)
+        self.offset_index = self.indexes.offset
+        self.time_index = self.indexes.time
+        self.txn_index = self.indexes.txn
+        self._next_offset = UNKNOWN
+        self._first_timestamp = UNKNOWN  # of the first batch; what segment.ms is counted from
         self._cursors: dict[int, int] = {}  # positions by the offset a reader is expected to ask for next
         self._config: LogConfig | None = None
         self._segment_bytes = self._roll_ms = 0
@@ -95,7 +76,6 @@ class Segment:
         segment.log = directory.open(segment.log.name, create=True)
         if segment.log.size():
             segment.log.truncate(0)
-        segment.is_sealed = False
         segment.reset_indexes()
         return segment
 
@@ -116,47 +96,28 @@ class Segment:
 
     def activate(self) -> None:
         """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be."""
-        self._begin_activity()
-        self._load_or_reset()
-        self._note_indexes()
+        self.is_sealed = False
+        if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
+            self._are_indexes_synced = False
+            self.indexes.reset()
         self._catch_up()
 
-    def begin_recovery(self, offset: int) -> int:
-        """Make ready for a walk over the batches at and above `offset`; returns the position it has to start from.
-
-        Index entries below `offset` are kept if they can be right. The walk calls `index_batch` for every batch that
-        is whole, then `truncate` if the file goes on behind them. CorruptFile if the transaction index is unreadable.
-        """
-        self._begin_activity()
-        self._are_indexes_synced = False
-        self._size_synced = 0
-        self._load_or_reset()
-        self.offset_index.truncate(offset)
-        self.time_index.truncate(offset)
-        self.txn_index.truncate(offset)
-        self._note_indexes()
-        return self._indexed_position
-
     def reset_indexes(self) -> None:
-        """Empty the three indexes, for a walk from the beginning of the segment."""
-        self._begin_activity()
+        """Empty the three indexes; `index_batch` fills them again, from the first batch on."""
+        self.is_sealed = False
         self._are_indexes_synced = False
-        self.offset_index.create()
-        self.time_index.create()
+        self.indexes.reset()
         self.txn_index.clear()
-        self._note_indexes()
+        self._cursors.clear()
         self._next_offset = self.base_offset
 
     def seal(self) -> None:
         """End the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
-        self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
-        if not self._are_indexes_synced or self.size != self._size_synced:
+        self.indexes.close_time()
+        if not (self._are_indexes_synced and self.size == self._size_synced and self.indexes.is_written):
             self._are_indexes_synced = False
-            self.offset_index.write()
-            self.time_index.write()
-            self.txn_index.write()
-        self.offset_index.seal()
-        self.time_index.seal()
+            self.indexes.write()
+        self.indexes.seal()
         self.is_sealed = True
 
     def close(self) -> None:
@@ -169,19 +130,12 @@ class Segment:
     def mark_deleted(self) -> list[str]:
         """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again."""
         self.log.rename(self.log.name + FileState.DELETED.value)
-        names = [self.log.name]
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            if self.directory.exists(index.name):
-                self.directory.rename(index.name, index.name + FileState.DELETED.value)
-                index.name += FileState.DELETED.value
-                names.append(index.name)
-        return names
+        return [self.log.name, *self.indexes.mark_deleted()]
 
     def remove(self) -> None:
         """Remove the files now; who holds a slice gets FileRemoved."""
         self.log.remove()
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            self.directory.remove(index.name)
+        self.indexes.remove()
 
     # --- writing ---
 
@@ -199,15 +153,8 @@ class Segment:
 
     def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
         """Account for the batch at `position`, which comes after all accounted for so far."""
-        if max_timestamp > self._max_timestamp:
-            self._max_timestamp = max_timestamp
-            self._max_timestamp_offset = last_offset
-        if position - self._indexed_position > self._index_interval_bytes:
-            self._indexed_position = position
-            self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
-            self._is_index_full = self.offset_index.is_full or self.time_index.is_full
-        elif position == 0:
+        self.indexes.add(position, last_offset, max_timestamp)
+        if position == 0:
             self._first_timestamp = max_timestamp
         self._next_offset = last_offset + 1
 
@@ -218,7 +165,7 @@ class Segment:
         if config is not self._config:
             self._config = config
             self._segment_bytes, self._roll_ms = config.segment_bytes, config.roll_ms
-        if self.size > self._segment_bytes - batch_size or self._is_index_full:
+        if self.size > self._segment_bytes - batch_size or self.indexes.is_full:
             return True
         if self.size and self.waited_ms(max_timestamp, now_ms) > self._roll_ms - jitter_ms:
             return True
@@ -226,7 +173,7 @@ class Segment:
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         """How long the segment has been active, by the clock of its batches if they have one."""
-        if self._first_timestamp == _UNKNOWN:
+        if self._first_timestamp == UNKNOWN:
             self._first_timestamp = self._header_at(0).max_timestamp
         if self._first_timestamp >= 0:
             return max_timestamp - self._first_timestamp
@@ -240,33 +187,31 @@ class Segment:
         """Cut the log at `position`, behind the batch before `next_offset`; the indexes follow. Durable on return.
 
         Durable, because entries of what was cut would otherwise come back after a power cut and point into batches
-        written since.
+        written since. The segment is active afterwards.
         """
         if self.is_sealed:
-            self._begin_activity()
-            self._load_or_reset()
+            self.is_sealed = False
+            self.indexes.load(self.size)
         self.log.truncate(position)
         self.size = position
-        self._size_synced = 0
+        self._size_synced = UNKNOWN
         self._are_indexes_synced = False
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            index.truncate(next_offset)
-        self._note_indexes()
+        self._first_timestamp = UNKNOWN
+        self.indexes.truncate(next_offset)
         self._catch_up()
         self._next_offset = next_offset
-        self._first_timestamp = _UNKNOWN
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            index.write()
-        self._sync(self.files_to_sync()._replace(paths=self._index_paths()))
+        self.indexes.write()
+        self._sync(self.files_to_sync()._replace(paths=self.indexes.paths()))
+
+    # --- durability ---
 
     def files_to_sync(self) -> SyncWork:
         """What is not known to be durable. Indexes of an active segment are left out: the log can rebuild them."""
-        files, paths = [], []
-        if self.size != self._size_synced:
-            files.append(self.log)
+        files = [self.log] if self.size != self._size_synced else []
+        paths: list[str] = []
         if self.is_sealed:
             if not self._are_indexes_synced:
-                paths = self._index_paths()
+                paths = self.indexes.paths()
         elif self.txn_index.needs_sync:
             self.txn_index.write()
             paths = [self.directory.path_of(self.txn_index.name)]
@@ -274,7 +219,7 @@ class Segment:
 
     def mark_synced(self, work: SyncWork) -> None:
         """Everything in `work` is durable now."""
-        if not work.is_sealed and work.size != self._size_synced:
+        if work.size != self._size_synced:
             self._are_indexes_synced = False
         self._size_synced = work.size
         self._are_indexes_synced = self._are_indexes_synced or work.is_sealed
@@ -285,7 +230,7 @@ class Segment:
     @property
     def next_offset(self) -> int:
         """The offset behind the last batch, the base offset if there is none."""
-        if self._next_offset == _UNKNOWN:
+        if self._next_offset == UNKNOWN:
             next_offset = self.base_offset
             for _, header in self.headers(self._loaded_offsets().last[1]):
                 next_offset = header.next_offset
@@ -295,15 +240,11 @@ class Segment:
     @property
     def max_timestamp(self) -> int:
         """The largest timestamp inside, -1 if no batch has one."""
-        if self._max_timestamp == _UNKNOWN:
-            found = self.time_index.read_last()
-            self._max_timestamp, self._max_timestamp_offset = found or self._loaded_times().last
-        return self._max_timestamp
-
-    @property
-    def max_timestamp_offset(self) -> int:
-        """The last offset of the first batch with the largest timestamp."""
-        return self._max_timestamp_offset if self.max_timestamp != NO_TIMESTAMP else self.base_offset
+        found = self.indexes.max_timestamp
+        if found == UNKNOWN:
+            self._rebuild_indexes()
+            found = self.indexes.max_timestamp
+        return found
 
     @property
     def largest_timestamp(self) -> int:
@@ -325,13 +266,10 @@ class Segment:
             return cursor
         if offset == self._next_offset:  # a reader waiting at the end: the next batch will be here
             return self._remember(offset, self.size)
-        indexed_offset, position = self._loaded_offsets().lookup(offset)
         try:
-            if position and self._header_at(position).last_offset != indexed_offset:
-                raise DecodeError(f"the index says {indexed_offset} for the batch at {position}")
-            found = scan.first_batch_reaching(self.log, offset, position, self.size)
+            found = scan.first_batch_reaching(self.log, offset, self._indexed_position(offset), self.size)
         except DecodeError as damage:
-            raise self._corrupt(damage) from damage
+            raise CorruptFile(self.log.path, str(damage)) from damage
         return self.size if found is None else self._remember(offset, found)
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
@@ -366,20 +304,19 @@ class Segment:
 
     def record_at_timestamp(self, timestamp: int, start_offset: int) -> FoundRecord | None:
         """The first record, in offset order, that is not older than `timestamp` and not below `start_offset`."""
-        _, indexed_offset = self._loaded_times().lookup(timestamp)
+        if not self.time_index.is_loaded and not self.time_index.load(self.size):
+            self._rebuild_indexes()
+        _, indexed_offset = self.time_index.lookup(timestamp)
         position = self.position_of(max(indexed_offset, start_offset))
-        for at, header in self.headers(position):
-            if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
-                for record in iter_records(self.batch_bytes(at, header.size_in_bytes)):
-                    if record.timestamp >= timestamp and record.offset >= start_offset:
-                        return FoundRecord(record.timestamp, record.offset, header.partition_leader_epoch)
-        return None
+        try:
+            return scan.first_record_at(self.log, position, self.size, timestamp, start_offset)
+        except DecodeError as damage:
+            raise CorruptFile(self.log.path, str(damage)) from damage
 
     def record_of_max_timestamp(self) -> FoundRecord | None:
         """The first record with the segment's largest timestamp; None if no batch has one."""
-        if self.max_timestamp == NO_TIMESTAMP:
-            return None
-        return self.record_at_timestamp(self.max_timestamp, self.base_offset)
+        largest = self.max_timestamp
+        return None if largest == NO_TIMESTAMP else self.record_at_timestamp(largest, self.base_offset)
 
     # --- helpers ---
 
@@ -391,76 +328,56 @@ class Segment:
         except StorageError as failure:
             self.directory.disk.go_offline(f"cannot undo a failed append: {failure}")
 
-    def _begin_activity(self) -> None:
-        self.is_sealed = False
-        self.offset_index.activate()
-        self.time_index.activate()
-
-    def _load_or_reset(self) -> None:
-        if not (self.offset_index.load(self.size) and self.time_index.load(self.size)):
-            self._are_indexes_synced = False
-            self.offset_index.create()
-            self.time_index.create()
-
-    def _note_indexes(self) -> None:
-        self._indexed_position = self.offset_index.last[1]
-        self._is_index_full = self.offset_index.is_full or self.time_index.is_full
-        self._max_timestamp, self._max_timestamp_offset = self.time_index.last
-        self._next_offset = _UNKNOWN
-        self._cursors.clear()
-
     def _catch_up(self) -> None:
-        """Account for the batches behind the last indexed one: all of them if there are no entries."""
+        """Account for the batches behind the last indexed one: for all of them if there are no entries."""
+        self._cursors.clear()
         self._next_offset = self.base_offset
         end = 0
         try:
-            for position, header in self.headers(self._indexed_position):
+            for position, header in self.headers(self.indexes.indexed_position):
                 self.index_batch(position, header.last_offset, header.max_timestamp)
                 end = position + header.size_in_bytes
         except DecodeError as damage:
-            raise self._corrupt(damage) from damage
+            raise CorruptFile(self.log.path, str(damage)) from damage
         if end != self.size:
             raise CorruptFile(self.log.path, f"{self.size - end} bytes behind the last whole batch")
+
+    def _rebuild_indexes(self) -> None:
+        """The offset and time index again, from the log."""
+        was_sealed, self.is_sealed = self.is_sealed, False
+        self._are_indexes_synced = False
+        self.indexes.reset()
+        self._catch_up()
+        if was_sealed:
+            self.seal()
 
     def _loaded_offsets(self) -> OffsetIndex:
         index = self.offset_index
         if index.is_loaded:
             index.recently_used = True
         elif not index.load(self.size):
-            self._rebuild()
+            self._rebuild_indexes()
         return index
 
-    def _loaded_times(self) -> TimeIndex:
-        index = self.time_index
-        if index.is_loaded:
-            index.recently_used = True
-        elif not index.load(self.size):
-            self._rebuild()
-        return index
-
-    def _rebuild(self) -> None:
-        """The indexes of a sealed segment, from its log."""
-        assert self.is_sealed, "an active segment has its indexes in memory"
-        self._begin_activity()
-        self._are_indexes_synced = False
-        self.offset_index.create()
-        self.time_index.create()
-        self._note_indexes()
-        self._catch_up()
-        self.seal()
+    def _indexed_position(self, offset: int) -> int:
+        """Where to start looking for `offset`. An entry that does not name the batch it points to is not believed."""
+        index = self._loaded_offsets()
+        entry = index.lookup(offset)
+        if not self._is_batch(*entry):
+            self._rebuild_indexes()
+            entry = index.lookup(offset)
+        return entry[1]
 
     def _sync(self, work: SyncWork) -> None:
-        job = SyncJob(self.directory.disk, work.files, work.paths)
-        try:
-            job.run()
-        except StorageError as error:
-            job.failed(error)
-            raise
-        job.finish()
+        SyncJob(self.directory.disk, work.files, work.paths).run_here()
         self.mark_synced(work)
 
-    def _index_paths(self) -> list[str]:
-        return [index.directory.path_of(index.name) for index in (self.offset_index, self.time_index, self.txn_index)]
+    def _is_batch(self, last_offset: int, position: int) -> bool:
+        """Whether an index entry names the batch it points to; position 0 is the beginning and needs no entry."""
+        try:
+            return position == 0 or self._header_at(position).last_offset == last_offset
+        except DecodeError:
+            return False
 
     def _header_at(self, position: int) -> BatchHeader:
         return parse_header(self.log.pread(HEADER_SIZE, position))
@@ -480,6 +397,3 @@ class Segment:
             self._cursors.clear()
         self._cursors[offset] = position
         return position
-
-    def _corrupt(self, damage: DecodeError) -> CorruptFile:
-        return CorruptFile(self.log.path, str(damage))

@@ -34,7 +34,10 @@ class SyncJob:
         self._paths = list(paths)
         self._writes = [(directory.path, name, data) for directory, name, data in writes]
         self._written = [directory for directory, _, _ in writes]
-        named = dict.fromkeys([*directories, *(directory for directory, _, _ in writes)])
+        named = dict.fromkeys([*directories, *self._written])
+        for directory in list(named):
+            if directory.parent is not None and directory.parent.is_dirty:
+                named[directory.parent] = None  # or a power cut takes the directory with all in it
         self._directories = [(directory, directory.path, directory.changes) for directory in named]
         self._pinned: list[tuple[DiskFile, File, str]] = []
         try:
@@ -59,6 +62,15 @@ class SyncJob:
         for _, path, _ in self._directories:
             disk.check_online()
             sync_directory(disk.files, path)
+
+    def run_here(self) -> None:
+        """Run and end it, on the owner's thread."""
+        try:
+            self.run()
+        except StorageError as error:
+            self.failed(error)
+            raise
+        self.finish()
 
     def finish(self) -> None:
         """After a run that succeeded."""

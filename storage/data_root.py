@@ -1,0 +1,121 @@
+"""The root of a data directory at start: is it one, is it ours, is it free, and what is in it.
+
+The rules are Apache Kafka's, so that a directory Barnabas accepts is one Kafka accepts: foreign files are ignored,
+foreign directories are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.files import meta_properties, names
+from protocol.files.meta_properties import MetaProperties
+from protocol.primitives import uuid_text
+from storage.checkpoints import TopicPartition
+from storage.directory import Directory
+from storage.disk import Disk
+from storage.errors import FileRemoved, LockedError, NotADataDirectory, StorageError, from_os_error
+from storage.files import Lock, LockHeld
+
+_EXEMPT = "remote-log-index-cache"  # Kafka's tiered storage keeps it here
+_OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_SUFFIX})
+
+
+class Inventory(NamedTuple):
+    """What is in a root. `given_up` are names of directories whose deletion was not finished."""
+
+    live: set[TopicPartition]
+    given_up: list[str]
+    notices: list[str]
+
+
+def open_root(disk: Disk) -> Directory:
+    """The root, made with its parents where there is nothing yet."""
+    root = Directory(disk, disk.path)
+    try:
+        root.entries()
+    except FileRemoved:
+        _make_path(disk, disk.path)
+    except StorageError as failure:
+        raise NotADataDirectory(disk.path, failure.reason, failure.errno) from failure
+    return root
+
+
+def lock_root(root: Directory) -> Lock:
+    """Keep every other process out, or LockedError with the pid of the one that is in."""
+    path = root.path_of(names.LOCK)
+    try:
+        return root.disk.files.lock(path)
+    except LockHeld as held:
+        raise LockedError(root.path, held.pid) from held
+    except OSError as error:
+        raise from_os_error(path, "lock", error) from error
+
+
+def read_meta_properties(root: Directory, node_id: int, new_id: Callable[[], bytes]) -> MetaProperties:
+    """Whose directory this is; written where it is empty, completed where it lacks a directory id."""
+    data = root.read(names.META_PROPERTIES)
+    if data is None:
+        present = {entry.name for entry in root.entries()} - _OWN_LEFTOVERS
+        if present:
+            raise NotADataDirectory(
+                root.path, f"not empty, and without {names.META_PROPERTIES} not a data directory: {min(present)}"
+            )
+        meta = MetaProperties(uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id))
+    else:
+        try:
+            meta = meta_properties.decode(data)
+        except DecodeError as error:
+            raise NotADataDirectory(root.path, str(error)) from error
+        if meta.node_id != node_id:
+            raise NotADataDirectory(root.path, f"belongs to node.id {meta.node_id}, and this is {node_id}")
+        if meta.directory_id is not None:
+            return meta
+        meta = meta._replace(directory_id=_draw_id(new_id))
+    root.write_atomically(names.META_PROPERTIES, meta_properties.encode(meta))
+    return meta
+
+
+def take_inventory(root: Directory) -> Inventory:
+    """Every directory by what its name says; NotADataDirectory for one that says nothing."""
+    inventory = Inventory(set(), [], [])
+    for entry in root.entries():
+        if not entry.is_directory or entry.name == _EXEMPT:
+            continue
+        found = names.parse_partition_directory(entry.name)
+        if found is None:
+            raise NotADataDirectory(
+                root.path, f"the directory {entry.name} in it is no partition; Apache Kafka would not start either"
+            )
+        match found.state:
+            case names.DirectoryState.LIVE:
+                inventory.live.add((found.topic, found.partition))
+            case names.DirectoryState.DELETE:
+                inventory.given_up.append(entry.name)
+            case names.DirectoryState.STRAY | names.DirectoryState.FUTURE:
+                inventory.notices.append(f"{root.path_of(entry.name)} is left alone")
+    return inventory
+
+
+def _draw_id(new_id: Callable[[], bytes]) -> bytes:
+    """An id Kafka accepts: not reserved, and its text does not look like an option."""
+    while True:
+        drawn = new_id()
+        if not meta_properties.is_reserved_directory_id(drawn) and not uuid_text(drawn).startswith("-"):
+            return drawn
+
+
+def _make_path(disk: Disk, path: str) -> None:
+    """Make a directory and those above it, each durable in its parent."""
+    parent = path.rstrip("/").rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    try:
+        try:
+            disk.files.mkdir(path)
+        except FileNotFoundError:
+            _make_path(disk, parent)
+            disk.files.mkdir(path)
+        disk.files.sync_directory(parent)
+    except OSError as error:
+        raise from_os_error(path, "make the directory", error) from error

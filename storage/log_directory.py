@@ -1,0 +1,270 @@
+"""A data directory: the lock, whose it is, what is known of its partitions, and the logs opened in this run.
+
+Knows partitions by name; what is in them is storage/log.py's. docs/formats/data-directory.md shows the files.
+
+Theory of operation: starting and stopping costs what a run uses, not what is on the disk. A partition is opened when
+somebody asks for it. What the checkpoints say of it is kept over runs in which nobody does: its recovery point was its
+log end when it was last closed, so even if a later run is killed there is nothing to recover in it. Whether the last
+run ended cleanly is seen once, at the start, by a marker that is deleted before any log is touched. It is written
+again, last, only if every partition on the disk is then known to be whole: Apache Kafka trusts it for all of them.
+
+Invariants: one process at a time holds the lock; the marker never exists while a log may be changed; a partition's rows
+never outlive its directory's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from protocol.errors import DecodeError, ErrorCode, KafkaError
+from protocol.files import checkpoints as formats
+from protocol.files import names
+from protocol.files.meta_properties import MetaProperties
+from storage.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
+from storage.config import LogConfig
+from storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
+from storage.deletion import Deletions
+from storage.directory import Directory
+from storage.disk import OPEN_FILES_MAX, Disk
+from storage.errors import CorruptFile, StorageError
+from storage.files import Files, Lock
+from storage.log import PartitionLog
+from storage.sync_job import SyncJob
+
+
+class LogDirectory:
+    """An open data directory. Built by `open`; ended by `close`, also after a failure."""
+
+    def __init__(self, root: Directory, lock: Lock, meta: MetaProperties, *, was_clean: bool) -> None:
+        inventory = take_inventory(root)
+        self.path = root.path
+        self.meta = meta
+        self.was_clean = was_clean
+        self.notices = inventory.notices
+        self.deletions = Deletions()
+        self._root = root
+        self._lock = lock
+        self._live = inventory.live
+        self._unrecovered = set() if was_clean else set(inventory.live)
+        self._deleted: set[TopicPartition] = set()  # whose old name could come back in a power cut
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._directories: dict[TopicPartition, Directory] = {}  # of the logs above
+        self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
+        self._log_starts = OffsetCheckpoint(root, names.LOG_START_CHECKPOINT)
+        self._high_watermarks = OffsetCheckpoint(root, names.HIGH_WATERMARK_CHECKPOINT)
+        for directory in inventory.given_up:
+            self.deletions.schedule(0, root.subdirectory(directory))
+
+    @classmethod
+    def open(
+        cls,
+        path: str,
+        files: Files,
+        *,
+        node_id: int,
+        new_id: Callable[[], bytes],
+        open_files_max: int = OPEN_FILES_MAX,
+    ) -> LogDirectory:
+        """Take the directory over, or make one of a path that is missing or empty. `new_id` draws 16 random bytes.
+
+        LockedError, NotADataDirectory and StorageError say in a sentence what is wrong.
+        """
+        root = open_root(Disk(files, path, open_files_max=open_files_max))
+        lock = lock_root(root)
+        try:
+            meta = read_meta_properties(root, node_id, new_id)
+            was_clean = root.exists(names.CLEAN_SHUTDOWN)
+            if was_clean:
+                root.remove(names.CLEAN_SHUTDOWN)
+                root.sync()
+            return cls(root, lock, meta, was_clean=was_clean)
+        except BaseException:
+            lock.release()
+            raise
+
+    # --- logs ---
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, PartitionLog]:
+        """The logs opened in this run."""
+        return MappingProxyType(self._logs)
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Every partition that has a directory."""
+        return frozenset(self._live)
+
+    @property
+    def unrecovered(self) -> frozenset[TopicPartition]:
+        """Partitions nobody has looked into since the last kill; while there are any, a stop leaves no marker."""
+        return frozenset(self._unrecovered)
+
+    @property
+    def offline_reason(self) -> str | None:
+        """Why nothing here may be used any more, None while all is well."""
+        return self._root.disk.offline_reason
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
+        """The partition's log; made if there is none, recovered if the last stop was not clean.
+
+        KafkaError INCONSISTENT_TOPIC_ID if the directory belongs to another topic of the same name. StorageError.
+        """
+        key = topic, partition
+        if (log := self._logs.get(key)) is not None:
+            return log
+        self._root.disk.check_online()
+        directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        if key not in self._live:
+            self._make_room(key)
+            directory.create()
+            self._live.add(key)
+        _check_topic_id(directory, topic_id)
+        self._unrecovered.add(key)  # until it is open: a failure below leaves nobody knows what
+        log = PartitionLog.open(
+            directory,
+            topic=topic,
+            partition=partition,
+            topic_id=topic_id,
+            config=config,
+            now_ms=now_ms,
+            checkpoint=self._checkpoint_of(key),
+            deletions=self.deletions,
+        )
+        self._unrecovered.discard(key)
+        self._logs[key] = log
+        self._directories[key] = directory
+        return log
+
+    def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
+        """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
+
+        Nothing happens if it has no directory.
+        """
+        key = topic, partition
+        if key not in self._live:
+            return
+        directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        if (log := self._logs.pop(key, None)) is not None:
+            log.abandon()
+            directory = self._directories.pop(key)  # whose open files follow it
+            self.deletions.forget(directory)
+        gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
+        directory.move_to(gone.name)
+        self._live.discard(key)
+        self._unrecovered.discard(key)
+        self._deleted.add(key)
+        for checkpoint in self._checkpoints:
+            checkpoint.update({key: None})
+        self.deletions.schedule(due_ms, directory)
+
+    def delete_due(self, now_ms: int) -> int | None:
+        """Remove from the disk what was given up long enough ago; returns when to call again, None for not at all."""
+        return self.deletions.remove_due(now_ms)
+
+    # --- checkpoints ---
+
+    def begin_checkpoint(self) -> SyncJob | None:
+        """What the checkpoints have to say that they do not, None if nothing. The job may run in a thread.
+
+        Hand it back to `end_checkpoint` afterwards.
+        """
+        self._note_offsets()
+        writes = [(self._root, file.name, file.content()) for file in self._checkpoints if file.is_dirty]
+        if not writes:
+            return None
+        job = SyncJob(self._root.disk, writes=writes)
+        for checkpoint in self._checkpoints:
+            checkpoint.mark_written()
+        return job
+
+    def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
+        """After the job has run, with what it raised."""
+        if error is None:
+            job.finish()
+            return
+        job.failed(error)
+        for checkpoint in self._checkpoints:
+            checkpoint.mark_unknown()
+
+    def close(self, *, clean: bool, broker_epoch: int = -1) -> None:
+        """Stop using the directory; `clean` syncs all that was used and leaves the marker where it is deserved.
+
+        StorageError if that failed: then there is no marker, and the next start recovers. The lock is free either way.
+        """
+        try:
+            if clean and self.offline_reason is None:
+                self._close_cleanly(broker_epoch)
+        finally:
+            self._root.disk.close()
+            self._lock.release()
+
+    # --- helpers ---
+
+    @property
+    def _checkpoints(self) -> tuple[OffsetCheckpoint, ...]:
+        return self._recovery_points, self._log_starts, self._high_watermarks
+
+    def _checkpoint_of(self, key: TopicPartition) -> LogCheckpoint:
+        return LogCheckpoint(
+            recovery_point=self._recovery_points.offsets.get(key, 0),
+            log_start_offset=self._log_starts.offsets.get(key, 0),
+            high_watermark=self._high_watermarks.offsets.get(key),
+            was_clean=self.was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
+        )
+
+    def _make_room(self, key: TopicPartition) -> None:
+        """Before a new directory: nothing of an older one of the same name may come back, neither itself nor its rows.
+
+        A row that outlived it would call bytes of the new log synced that are not.
+        """
+        if key in self._deleted:
+            self._root.sync()
+            self._deleted.clear()
+        for checkpoint in self._checkpoints:
+            checkpoint.update({key: None})
+            if checkpoint.is_written(key):
+                checkpoint.write()
+
+    def _note_offsets(self) -> None:
+        """Kafka gives the catalogue's own log no rows, and a log start only where the first segment begins below."""
+        logs = {key: log for key, log in self._logs.items() if key[0] != names.CLUSTER_METADATA_TOPIC}
+        self._recovery_points.update({key: log.recovery_point for key, log in logs.items()})
+        self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
+        self._log_starts.update(
+            {
+                key: log.log_start_offset if log.log_start_offset > log.first_segment_base_offset else None
+                for key, log in logs.items()
+            }
+        )
+
+    def _close_cleanly(self, broker_epoch: int) -> None:
+        failures: list[StorageError] = []
+        for log in self._logs.values():
+            try:
+                log.close()
+            except StorageError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        self._note_offsets()
+        for checkpoint in self._checkpoints:
+            checkpoint.write()
+        if self._root.is_dirty:
+            self._root.sync()
+        if not self._unrecovered:
+            self._root.write_atomically(names.CLEAN_SHUTDOWN, formats.encode_clean_shutdown(broker_epoch))
+
+
+def _check_topic_id(directory: Directory, topic_id: bytes) -> None:
+    """Compare with partition.metadata, or write it where there is none."""
+    data = directory.read(names.PARTITION_METADATA)
+    if data is None:
+        directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
+        return
+    try:
+        found = formats.decode_partition_metadata(data)
+    except DecodeError as error:
+        raise CorruptFile(directory.path_of(names.PARTITION_METADATA), str(error)) from error
+    if found != topic_id:
+        raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{directory.path} belongs to another topic of the same name")
