@@ -15,6 +15,7 @@ docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360 and KIP-89
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -231,17 +232,18 @@ class Producers:
 
     def add_older(self, headers: Iterable[BatchHeader], from_offset: int) -> None:
         """Every batch from `from_offset` to `seen_from`, in order: completes the windows that have room."""
-        found: dict[int, list[SeenBatch]] = {}
+        found: dict[int, deque[SeenBatch]] = {}
         for header in headers:
             assert from_offset <= header.last_offset < self.seen_from
             producer = self._producers.get(header.producer_id)
-            if producer is not None and producer.producer_epoch == header.producer_epoch and not header.is_control:
-                found.setdefault(header.producer_id, []).append(_seen(header))
+            if producer is None or producer.producer_epoch != header.producer_epoch or header.is_control:
+                continue
+            room = WINDOW_BATCHES - len(producer.window)
+            # The batch the snapshot kept lies below it and is met here once more.
+            if room and producer.window and header.last_offset < producer.window[0].first_offset:
+                found.setdefault(header.producer_id, deque(maxlen=room)).append(_seen(header))
         for producer_id, older in found.items():
-            window = self._producers[producer_id].window
-            room = WINDOW_BATCHES - len(window)
-            if window and room:  # the snapshot's own batch lies below it and is met here once more
-                window[:0] = [batch for batch in older if batch.last_offset < window[0].first_offset][-room:]
+            self._producers[producer_id].window[:0] = older
         self.seen_from = from_offset
 
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:

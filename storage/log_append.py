@@ -1,0 +1,96 @@
+"""Appending one batch to a log: the judgement of a batch that needs more than a glance.
+
+PartitionLog.append takes the common case itself (an ordinary batch of a known producer, or of none); everything else
+comes here: new producers and epochs, retries, transactions, markers, walks, rolls, refusals. The two agree: a test
+feeds both the same batches.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from protocol.errors import ErrorCode
+from protocol.records.batch import (
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    BatchHeader,
+    WritableBuffer,
+    parse_header,
+    set_max_timestamp,
+)
+from protocol.records.control import EndTxnMarker, read_marker
+from storage.config import LogConfig
+from storage.producers import Producers, SeenBatch
+from storage.refusals import AppendRefused
+from storage.validate import Demands, check_batch, needs_walk, walk
+
+
+class AppendOrigin(Enum):
+    """Who wrote a batch. A coordinator's carries no sequence, may be a marker, and its records are our own."""
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+
+
+class AppendResult(NamedTuple):
+    """Where a batch lies. For a duplicate: where it lay already, with its stored timestamp.
+
+    `log_append_time_ms` is -1 unless the topic says LogAppendTime or the batch is a duplicate.
+    """
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    is_duplicate: bool
+
+
+class Judged(NamedTuple):
+    """A batch ready to be written, or the batch it repeats."""
+
+    batch: WritableBuffer
+    header: BatchHeader
+    marker: EndTxnMarker | None
+    log_append_time_ms: int
+    repeated: SeenBatch | None
+
+
+def judge(
+    batch: WritableBuffer,
+    config: LogConfig,
+    demands: Demands,
+    producers: Producers,
+    now_ms: int,
+    *,
+    from_client: bool,
+    produce_version: int,
+    is_walked: bool,
+) -> Judged:
+    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was.
+
+    `batch` itself may be changed (log-append time), or exchanged for a walked one.
+    """
+    header = check_batch(batch, demands, produce_version, from_client=from_client)
+    if from_client and not is_walked and needs_walk(header, demands, now_ms):
+        batch = walk(batch, config, now_ms, produce_version)
+        header = parse_header(batch)
+    elif len(batch) != header.size_in_bytes:
+        batch = memoryview(batch)[: header.size_in_bytes]
+    if header.size_in_bytes > config.segment_bytes:
+        raise AppendRefused(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"a batch of {header.size_in_bytes} bytes, a segment holds {config.segment_bytes}",
+        )
+    log_append_time_ms = NO_TIMESTAMP
+    if demands.timestamp_type == LOG_APPEND_TIME:
+        log_append_time_ms = now_ms
+        set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
+        header = parse_header(batch)
+    marker = read_marker(batch) if header.is_control and header.has_producer_id else None
+    repeated = None
+    if marker is not None:
+        producers.check_marker(marker)
+    elif header.has_producer_id:
+        repeated = producers.check_batch(header, from_client=from_client)
+    return Judged(batch, header, marker, log_append_time_ms, repeated)

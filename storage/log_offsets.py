@@ -1,0 +1,80 @@
+"""ListOffsets: from a timestamp, real or special, to an offset. Kafka's special timestamps are all answered.
+
+Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed; what
+would be found at or behind it is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from storage.epochs import LeaderEpochs
+from storage.scan import FoundRecord
+from storage.segment import Segment
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+_UNKNOWN = -1
+
+
+class FoundOffset(NamedTuple):
+    """An answer; -1 three times when there is nothing to be found. `timestamp` (ms) is -1 for the special ones."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+NOT_FOUND = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
+
+
+class OffsetQuery(NamedTuple):
+    """A log as far as these look-ups need it."""
+
+    segments: Sequence[Segment]
+    epochs: LeaderEpochs
+    leader_epoch: int
+    log_start_offset: int
+    bound: int
+
+    def look_up(self, timestamp: int) -> FoundOffset:
+        """The answer to one ListOffsets timestamp. ValueError for a negative one that means nothing."""
+        if timestamp >= 0:
+            return self._by_timestamp(timestamp)
+        if timestamp == LATEST:
+            return FoundOffset(_UNKNOWN, self.bound, self.leader_epoch)
+        if timestamp in (EARLIEST, EARLIEST_LOCAL):  # without tiered storage the earliest offset is a local one
+            return self._earliest()
+        if timestamp == MAX_TIMESTAMP:
+            return self._of_max_timestamp()
+        if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+            return NOT_FOUND  # nothing is tiered, nothing waits for upload
+        raise ValueError(f"no ListOffsets timestamp is {timestamp}")
+
+    def _earliest(self) -> FoundOffset:
+        first = self.epochs.entries[0] if self.epochs.entries else None
+        epoch = first.epoch if first and first.start_offset <= self.log_start_offset else _UNKNOWN
+        return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
+
+    def _by_timestamp(self, timestamp: int) -> FoundOffset:
+        for segment in self.segments:
+            if segment.max_timestamp >= timestamp:
+                found = segment.record_at_timestamp(timestamp, self.log_start_offset)
+                if found is not None:
+                    return self._below_bound(found)
+        return NOT_FOUND
+
+    def _of_max_timestamp(self) -> FoundOffset:
+        newest = max(self.segments, key=lambda segment: segment.max_timestamp)  # the first of them, if equal
+        return self._below_bound(newest.record_of_max_timestamp())
+
+    def _below_bound(self, found: FoundRecord | None) -> FoundOffset:
+        if found is None or found.offset >= self.bound:
+            return NOT_FOUND
+        return FoundOffset(*found)

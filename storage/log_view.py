@@ -1,0 +1,104 @@
+"""A partition as readers see it: offsets and watermarks, reads, look-ups by time and by epoch.
+
+Changes nothing but where the log starts; appending is storage/log.py's. Every bound is exclusive.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from storage.checkpoints import LogCheckpoint
+from storage.log_loader import LoadedLog
+from storage.log_offsets import FoundOffset, OffsetQuery
+from storage.log_read import ReadResult, aborted_in, readable_bytes, slice_of
+from storage.refusals import OffsetOutOfRange
+from storage.segment import Segment
+
+
+class LogView:
+    """The readable side of a partition.
+
+    log_start_offset: the first offset readers may ask for. log_end_offset: the next to be assigned. high_watermark:
+    readers stop here. last_stable_offset: committed readers stop here, before the oldest transaction not yet decided.
+    leader_epoch: the one this partition is led in, -1 before the first.
+    """
+
+    def __init__(self, name: str, loaded: LoadedLog, checkpoint: LogCheckpoint) -> None:
+        self.name = name
+        self.recovered = loaded.recovered  # what opening took
+        self.producers = loaded.producers
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.recovered.log_end_offset
+        self.leader_epoch = loaded.epochs.latest_epoch
+        floor = self.log_start_offset if checkpoint.high_watermark is None else checkpoint.high_watermark
+        self.high_watermark = min(max(floor, self.log_start_offset), self.log_end_offset)
+        self.last_stable_offset = self.high_watermark
+        self._segments = loaded.segments
+        self._active = loaded.segments[-1]
+        self._epochs = loaded.epochs
+
+    @property
+    def first_segment_base_offset(self) -> int:
+        """Where the files begin, at or below the log's start."""
+        return self._segments[0].base_offset
+
+    def read(self, offset: int, max_bytes: int, *, committed: bool, force_first_batch: bool) -> ReadResult:
+        """What lies at `offset`, `max_bytes` at most, never beyond the high watermark or the last stable offset.
+
+        The slice begins with the batch that holds `offset`, which may begin before it. Raises OffsetOutOfRange.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"{self.name}: offset {offset} is not in [{self.log_start_offset}, {self.log_end_offset}]"
+            )
+        bound = self.last_stable_offset if committed else self.high_watermark
+        found = None
+        if offset < bound:
+            found = slice_of(self._segments, self._segment_index(offset), offset, bound, max_bytes, force_first_batch)
+        aborted: list[tuple[int, int]] | None = [] if committed else None
+        if committed and found is not None:
+            aborted = aborted_in(self._segments, found[0], offset, found[1], self.log_end_offset)
+        data = None if found is None else found[1]
+        return ReadResult(data, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
+
+    def readable_bytes(self, offset: int, committed: bool) -> int:
+        """About how many bytes a reader at `offset` could have; 0 where a read would raise."""
+        bound = self.last_stable_offset if committed else self.high_watermark
+        if not self.log_start_offset <= offset < bound:
+            return 0
+        return readable_bytes(self._segments, self._segment_index(offset), offset, bound)
+
+    def list_offset(self, timestamp: int, *, committed: bool) -> FoundOffset:
+        """ListOffsets for one timestamp, special ones included (storage.log_offsets). ValueError for unknown ones."""
+        bound = self.last_stable_offset if committed else self.high_watermark
+        query = OffsetQuery(self._segments, self._epochs, self.leader_epoch, self.log_start_offset, bound)
+        return query.look_up(timestamp)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
+        latest = self._epochs.latest_epoch
+        if latest < epoch <= self.leader_epoch:  # led in that epoch already, though nothing was appended in it
+            known = epoch if epoch == self.leader_epoch or latest < 0 else latest
+            return known, self.log_end_offset
+        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def _segment_index(self, offset: int) -> int:
+        """The last segment that begins at or below `offset`."""
+        if offset >= self._active.base_offset:
+            return len(self._segments) - 1
+        return max(0, bisect_right(self._segments, offset, key=_base_offset) - 1)
+
+    def _start_at(self, offset: int) -> None:
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self._epochs.truncate_from_start(offset)
+            self._settle_last_stable_offset()
+
+    def _settle_last_stable_offset(self) -> None:
+        unstable = self.producers.first_unstable_offset
+        bound = self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+        self.last_stable_offset = max(bound, self.log_start_offset)
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
