@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
 from broker.catalogue.framing import Versioned
 from broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
-from broker.catalogue.journal import Journal, failed, open_directory
+from broker.catalogue.journal import Journal, failed
 from broker.catalogue.listener import CatalogueListener
 from broker.catalogue.quorum import Identity
 from broker.catalogue.topics import (
@@ -76,7 +76,6 @@ class Catalogue:
         `config` is kept in step with what is set for the broker while running.
         """
         identity = Identity(node_id, directory_id)
-        open_directory(directory)
         journal = Journal(directory, identity, now_ms)
         bootstrap = None if directory.parent is None else directory.parent.read(BOOTSTRAP_CHECKPOINT)
         journal.begin(bootstrap, config.advertised_listeners, random_bytes(16))

@@ -50,6 +50,7 @@ class Journal:
         self._directory = directory
         self._identity = identity
         self._now_ms = now_ms
+        directory.create()
         self._log = MetadataLog(directory)
         self._quorum = Quorum(identity)
         self._quorum_state = read_quorum_state(directory, identity)
@@ -73,6 +74,8 @@ class Journal:
         """
         if self.image.metadata_version:
             return
+        if self._directory.parent is not None:
+            self._directory.parent.sync()
         if not self._directory.exists(PARTITION_METADATA):
             self._directory.write_atomically(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
         first = (
@@ -136,14 +139,6 @@ class Journal:
             log_dirs=[self._identity.directory_id] if version >= 3 else [],
         )
         return Versioned(record, version)
-
-
-def open_directory(directory: Directory) -> None:
-    """Make `__cluster_metadata-0` and its name durable where it is new."""
-    if directory.parent is None or directory.parent.exists(directory.path.rpartition("/")[2]):
-        return
-    directory.create()
-    directory.parent.sync()
 
 
 def failed(error: StorageError) -> str:

@@ -58,6 +58,7 @@ class MetadataLog:
         self.append_timestamp_ms = -1
         self._segment = ""  # the file appended to; none yet
         self._position = 0
+        self._name_is_safe = False  # whether the segment's name survives a power cut, as far as this run knows
 
     @property
     def is_empty(self) -> bool:
@@ -159,10 +160,12 @@ class MetadataLog:
         try:
             file.pwrite(batch, self._position)
             file.sync()
-            self._directory.sync() if self._directory.is_dirty else None
+            if not self._name_is_safe:
+                self._directory.sync()
         except StorageError:
             self._take_back()
             raise
+        self._name_is_safe = True
         self._position += len(batch)
         self.next_offset = header.next_offset
         self.last_epoch = header.partition_leader_epoch

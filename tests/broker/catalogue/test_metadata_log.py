@@ -1,0 +1,195 @@
+"""Reading the catalogue's log: torn tails are cut, corruption is refused, segments and snapshots are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from broker.catalogue import CatalogueError
+from broker.catalogue.framing import Versioned, encode_record
+from protocol.files import quorum_state
+from protocol.files.quorum_state import QuorumState
+from protocol.log_records.catalogue import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+    TopicRecord,
+)
+from protocol.records.batch import HEADER_SIZE
+from protocol.records.builder import NewRecord, build_batch
+from protocol.schema import Stored
+from tests.support.catalogue_world import LOG, CatalogueWorld, state_of
+
+DIRECTORY = LOG.rpartition("/")[0]
+
+
+@pytest.fixture
+def world() -> CatalogueWorld:
+    world = CatalogueWorld()
+    world.catalogue.create_topic("a")
+    world.catalogue.create_topic("b")
+    return world
+
+
+def _write(world: CatalogueWorld, path: str, data: bytes) -> None:
+    file = world.files.open(path, create=True)
+    file.truncate(0)
+    file.pwrite(data, 0)
+    file.sync()
+    world.files.sync_directory(DIRECTORY)
+
+
+def _batch(world: CatalogueWorld, records: Sequence[Stored], *, offset: int | None = None, epoch: int = 9) -> bytes:
+    last = world.records()[-1][0]
+    rows = [NewRecord(None, encode_record(Versioned(record)), (), 0) for record in records]
+    return bytes(build_batch(rows, base_offset=last + 1 if offset is None else offset, leader_epoch=epoch))
+
+
+@pytest.mark.parametrize("cut", [1, HEADER_SIZE - 1, HEADER_SIZE, HEADER_SIZE + 7])
+def test_a_torn_tail_is_cut_off_and_its_offsets_are_used_again(world: CatalogueWorld, cut: int) -> None:
+    whole = world.log()
+    before = state_of(world.catalogue)
+    torn = _batch(world, [TopicRecord(name="torn", topic_id=bytes(16))])
+    _write(world, LOG, whole + torn[:cut])
+    assert state_of(world.start()) == before
+    assert world.log() == whole
+    world.catalogue.create_topic("c")
+    assert set(world.kill().topics) == {"a", "b", "c"}
+    offsets = [offset for offset, _, _ in world.records()]
+    assert offsets == list(range(len(offsets)))
+
+
+def test_zeros_behind_the_last_batch_are_a_torn_tail(world: CatalogueWorld) -> None:
+    whole = world.log()
+    _write(world, LOG, whole + bytes(700))
+    assert set(world.start().topics) == {"a", "b"}
+    assert world.log() == whole
+
+
+def test_a_flipped_bit_in_the_last_batch_is_a_torn_tail(world: CatalogueWorld) -> None:
+    data = bytearray(world.log())
+    data[-3] ^= 1
+    _write(world, LOG, bytes(data))
+    assert set(world.start().topics) == {"a"}
+
+
+@pytest.mark.parametrize("position", [9, 16, 20, 70, 200])
+def test_damage_with_good_batches_behind_it_is_refused(world: CatalogueWorld, position: int) -> None:
+    data = bytearray(world.log())
+    data[position] ^= 0x40
+    _write(world, LOG, bytes(data))
+    with pytest.raises(CatalogueError, match="good batches follow: this is no torn tail"):
+        world.start()
+    assert world.log() == data, "what is refused is left as it is"
+
+
+def test_a_missing_segment_is_refused(world: CatalogueWorld) -> None:
+    _write(world, f"{DIRECTORY}/00000000000000000900.log", b"")
+    with pytest.raises(CatalogueError, match="are missing"):
+        world.start()
+    world.files.remove(LOG)
+    with pytest.raises(CatalogueError, match="begins at offset 900 and no snapshot reaches that far"):
+        world.start()
+
+
+def test_a_log_in_several_segments_is_one_log(world: CatalogueWorld) -> None:
+    before = state_of(world.catalogue)
+    end = world.records()[-1][0] + 1
+    _write(world, f"{DIRECTORY}/{end:020d}.log", _batch(world, [TopicRecord(name="c", topic_id=bytes(16))]))
+    catalogue = world.start()
+    assert set(catalogue.topics) == {"a", "b", "c"}
+    assert state_of(catalogue)["topics"]["a"] == before["topics"]["a"]
+    catalogue.delete_topics(["c"])
+    catalogue.create_topic("d")
+    assert set(world.kill().topics) == {"a", "b", "d"}
+
+
+def test_a_snapshot_stands_for_the_log_before_it(world: CatalogueWorld) -> None:
+    before = state_of(world.catalogue)
+    data, end = world.log(), world.records()[-1][0] + 1
+    _write(world, f"{DIRECTORY}/{end:020d}-0000000001.checkpoint", data)  # the same records, numbered from zero
+    assert state_of(world.start()) == before, "the log before it is passed over"
+    world.files.remove(LOG)
+    assert state_of(world.start()) == before, "and may be gone"
+    world.catalogue.create_topic("c")
+    assert world.files.stat(f"{DIRECTORY}/{end:020d}.log").size > 0
+    assert set(world.kill().topics) == {"a", "b", "c"}
+
+
+def test_a_damaged_snapshot_is_refused(world: CatalogueWorld) -> None:
+    data = bytearray(world.log())
+    data[-3] ^= 1
+    _write(world, f"{DIRECTORY}/00000000000000000005-0000000001.checkpoint", bytes(data))
+    with pytest.raises(CatalogueError, match="is damaged at byte"):
+        world.start()
+
+
+def test_records_in_a_transaction_count_when_it_ends(world: CatalogueWorld) -> None:
+    held = [BeginTransactionRecord(name="x"), TopicRecord(name="c", topic_id=bytes(16))]
+    _write(world, LOG, world.log() + _batch(world, [*held, EndTransactionRecord()]))
+    assert set(world.start().topics) == {"a", "b", "c"}
+
+
+def test_records_in_an_aborted_transaction_do_not_count(world: CatalogueWorld) -> None:
+    held = [BeginTransactionRecord(), TopicRecord(name="c", topic_id=bytes(16))]
+    _write(world, LOG, world.log() + _batch(world, [*held, AbortTransactionRecord()]))
+    assert set(world.start().topics) == {"a", "b"}
+
+
+def test_a_transaction_a_killed_kafka_left_open_is_aborted_before_the_next_change(world: CatalogueWorld) -> None:
+    held = [BeginTransactionRecord(), TopicRecord(name="c", topic_id=bytes(16))]
+    _write(world, LOG, world.log() + _batch(world, held))
+    assert set(world.start().topics) == {"a", "b"}
+    world.catalogue.create_topic("c")
+    kinds = [type(record).__name__ for _, _, record in world.records()[-5:]]
+    assert kinds == ["TopicRecord", "ControlRecordType", "AbortTransactionRecord", "TopicRecord", "PartitionRecord"]
+    assert set(world.kill().topics) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("records", "why"),
+    [
+        ([BeginTransactionRecord(), BeginTransactionRecord()], "BeginTransactionRecord inside a transaction"),
+        ([EndTransactionRecord()], "EndTransactionRecord without a transaction"),
+        ([AbortTransactionRecord()], "AbortTransactionRecord without a transaction"),
+        ([TopicRecord(name="a", topic_id=bytes(16))], "topic a .or its id. exists already"),
+        ([ProducerIdsRecord(broker_id=1, next_producer_id=0)], "does not rise above 0"),
+        ([FeatureLevelRecord(name="metadata.version", feature_level=31)], "this version knows 7 to 30"),
+    ],
+)
+def test_a_log_that_cannot_be_replayed_is_refused_with_the_offset(
+    world: CatalogueWorld, records: list[Stored], why: str
+) -> None:
+    offset = world.records()[-1][0] + len(records)
+    _write(world, LOG, world.log() + _batch(world, records))
+    with pytest.raises(CatalogueError, match=f"offset {offset}: .*{why}"):
+        world.start()
+
+
+def test_a_new_run_has_a_higher_epoch_than_log_and_quorum_state(world: CatalogueWorld) -> None:
+    world.stop()
+    world.catalogue.create_topic("c")
+    assert world.records()[-1][1] == 2
+    world.stop()
+    _write(world, f"{DIRECTORY}/quorum-state", quorum_state.encode(QuorumState(1, 40)))
+    world.start().create_topic("d")
+    assert world.records()[-1][1] == 41
+    world.stop()
+    state = world.files.open(f"{DIRECTORY}/quorum-state", read_only=True)
+    assert quorum_state.decode(state.pread(state.size(), 0)) == QuorumState(1, 41)
+
+
+def test_a_directory_of_several_voters_is_refused(world: CatalogueWorld) -> None:
+    voters = QuorumState(1, 1, data_version=0, voters=(1, 2))
+    _write(world, f"{DIRECTORY}/quorum-state", quorum_state.encode(voters))
+    with pytest.raises(CatalogueError, match="not a single node"):
+        world.start()
+
+
+def test_the_directory_of_another_node_is_refused(world: CatalogueWorld) -> None:
+    world.directory_id = bytes(range(1, 17))
+    with pytest.raises(CatalogueError, match="the voters in this directory's catalogue are node 1 in directory"):
+        world.start()
