@@ -8,7 +8,6 @@ and written is in `runtime`; this room only connects them.
 
 from __future__ import annotations
 
-import logging
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -30,14 +29,16 @@ from broker.coordinator.group.model import (
     SyncRequest,
 )
 from broker.coordinator.ownership import GroupPartition, GroupPartitions, GroupTopic
+from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from broker.catalogue import Catalogue
     from broker.config import BrokerConfig
     from broker.partitions import Partitions
 
-_LOG = logging.getLogger(__name__)
+_log = logger("coordinator")
 
 T = TypeVar("T")
 Reply: TypeAlias = Union[T, "Future[T]"]
@@ -89,14 +90,14 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
-        from broker.coordinator.topic import CONSUMER_OFFSETS, CoordinatorTopic, TopicDeletions
+        from broker.coordinator.topic import CoordinatorTopic, TopicDeletions
 
         def topic_id(name: str) -> bytes | None:
             topic = catalogue.topics.get(name)
             return None if topic is None else topic.topic_id
 
         coordinator = cls(
-            topic=CoordinatorTopic(CONSUMER_OFFSETS, catalogue, partitions),
+            topic=CoordinatorTopic(CONSUMER_OFFSETS_TOPIC, catalogue, partitions),
             config=group_config(config),
             clock=clock,
             loop=loop,
@@ -224,6 +225,9 @@ class GroupCoordinator:
 
     def on_topic_deleted(self, topic: str) -> None:
         """Nobody can read the topic any more: what was committed for it goes with it."""
+        if topic == CONSUMER_OFFSETS_TOPIC:
+            self._partitions.close()  # the groups themselves are gone
+            return
         for partition in self._partitions.loaded():
             self._sweep(partition, partial(housekeeping.of_topic, topic=topic))
 
@@ -233,7 +237,7 @@ class GroupCoordinator:
             try:
                 self._execute(partition, group_id, outcome)
             except KafkaError as refusal:
-                _LOG.warning("offsets not deleted group=%s error=%s", group_id, refusal)
+                _log.warning(line("offsets not deleted", group=group_id, error=refusal))
 
     def _arm_expiry(self) -> None:
         interval_ms = self._config.offsets_retention_check_interval_ms
@@ -247,7 +251,7 @@ class GroupCoordinator:
                 try:
                     self._execute(partition, group_id, outcome)
                 except KafkaError as refusal:
-                    _LOG.warning("offsets not expired group=%s error=%s", group_id, refusal)
+                    _log.warning(line("offsets not expired", group=group_id, error=refusal))
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:

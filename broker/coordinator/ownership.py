@@ -8,7 +8,6 @@ understood stays closed (NOT_COORDINATOR): nothing is guessed, and nothing is wr
 
 from __future__ import annotations
 
-import logging
 from asyncio import Future
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -19,9 +18,10 @@ from broker.coordinator.group.model import Group, GroupConfig, GroupRecord
 from broker.coordinator.loading import Loader, Source
 from broker.coordinator.placement import partition_for
 from broker.coordinator.runtime import Journal, Shard
+from broker.log_lines import line, logger
 from protocol.errors import DecodeError, ErrorCode, KafkaError
 
-_LOG = logging.getLogger(__name__)
+_log = logger("coordinator")
 
 
 class GroupTopic(Journal, Source, Protocol):
@@ -119,12 +119,12 @@ class GroupPartitions:
         except (DecodeError, KafkaError) as broken:
             partition.loader = None
             partition.failure = f"partition {partition.index} of __consumer_offsets cannot be loaded: {broken}"
-            _LOG.error("load failed topic=__consumer_offsets partition=%d error=%s", partition.index, broken)
+            _log.error(line("groups not loaded", partition=partition.index, error=broken))
             return
         if not is_done:
             self._clock.call_later(0, lambda: self._load_on(partition))
             return
         count = partition.loader.records_count
         partition.loader = None
-        _LOG.debug("loaded topic=__consumer_offsets partition=%d records=%d", partition.index, count)
+        _log.debug(line("groups loaded", partition=partition.index, records=count))
         self._on_loaded(partition)

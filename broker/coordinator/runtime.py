@@ -15,7 +15,6 @@ timer fires.
 
 from __future__ import annotations
 
-import logging
 from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -32,12 +31,13 @@ from broker.coordinator.outcome import (
     Waiter,
     as_coordinator_error,
 )
+from broker.log_lines import line, logger
 from protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")
 V = TypeVar("V")
 
-_LOG = logging.getLogger("barnabas.coordinator")
+_log = logger("coordinator")
 
 
 class Appended(NamedTuple):
@@ -105,7 +105,7 @@ class Shard(Generic[R, V]):
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
                     raise KafkaError(code, refusal.message) from refusal
-                _LOG.warning("append refused topic partition=%d entity=%s error=%s", self.partition, entity_id, refusal)
+                _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
                 outcome = outcome.or_else(code)
         if outcome.volatile is not None:
             self._machine.install(entity_id, outcome.volatile)
@@ -201,7 +201,7 @@ class Shard(Generic[R, V]):
         try:
             self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         except KafkaError as refusal:
-            _LOG.warning("timer refused entity=%s timer=%s error=%s", entity_id, timer.kind, refusal)
+            _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
 
     def close(self) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""

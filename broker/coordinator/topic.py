@@ -6,18 +6,19 @@ The adapter between coordinators and the broker's partitions. The topic is creat
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from broker.coordinator.runtime import Appended
+from protocol.errors import ErrorCode, KafkaError
 from protocol.records.builder import NewRecord, build_batch
-from storage.validate import AppendOrigin
+from storage.errors import StorageError
+from storage.log_append import AppendOrigin
 
 if TYPE_CHECKING:
     from broker.catalogue import Catalogue, Topic
     from broker.partitions import Partitions
-
-CONSUMER_OFFSETS = "__consumer_offsets"
 
 
 class CoordinatorTopic:
@@ -41,19 +42,31 @@ class CoordinatorTopic:
     def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
         """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
         batch = build_batch([NewRecord(key, value, (), now_ms) for key, value in records])
-        result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
-        synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)
+        with _as_kafka_errors():
+            result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
+            synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)
         return Appended(result.base_offset, synced)
 
     def extent(self, partition: int) -> tuple[int, int]:
         """The log's start offset and its end offset."""
-        log = self._partitions.get(self.name, partition)
+        with _as_kafka_errors():
+            log = self._partitions.get(self.name, partition)
         return log.log_start_offset, log.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset` on, at least one if there is any."""
-        log = self._partitions.get(self.name, partition)
-        return log.read(offset, max_bytes, committed=False, force_first_batch=True).read_all()
+        with _as_kafka_errors():
+            log = self._partitions.get(self.name, partition)
+            return log.read(offset, max_bytes, committed=False, force_first_batch=True).read_all()
+
+
+@contextmanager
+def _as_kafka_errors() -> Iterator[None]:
+    """A disk that fails under a coordinator's topic is answered, like every other refusal, with a code."""
+    try:
+        yield
+    except StorageError as error:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
 
 
 class TopicDeletions:

@@ -52,21 +52,3 @@ def _refusal(key_type: int) -> KafkaError:
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this version of Barnabas does not offer transactions yet"
         )
     return KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
-
-
-def error_response(
-    request: FindCoordinatorRequest, code: ErrorCode, context: RequestContext
-) -> FindCoordinatorResponse:
-    """The answer when something else went wrong."""
-    keys = request.coordinator_keys if context.api_version >= _BATCHED_SINCE else []
-    return FindCoordinatorResponse(
-        error_code=code,
-        error_message=code.message,
-        node_id=_NO_NODE,
-        host="",
-        port=_NO_NODE,
-        coordinators=[
-            Coordinator(key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=code, error_message=code.message)
-            for key in keys
-        ],
-    )

@@ -24,8 +24,3 @@ def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatRespo
 
 async def _later(reply: Future[ErrorCode]) -> HeartbeatResponse:
     return HeartbeatResponse(error_code=await reply)
-
-
-def error_response(request: HeartbeatRequest, code: ErrorCode, context: RequestContext) -> HeartbeatResponse:
-    """The answer when the coordinator is not to be had."""
-    return HeartbeatResponse(error_code=code)

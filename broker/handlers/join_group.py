@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 
 from broker.context import RequestContext
 from broker.coordinator.group.model import JoinReply, JoinRequest
-from protocol.errors import ErrorCode
+from protocol.errors import KafkaError
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 _MEMBER_ID_REQUIRED_SINCE = 4
@@ -22,23 +22,38 @@ _SKIP_ASSIGNMENT_SINCE = 9
 
 
 def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+    try:
+        reply = context.services.groups.join(_asked(request, context))
+    except KafkaError as error:
+        reply = JoinReply(error.code, request.member_id)
+    if isinstance(reply, Future):
+        return _later(reply, request.member_id, context.api_version)
+    return _response(reply, context.api_version)
+
+
+def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
     version = context.api_version
-    reply = context.services.groups.join(
-        JoinRequest(
-            group_id=request.group_id,
-            member_id=request.member_id,
-            group_instance_id=request.group_instance_id,
-            client_id=context.client_id or "",
-            client_host=f"/{context.client_host}",  # as Java prints an address; the record has it so
-            session_timeout_ms=request.session_timeout_ms,
-            rebalance_timeout_ms=_rebalance_timeout_ms(request),
-            protocol_type=request.protocol_type,
-            protocols=tuple({protocol.name: protocol.metadata for protocol in request.protocols}.items()),
-            requires_known_member_id=version >= _MEMBER_ID_REQUIRED_SINCE,
-            may_skip_assignment=version >= _SKIP_ASSIGNMENT_SINCE,
-        )
+    return JoinRequest(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",  # as Java prints an address; the record has it so
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=_rebalance_timeout_ms(request),
+        protocol_type=request.protocol_type,
+        protocols=_protocols(request),
+        requires_known_member_id=version >= _MEMBER_ID_REQUIRED_SINCE,
+        may_skip_assignment=version >= _SKIP_ASSIGNMENT_SINCE,
     )
-    return _later(reply, version) if isinstance(reply, Future) else _response(reply, version)
+
+
+def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
+    """A protocol that is named twice counts as it was named first."""
+    protocols: dict[str, bytes] = {}
+    for protocol in request.protocols:
+        protocols.setdefault(protocol.name, protocol.metadata)
+    return tuple(protocols.items())
 
 
 def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
@@ -46,8 +61,11 @@ def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
     return request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else request.session_timeout_ms
 
 
-async def _later(reply: Future[JoinReply], version: int) -> JoinGroupResponse:
-    return _response(await reply, version)
+async def _later(reply: Future[JoinReply], member_id: str, version: int) -> JoinGroupResponse:
+    try:
+        return _response(await reply, version)
+    except KafkaError as error:
+        return _response(JoinReply(error.code, member_id), version)
 
 
 def _response(reply: JoinReply, version: int) -> JoinGroupResponse:
@@ -66,8 +84,3 @@ def _response(reply: JoinReply, version: int) -> JoinGroupResponse:
             for member in reply.members
         ],
     )
-
-
-def error_response(request: JoinGroupRequest, code: ErrorCode, context: RequestContext) -> JoinGroupResponse:
-    """The answer when the coordinator is not to be had."""
-    return _response(JoinReply(code, request.member_id), context.api_version)

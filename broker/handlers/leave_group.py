@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 
 from broker.context import RequestContext
 from broker.coordinator.group.model import LeavingMember
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _BATCHED_SINCE = 3
@@ -20,7 +20,10 @@ _BATCHED_SINCE = 3
 
 def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Awaitable[LeaveGroupResponse]:
     leaving = _leaving(request, context.api_version)
-    reply = context.services.groups.leave(request.group_id, leaving)
+    try:
+        reply = context.services.groups.leave(request.group_id, leaving)
+    except KafkaError as error:
+        return LeaveGroupResponse(error_code=error.code)  # for the group as a whole: at the top, whatever the version
     if isinstance(reply, Future):
         return _later(reply, leaving, context.api_version)
     return _response(reply, leaving, context.api_version)
@@ -48,8 +51,3 @@ def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], versio
             for member, code in zip(leaving, codes, strict=True)
         ],
     )
-
-
-def error_response(request: LeaveGroupRequest, code: ErrorCode, context: RequestContext) -> LeaveGroupResponse:
-    """The answer when the coordinator is not to be had."""
-    return LeaveGroupResponse(error_code=code)

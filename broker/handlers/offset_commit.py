@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from broker.context import RequestContext
 from broker.coordinator.group.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -29,6 +29,8 @@ from protocol.messages.offset_commit import (
 if TYPE_CHECKING:
     from broker.catalogue import Topic
 
+Codes = tuple[ErrorCode, ...]
+
 _GROUP_ID_NOT_FOUND_SINCE = 9
 _TOPIC_IDS_SINCE = 10
 _NO_RETENTION_TIME = -1
@@ -40,8 +42,20 @@ def handle(
     response, wanted, awaited = _validate(request, context)
     if not wanted:
         return response
+    try:
+        reply = _commit(request, wanted, context)
+    except KafkaError as error:
+        return _filled(response, awaited, (error.code,) * len(awaited))
+    if isinstance(reply, Future):
+        return _later(reply, awaited, response)
+    return _filled(response, awaited, reply)
+
+
+def _commit(
+    request: OffsetCommitRequest, wanted: list[OffsetToCommit], context: RequestContext
+) -> Codes | Future[Codes]:
     has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE
-    reply = context.services.groups.commit_offsets(
+    return context.services.groups.commit_offsets(
         CommitRequest(
             request.group_id,
             request.generation_id_or_member_epoch,
@@ -51,9 +65,6 @@ def handle(
         ),
         missing_group=ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION,
     )
-    if isinstance(reply, Future):
-        return _later(reply, awaited, response)
-    return _filled(response, awaited, reply)
 
 
 def _validate(
@@ -107,20 +118,17 @@ def _wanted(topic: Topic, partition: OffsetCommitRequestPartition, expires_ms: i
 
 
 async def _later(
-    reply: Future[tuple[ErrorCode, ...]], awaited: list[OffsetCommitResponsePartition], response: OffsetCommitResponse
+    reply: Future[Codes], awaited: list[OffsetCommitResponsePartition], response: OffsetCommitResponse
 ) -> OffsetCommitResponse:
-    return _filled(response, awaited, await reply)
+    try:
+        return _filled(response, awaited, await reply)
+    except KafkaError as error:
+        return _filled(response, awaited, (error.code,) * len(awaited))
 
 
 def _filled(
-    response: OffsetCommitResponse, awaited: Iterable[OffsetCommitResponsePartition], codes: tuple[ErrorCode, ...]
+    response: OffsetCommitResponse, awaited: Iterable[OffsetCommitResponsePartition], codes: Codes
 ) -> OffsetCommitResponse:
     for answer, code in zip(awaited, codes, strict=True):
         answer.error_code = code
     return response
-
-
-def error_response(request: OffsetCommitRequest, code: ErrorCode, context: RequestContext) -> OffsetCommitResponse:
-    """The answer when the coordinator is not to be had: the code for each partition that was not refused already."""
-    response, _, awaited = _validate(request, context)
-    return _filled(response, awaited, (code,) * len(awaited))

@@ -163,9 +163,3 @@ def _flat(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
             for topic in group.topics
         ],
     )
-
-
-def error_response(request: OffsetFetchRequest, code: ErrorCode, context: RequestContext) -> OffsetFetchResponse:
-    """The answer when something else went wrong."""
-    groups = [_failed(group, code, context.api_version) for group in _asked(request, context.api_version)]
-    return OffsetFetchResponse(groups=groups) if context.api_version >= _BATCHED_SINCE else _flat(groups[0])

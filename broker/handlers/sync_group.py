@@ -47,8 +47,3 @@ def _response(reply: SyncReply) -> SyncGroupResponse:
         protocol_name=reply.protocol_name,
         assignment=reply.assignment,
     )
-
-
-def error_response(request: SyncGroupRequest, code: ErrorCode, context: RequestContext) -> SyncGroupResponse:
-    """The answer when the coordinator is not to be had."""
-    return _response(SyncReply(code))

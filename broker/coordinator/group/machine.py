@@ -14,6 +14,9 @@ from broker.coordinator.group.model import Group, GroupConfig, GroupRecord
 from broker.coordinator.group.state import DurableGroups
 from broker.coordinator.group.states import State
 from broker.coordinator.outcome import TimerKey
+from broker.log_lines import line, logger
+
+_log = logger("coordinator")
 
 
 class GroupMachine:
@@ -62,6 +65,17 @@ class GroupMachine:
 
     def install(self, entity_id: str, volatile: Group) -> None:
         """A group that is dead, or no more than what is stored of it, needs no working state."""
+        before = self._working.get(entity_id)
+        if before is None or before.state is not volatile.state:
+            _log.info(
+                line(
+                    "group",
+                    group=entity_id,
+                    state=volatile.state.value,
+                    generation=volatile.generation_id,
+                    members=len(volatile.members),
+                )
+            )
         is_as_stored = volatile.state is State.EMPTY and volatile == from_stored(
             entity_id, self.durable.stored(entity_id)
         )
