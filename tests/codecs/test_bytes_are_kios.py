@@ -30,9 +30,9 @@ EVERY_MESSAGE_AND_VERSION = [
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
 )
-@given(random=st.randoms(use_true_random=False))
-def test_bytes_equal_kios_and_round_trip(struct: type[Struct], version: int, random: Random) -> None:
-    message = make(struct, version, random)
+@given(rng=st.randoms(use_true_random=False))
+def test_bytes_equal_kios_and_round_trip(struct: type[Struct], version: int, rng: Random) -> None:
+    message = make(struct, version, rng)
     encoded = codec(struct, version).encode(message)
     entity = to_kio(message, version, kio_entity(struct, version))
     assert encoded == kio_encode(entity)

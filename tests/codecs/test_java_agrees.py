@@ -37,10 +37,10 @@ def assert_java_rewrites(encodings: list[tuple[type[Struct], int, bytes]]) -> No
 
 
 def test_java_reads_and_rewrites_every_message_in_every_version() -> None:
-    random = Random(1)
+    rng = Random(1)
     assert_java_rewrites(
         [
-            (struct, version, codec(struct, version).encode(make(struct, version, random)))
+            (struct, version, codec(struct, version).encode(make(struct, version, rng)))
             for struct in [*our_messages(), *our_stored()]
             for version in struct.__schema__.valid_versions
             for _ in range(EXAMPLES)
@@ -49,12 +49,12 @@ def test_java_reads_and_rewrites_every_message_in_every_version() -> None:
 
 
 def test_java_keeps_the_unknown_tags_of_log_records_as_we_do() -> None:
-    random = Random(2)
+    rng = Random(2)
     encodings: list[tuple[type[Struct], int, bytes]] = []
     for struct in our_stored():
         for version in struct.__schema__.valid_versions:
             if struct.__schema__.is_flexible(version):
-                message = with_unknown_tags(make(struct, version, random))
+                message = with_unknown_tags(make(struct, version, rng))
                 encodings.append((struct, version, codec(struct, version).encode(message)))
     assert_java_rewrites(encodings)
 

@@ -48,12 +48,12 @@ def test_kafka_python_has_most_of_our_apis() -> None:
 @pytest.mark.parametrize("struct", SHARED, ids=lambda struct: struct.__name__)
 def test_kafka_python_reads_and_rewrites_our_bytes(struct: type[Struct]) -> None:
     their_class = THEIRS[struct.__name__]
-    random = Random(struct.__name__)
+    rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
         if version > their_class.max_version:
             continue
         for _ in range(5):
-            message = make(struct, version, random)
+            message = make(struct, version, rng)
             if isinstance(message, ApiVersionsResponse):
                 message.error_code = 0  # with UNSUPPORTED_VERSION it reads the rest in version 0, as a client should
             encoded = codec(struct, version).encode(message)

@@ -38,45 +38,45 @@ def decodes(message_codec: Codec[Struct], data: bytes) -> bool:
 
 @every_struct
 def test_every_true_prefix_of_a_message_is_refused(struct: type[Struct]) -> None:
-    random = Random(struct.__name__)
+    rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
         message_codec = codec(struct, version)
-        encoded = message_codec.encode(make(struct, version, random))
+        encoded = message_codec.encode(make(struct, version, rng))
         for size in range(len(encoded)):
             assert not decodes(message_codec, encoded[:size]), (version, encoded.hex(), size)
 
 
 @every_struct
 def test_overwritten_bytes_give_a_message_or_a_decode_error(struct: type[Struct]) -> None:
-    random = Random(struct.__name__)
+    rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
         message_codec = codec(struct, version)
-        encoded = message_codec.encode(make(struct, version, random))
+        encoded = message_codec.encode(make(struct, version, rng))
         for _ in range(150):
             broken = bytearray(encoded)
-            for _ in range(random.choice((1, 1, 2, 8))):
-                position = random.randrange(len(broken) + 1)
-                claim = random.choice((*CLAIMS, random.randbytes(3)))
-                broken[position : position + random.choice((0, len(claim)))] = claim
+            for _ in range(rng.choice((1, 1, 2, 8))):
+                position = rng.randrange(len(broken) + 1)
+                claim = rng.choice((*CLAIMS, rng.randbytes(3)))
+                broken[position : position + rng.choice((0, len(claim)))] = claim
             decodes(message_codec, bytes(broken))
 
 
 @every_struct
 def test_garbage_gives_a_message_or_a_decode_error(struct: type[Struct]) -> None:
-    random = Random(struct.__name__)
+    rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
         for size in (0, 1, 2, 7, 40, 300):
-            decodes(codec(struct, version), random.randbytes(size))
+            decodes(codec(struct, version), rng.randbytes(size))
         decodes(codec(struct, version), bytes(300))
         decodes(codec(struct, version), b"\xff" * 300)
 
 
 def test_a_claim_at_any_position_costs_no_memory() -> None:
-    random = Random(3)
+    rng = Random(3)
     cases = []
     for struct in EVERY_STRUCT:
         version = struct.__schema__.valid_versions[-1]
-        encoded = codec(struct, version).encode(make(struct, version, random))[:2000]
+        encoded = codec(struct, version).encode(make(struct, version, rng))[:2000]
         decodes(codec(struct, version), encoded)  # compile it before memory is counted
         cases += [
             (struct, version, encoded[:position] + claim + encoded[position + len(claim) :])

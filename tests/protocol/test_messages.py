@@ -55,9 +55,9 @@ def test_defaults_round_trip_in_every_version(struct: type[Struct]) -> None:
 
 @every_struct
 def test_made_up_values_agree_with_the_reference_in_every_version(struct: type[Struct]) -> None:
-    random = Random(struct.__name__)
+    rng = Random(struct.__name__)
     for version in struct.__schema__.valid_versions:
-        message = make(struct, version, random)
+        message = make(struct, version, rng)
         encoded = codec(struct, version).encode(message)
         assert encoded == reference.encode(message, version)
         assert codec(struct, version).decode(encoded) == (message, len(encoded))

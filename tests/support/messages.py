@@ -64,54 +64,54 @@ _CONTROL_RECORDS = (
 )
 
 
-def make(struct: type[M], version: int, random: Random) -> M:
+def make(struct: type[M], version: int, rng: Random) -> M:
     """A message of `struct`; fields that `version` lacks hold their defaults."""
     message = struct.__new__(struct)
     for field in struct.__schema__.fields:
-        setattr(message, field.name, _made(field, version, random))
+        setattr(message, field.name, _made(field, version, rng))
     if struct.__schema__.keeps_unknown_tags:
         message.unknown_tags = ()  # type: ignore[attr-defined]  # because only a Stored keeps them
     return message
 
 
-def _made(field: Field, version: int, random: Random) -> Any:
+def _made(field: Field, version: int, rng: Random) -> Any:
     """A value of the field; now and then its default, or null."""
-    chance = random.random()
+    chance = rng.random()
     if not field.in_version(version) or chance < 0.15:
         value = field.default_value()
         if value is not None or not field.in_version(version) or field.nullable_in(version) or field.may_be_unset:
             return value
     if field.nullable_in(version) and chance > 0.75:
         return None
-    value = _value(field, field.type, version, random)
+    value = _value(field, field.type, version, rng)
     return None if field.may_be_unset and value == default_instance(type(value)) else value
 
 
-def _value(field: Field, type: FieldType, version: int, random: Random) -> Any:
+def _value(field: Field, type: FieldType, version: int, rng: Random) -> Any:
     if type.element is not None:
-        return [_value(field, type.element, version, random) for _ in range(random.choice((0, 1, 1, 2, 3)))]
+        return [_value(field, type.element, version, rng) for _ in range(rng.choice((0, 1, 1, 2, 3)))]
     if type.struct is not None:
-        return make(type.struct, version, random)
+        return make(type.struct, version, rng)
     if type.name in INTEGER_BITS:
-        return _integer(field.name, INTEGER_BITS[type.name], random)
+        return _integer(field.name, INTEGER_BITS[type.name], rng)
     match type.name:
         case "uint16":
-            return random.choice((0, 1, 0x7FFF, 0xFFFF))
+            return rng.choice((0, 1, 0x7FFF, 0xFFFF))
         case "float64":
-            return random.choice(FINITE)
+            return rng.choice(FINITE)
         case "bool":
-            return random.random() < 0.5
+            return rng.random() < 0.5
         case "uuid":
-            return random.randbytes(16)
+            return rng.randbytes(16)
         case "string":
-            return random.choice(WORDS)
+            return rng.choice(WORDS)
         case _:
-            return random.randbytes(random.choice((0, 1, 5, 126, 127, 300)))
+            return rng.randbytes(rng.choice((0, 1, 5, 126, 127, 300)))
 
 
-def _integer(name: str, bits: int, random: Random) -> int:
+def _integer(name: str, bits: int, rng: Random) -> int:
     for ending, values in NARROW.items():
         if name.endswith(ending):
-            return random.choice(values)
+            return rng.choice(values)
     limit = 1 << (bits - 1)
-    return random.choice((0, 1, -1, limit - 1, -limit, random.randrange(-limit, limit)))
+    return rng.choice((0, 1, -1, limit - 1, -limit, rng.randrange(-limit, limit)))
