@@ -104,8 +104,7 @@ class Dispatcher:
         handler = import_module(f"broker.handlers.{row.handler}")
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
-            context = RequestContext(self._services, row.key, 0, correlation_id, client.client_id, client.client_host)
-            return _encoded(row.key, 0, correlation_id, handler.unsupported_version(context))
+            return _encoded(row.key, 0, correlation_id, handler.unsupported_version(self._services))
 
         return serve
 

@@ -26,6 +26,7 @@ from broker.net.receive import FramingError, Receiver
 if TYPE_CHECKING:
     from collections.abc import Sized
 
+    from broker.api.dispatch import Dispatcher
     from broker.net.listener import Listener
 
 _log = logger("net")
@@ -57,7 +58,7 @@ class Connection(asyncio.BufferedProtocol):
         "quiet_sweeps",
     )
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, dispatcher: Dispatcher) -> None:
         self.peer = "?"
         self.client_host = "?"
         self.client_id: str | None = None
@@ -67,7 +68,7 @@ class Connection(asyncio.BufferedProtocol):
         """How many sweeps for idle connections went by since the last byte."""
         self.is_closed = False
         self._listener = listener
-        self._dispatch = listener.dispatcher.dispatch
+        self._dispatch = dispatcher.dispatch
         self._send_memory = listener.send_memory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(

@@ -31,7 +31,6 @@ class Listener:
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
         clock: Clock,
         *,
         request_bytes_max: int,
@@ -40,7 +39,6 @@ class Listener:
         connections_idle_ms_max: int,
     ) -> None:
         self.loop = asyncio.get_running_loop()
-        self.dispatcher = dispatcher
         self.request_bytes_max = request_bytes_max
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
         self.send_memory = SendMemory()
@@ -54,11 +52,14 @@ class Listener:
         self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
-    async def listen(self, sockets: list[socket.socket]) -> None:
-        """Accept connections on bound sockets."""
+    async def listen(self, sockets: list[socket.socket], dispatcher: Dispatcher) -> None:
+        """Accept connections on bound sockets, to be served by `dispatcher`."""
         for each in sockets:
-            server = await self.loop.create_server(lambda: Connection(self), sock=each, backlog=_BACKLOG)
+            server = await self.loop.create_server(lambda: Connection(self, dispatcher), sock=each, backlog=_BACKLOG)
             self._servers.append(server)
+
+    def watch_idle(self) -> None:
+        """Begin to close connections that nobody uses."""
         if self._idle_ms_max > 0:
             self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
 

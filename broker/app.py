@@ -1,0 +1,222 @@
+"""The composition root: builds a broker from its parts, starts it, stops it.
+
+The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
+catalogue, partitions, coordinator, then listening. Order of a stop: no new connections, what is in flight is answered,
+timers end, everything is synced, and the clean-shutdown marker is written last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.api.dispatch import Dispatcher
+from broker.api.table import API_TABLE, offered_apis
+from broker.catalogue import Catalogue
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.context import Node, Services
+from broker.coordinator.groups import GroupCoordinator
+from broker.coordinator.producer_ids import ProducerIds
+from broker.fetch_sessions import FetchSessions
+from broker.flushing import GroupFlush
+from broker.housekeeping import Housekeeping
+from broker.log_lines import line, logger
+from broker.net.listener import Listener, bind
+from broker.partitions import Partitions
+from broker.waiters import Waiters
+from protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
+from storage.log_directory import LogDirectory
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from broker.config.listeners import Listener as Address
+    from storage.files import Files
+
+_log = logger("app")
+_DRAIN_MS = 1_500
+_PRELOAD_PAUSE_MS = 20
+_PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
+_SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
+
+
+class BoundAddress(NamedTuple):
+    """A listener of the configuration, with the sockets that serve it."""
+
+    listener: Address
+    advertised: Address
+    sockets: list[socket.socket]
+
+    @property
+    def port(self) -> int:
+        """The port, also when 0 was asked for."""
+        port: int = self.sockets[0].getsockname()[1]
+        return port
+
+
+def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
+    """Sockets for every listener of the configuration. OSError names the address that cannot be had as its `filename`."""
+    bound: list[BoundAddress] = []
+    try:
+        for listener, advertised in zip(config.listeners, config.advertised_listeners, strict=True):
+            try:
+                bound.append(BoundAddress(listener, advertised, bind(listener.host, listener.port)))
+            except OSError as error:
+                error.filename = f"{listener.host}:{listener.port}"
+                raise
+    except OSError:
+        for each in bound:
+            close_sockets(each)
+        raise
+    return bound
+
+
+def close_sockets(bound: BoundAddress) -> None:
+    """Give the address back."""
+    for each in bound.sockets:
+        each.close()
+
+
+class Broker:
+    """A running broker on one event loop."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: LogDirectory,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        random_bytes: Callable[[int], bytes],
+        bound: Sequence[BoundAddress],
+    ) -> None:
+        """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError."""
+        self.bound = bound
+        self._directory = directory
+        self._clock = clock
+        self._loop = loop
+        self._flush_thread: ThreadPoolExecutor | None = None
+        assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
+        self.catalogue = Catalogue.open(
+            directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
+            node_id=directory.meta.node_id,
+            directory_id=directory.meta.directory_id,
+            config=config,
+            now_ms=clock.now_ms,
+            random_bytes=random_bytes,
+        )
+        dice = random.Random(random_bytes(16))
+        waiters = Waiters(clock, loop)
+        flush = GroupFlush(loop, self._in_flush_thread)
+        partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
+        self.services = Services(
+            node=self._node(bound[0]),
+            config=config,
+            clock=clock,
+            catalogue=self.catalogue,
+            partitions=partitions,
+            groups=GroupCoordinator.open(
+                config,
+                catalogue=self.catalogue,
+                partitions=partitions,
+                clock=clock,
+                loop=loop,
+                random_bytes=random_bytes,
+            ),
+            producer_ids=ProducerIds(self.catalogue.allocate_producer_ids),
+            fetch_sessions=FetchSessions(
+                lambda: config.integer("max.incremental.fetch.session.cache.slots"),
+                clock,
+                lambda: dice.randint(1, 0x7FFF_FFFF),
+            ),
+            waiters=waiters,
+            offered_apis=offered_apis(),
+        )
+        self._housekeeping = Housekeeping(partitions, config, clock, waiters, flush, self._in_flush_thread)
+        self._listener = Listener(
+            clock,
+            request_bytes_max=config.integer("socket.request.max.bytes"),
+            queued_bytes_max=config.integer("queued.max.request.bytes"),
+            connections_max=config.integer("max.connections"),
+            connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+        )
+
+    def _node(self, bound: BoundAddress) -> Node:
+        meta, advertised = self._directory.meta, bound.advertised
+        return Node(meta.node_id, meta.cluster_id, advertised.host, advertised.port or bound.port)
+
+    async def start(self) -> None:
+        """Accept connections. Clients of each listener are told that listener's advertised address."""
+        for notice in self._directory.notices:
+            _log.warning(notice)
+        dispatchers = []
+        for bound in self.bound:
+            dispatcher = Dispatcher(replace(self.services, node=self._node(bound)))
+            await self._listener.listen(bound.sockets, dispatcher)
+            dispatchers.append(dispatcher)
+        self._listener.watch_idle()
+        self._housekeeping.start()
+        self._preload(dispatchers[0], [row for row in API_TABLE if row.handler in _PRELOADED])
+        _log.info(
+            line(
+                "broker started",
+                node=self.services.node.node_id,
+                cluster=self.services.node.cluster_id,
+                data=self._directory.path,
+                was_clean=self._directory.was_clean,
+            )
+        )
+
+    async def stop(self) -> None:
+        """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
+        self._listener.stop_accepting()
+        self._housekeeping.stop()
+        self.services.groups.close()
+        self.services.waiters.wake_all()
+        await self._listener.drain(_DRAIN_MS)
+        if self._flush_thread is not None:
+            await self._loop.run_in_executor(None, self._flush_thread.shutdown)
+            await asyncio.sleep(0)  # what the thread ended with is noted on the loop
+        try:
+            self.catalogue.close()
+        finally:
+            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch)
+        _log.info(line("broker stopped"))
+
+    def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
+        """Import what the first client will need while nobody waits for it, one API at a time."""
+        if rows:
+            self._clock.call_later(_PRELOAD_PAUSE_MS, lambda: self._preload_first(dispatcher, rows))
+
+    def _preload_first(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
+        dispatcher.preload(rows[0])
+        self._preload(dispatcher, rows[1:])
+
+    def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:
+        if self._flush_thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._flush_thread = ThreadPoolExecutor(1, "flush")
+        return self._loop.run_in_executor(self._flush_thread, action)
+
+
+def open_files_max(descriptor_limit: int) -> int:
+    """How many segment files may be open at a time under the process's limit of descriptors."""
+    return max(16, (descriptor_limit - 32) // _SOCKETS_SHARE)
+
+
+def open_directory(
+    config: BrokerConfig, files: Files, random_bytes: Callable[[int], bytes], limit: int
+) -> LogDirectory:
+    """The data directory the configuration names. StorageError says in a sentence why it cannot be had."""
+    return LogDirectory.open(
+        config.data_dir,
+        files,
+        node_id=config.node_id,
+        new_id=lambda: random_bytes(16),
+        open_files_max=open_files_max(limit),
+    )

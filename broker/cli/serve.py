@@ -1,0 +1,239 @@
+"""`barnabas serve`: run a broker until a signal stops it.
+
+The first line on stdout comes when clients can connect: `barnabas ready HOST:PORT[,…] data=D`. Logs go to stderr.
+SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once and leaves no clean-shutdown marker,
+so that the next start looks through the logs.
+
+Start-up is a feature: the options are read by a table of ours, and nothing is imported that the first answer does not
+need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker.cli.failures import UsageError
+
+if TYPE_CHECKING:
+    from broker.app import BoundAddress
+    from broker.config import BrokerConfig
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = "9092"
+DEFAULT_DATA_DIR = "./data"
+_LEVELS = ("debug", "info", "warning", "error")
+
+_OPTIONS = {
+    "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
+    "--port": ("PORT", f"the port to listen on, 0 picks a free one (default {DEFAULT_PORT})"),
+    "--data-dir": ("DIR", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
+    "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
+    "--config": ("FILE", "a server.properties of Apache Kafka's"),
+    "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
+    "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
+    "--log-level": ("LEVEL", "debug, info (default), warning or error"),
+}
+# What Kafka's scripts and images read under KAFKA_* that is no configuration key.
+_NOT_KEYS = (
+    "KAFKA_OPTS",
+    "KAFKA_VERSION",
+    "KAFKA_HEAP_OPTS",
+    "KAFKA_JMX_OPTS",
+    "KAFKA_JMX_PORT",
+    "KAFKA_JMX_HOSTNAME",
+    "KAFKA_GC_LOG_OPTS",
+    "KAFKA_JVM_PERFORMANCE_OPTS",
+)
+_LOG4J = "LOG4J"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve until stopped; the exit status."""
+    if any(word in ("--help", "-h") for word in arguments):
+        print(_help())
+        return 0
+    options = _parse(arguments)
+    if options.get("--ephemeral") and "--data-dir" in options:
+        raise UsageError("serve: --ephemeral and --data-dir exclude each other")
+    if not options.get("--ephemeral"):
+        return _serve(options)
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="barnabas-") as path:
+        return _serve({**options, "--data-dir": [path]})
+
+
+def _parse(arguments: Sequence[str]) -> dict[str, list[str]]:
+    """The words given for each option. UsageError for anything that is none."""
+    options: dict[str, list[str]] = {}
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in _OPTIONS:
+            raise UsageError(f"serve: {word!r} is no option (see barnabas serve --help)")
+        if _OPTIONS[name][0] is None:
+            if equals:
+                raise UsageError(f"serve: {name} takes no value")
+            value = "yes"
+        elif not equals:
+            given = next(words, None)
+            if given is None:
+                raise UsageError(f"serve: {name} needs a value")
+            value = given
+        options.setdefault(name, []).append(value)
+    level = options.get("--log-level", ["info"])[-1]
+    if level not in _LEVELS:
+        raise UsageError(f"serve: --log-level {level} is none of {', '.join(_LEVELS)}")
+    return options
+
+
+def _serve(options: dict[str, list[str]]) -> int:
+    from broker import log_lines
+    from broker.app import bind_listeners, close_sockets
+    from broker.catalogue import CatalogueError
+
+    log_lines.configure(options.get("--log-level", ["info"])[-1])
+    config, topics = _config(options), [_topic(word) for word in options.get("--topic", [])]
+    if config is None:
+        return 1
+    try:
+        bound = bind_listeners(config)
+    except OSError as error:
+        print(f"barnabas: {_cannot_listen(error)}", file=sys.stderr)
+        return 1
+    loop = _new_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(_run(config, bound, topics))
+    except CatalogueError as error:
+        print(f"barnabas: {error}", file=sys.stderr)
+        return 1
+    finally:
+        for each in bound:
+            close_sockets(each)
+        loop.close()
+
+
+def _config(options: dict[str, list[str]]) -> BrokerConfig | None:
+    from broker.config.broker_config import ConfigError
+    from broker.config.load import load_config
+    from broker.log_lines import line, logger
+
+    properties = b""
+    for path in options.get("--config", []):
+        with open(path, "rb") as file:
+            properties += file.read() + b"\n"
+    try:
+        loaded = load_config(
+            flags=_flags(options, properties),
+            settings=options.get("--set", []),
+            environment=_environment(os.environ),
+            properties=properties,
+        )
+    except ConfigError as error:
+        print(f"barnabas: {error}", file=sys.stderr)
+        return None
+    for warning in loaded.warnings:
+        logger("config").warning(line(warning))
+    return loaded.config
+
+
+def _flags(options: dict[str, list[str]], properties: bytes) -> dict[str, str]:
+    """The configuration keys that options of their own stand for."""
+    flags = {}
+    if "--host" in options or "--port" in options:
+        host, port = options.get("--host", [DEFAULT_HOST])[-1], options.get("--port", [DEFAULT_PORT])[-1]
+        if not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+            raise UsageError(f"serve: --port {port} is no port")
+        flags["listeners"] = f"PLAINTEXT://[{host}]:{port}" if ":" in host else f"PLAINTEXT://{host}:{port}"
+    if "--data-dir" in options:
+        flags["log.dirs"] = options["--data-dir"][-1]
+    return flags
+
+
+def _environment(variables: os._Environ[str]) -> dict[str, str]:
+    """KAFKA_LOG_SEGMENT_BYTES is log.segment.bytes; `__` stands for `_` and `___` for `-`, as in Kafka's image."""
+    keys = {}
+    for name, value in variables.items():
+        if name.startswith("KAFKA_") and name not in _NOT_KEYS and _LOG4J not in name:
+            key = name.removeprefix("KAFKA_").lower()
+            key = key.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
+            keys[key] = value
+    return keys
+
+
+def _topic(word: str) -> tuple[str, int]:
+    name, colon, partitions = word.partition(":")
+    if not name or (colon and not (partitions.isascii() and partitions.isdecimal() and int(partitions) > 0)):
+        raise UsageError(f"serve: --topic {word} is not NAME[:PARTITIONS]")
+    return name, int(partitions) if colon else -1
+
+
+def _cannot_listen(error: OSError) -> str:
+    address = error.filename
+    if error.errno == errno.EADDRINUSE:
+        return f"{address} is in use by another program (--port picks another port, --port 0 a free one)"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"no permission to listen on {address}"
+    return f"cannot listen on {address}: {error.strerror or error}"
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop, the standard library's where there is none."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tuple[str, int]]) -> int:
+    from broker.app import Broker, open_directory
+    from broker.clock import SystemClock
+    from broker.log_lines import line, logger
+    from storage.files import RealFiles, raise_descriptor_limit
+
+    loop = asyncio.get_running_loop()
+    log = logger("app")
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: os._exit(1) if stopping.is_set() else stopping.set())
+    clock = SystemClock(loop, lambda error: log.error(line("timer failed", error=repr(error)), exc_info=error))
+    directory = open_directory(config, RealFiles(), os.urandom, raise_descriptor_limit())
+    try:
+        broker = Broker(config, directory, clock, loop, os.urandom, bound)
+        for name, partitions in topics:
+            if name not in broker.catalogue.topics:
+                broker.catalogue.create_topic(name, partitions)
+        await broker.start()
+    except BaseException:
+        directory.close(clean=False)
+        raise
+    addresses = ",".join(f"{each.listener.host or '0.0.0.0'}:{each.port}" for each in bound)
+    print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
+    await stopping.wait()
+    await broker.stop()
+    return 0
+
+
+def _help() -> str:
+    rows = [(f"{name} {value}" if value else name, text) for name, (value, text) in _OPTIONS.items()]
+    width = max(len(name) for name, _ in rows)
+    options = "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
+    return f"""\
+usage: barnabas serve [OPTION …]
+
+Run a broker. `barnabas ready HOST:PORT data=DIR` on stdout says that clients can connect; logs go to stderr.
+SIGTERM and SIGINT stop it cleanly, a second one at once.
+
+options:
+{options}
+
+Flags come before --set, --set before KAFKA_* environment variables, these before the file."""

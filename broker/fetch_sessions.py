@@ -1,0 +1,213 @@
+"""Fetch sessions (KIP-227): a client names its partitions once, then only what changed; so does the answer.
+
+Knows partitions by what the client calls them (name or id) and what was last told of them; reads no log.
+
+    (session id, epoch)   meaning                    answer
+    (0, -1)               no session                 everything, session id 0
+    (s,  0)               forget s, start a new one  everything, the new session's id (0 if there is no room for it)
+    (s, -1)               forget s, no session       everything, session id 0
+    (s,  n)               go on with s               what changed since the last answer
+
+Invariants: the expected epoch of a session rises by one with each request, from 1 after the one that made it, and
+goes on at 1 after 2147483647; partitions are answered in the session's order, and those that gave data go to its end,
+so that none starves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
+from protocol.hot.writing import Topic
+
+if TYPE_CHECKING:
+    from broker.clock import Clock
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+EPOCH_MAX = 0x7FFF_FFFF
+EVICTABLE_AFTER_MS = 120_000
+_UNKNOWN = -1
+
+Wanted = tuple[Topic, FetchPartition]
+Answers = list[tuple[Topic, list[FetchedPartition]]]
+
+
+class _Cached:
+    """One partition of a session: what is asked of it, and what the client knows of it."""
+
+    __slots__ = ("high_watermark", "log_start_offset", "wanted")
+
+    def __init__(self, wanted: FetchPartition) -> None:
+        self.wanted = wanted
+        self.high_watermark = _UNKNOWN
+        self.log_start_offset = _UNKNOWN
+
+    def must_be_told(self, answer: FetchedPartition) -> bool:
+        """Whether an incremental answer has to contain this; remembers what the client then knows."""
+        is_news = bool(
+            len(answer.records)
+            or answer.high_watermark != self.high_watermark
+            or answer.log_start_offset != self.log_start_offset
+            or answer.error_code
+            or answer.diverging_epoch is not None
+            or answer.preferred_read_replica != _UNKNOWN
+        )
+        # After an error the client's high watermark is taken as unknown, so that the recovery is told.
+        self.high_watermark = _UNKNOWN if answer.error_code else answer.high_watermark
+        self.log_start_offset = answer.log_start_offset
+        return is_news
+
+
+class Session:
+    """What one client fetches."""
+
+    __slots__ = ("cached", "created_ms", "epoch", "session_id", "used_ms", "uses_topic_ids")
+
+    def __init__(self, session_id: int, uses_topic_ids: bool, now_ms: int) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = 1
+        """The epoch its next request must have."""
+        self.created_ms = now_ms
+        self.used_ms = now_ms
+        self.cached: dict[tuple[Topic, int], _Cached] = {}
+
+    def update(self, request: FetchRequest) -> None:
+        """Take over what the request adds, changes and forgets."""
+        for topic, partitions in request.topics:
+            for wanted in partitions:
+                cached = self.cached.get((topic, wanted.partition))
+                if cached is None:
+                    self.cached[topic, wanted.partition] = _Cached(wanted)
+                else:
+                    cached.wanted = wanted
+        for topic, indexes in request.forgotten_topics:
+            for index in indexes:
+                self.cached.pop((topic, index), None)
+
+
+class FetchContext:
+    """One Fetch request in the light of its session: what it asks for, and how it is to be answered."""
+
+    def __init__(self, wanted: list[Wanted], session: Session | None = None, is_incremental: bool = False) -> None:
+        self.wanted = wanted
+        self._session = session
+        self._is_incremental = is_incremental
+        self._epoch = 0 if session is None else session.epoch
+
+    def answer(self, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
+        """(session id, topics) for `results`, which are in the order of `wanted`.
+
+        KafkaError INVALID_FETCH_SESSION_EPOCH if another request went on with the session meanwhile.
+        """
+        session = self._session
+        if session is None:
+            return NO_SESSION, _grouped(zip(self.wanted, results, strict=True))
+        if session.epoch != self._epoch:
+            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
+        told = []
+        gave_data = []
+        for wanted, result in zip(self.wanted, results, strict=True):
+            key = (wanted[0], wanted[1].partition)
+            cached = session.cached.get(key)
+            is_news = cached is None or cached.must_be_told(result)
+            if is_news or not self._is_incremental:
+                told.append((wanted, result))
+            if len(result.records):
+                gave_data.append(key)
+        for key in gave_data:
+            if key in session.cached:
+                session.cached[key] = session.cached.pop(key)
+        return session.session_id, _grouped(iter(told))
+
+
+class SessionRefused(KafkaError):
+    """The whole request is refused; its client starts over with a full one."""
+
+    def __init__(self, code: ErrorCode, session_id: int = NO_SESSION) -> None:
+        super().__init__(code)
+        self.session_id = session_id
+
+
+class FetchSessions:
+    """The sessions of one broker, at most `max.incremental.fetch.session.cache.slots` of them."""
+
+    def __init__(self, slots: Callable[[], int], clock: Clock, random_id: Callable[[], int]) -> None:
+        """random_id: a random integer from 1 to 2147483647."""
+        self._slots = slots
+        self._clock = clock
+        self._random_id = random_id
+        self._sessions: dict[int, Session] = {}  # the least recently used first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, request: FetchRequest, uses_topic_ids: bool) -> FetchContext:
+        """What `request` asks for. SessionRefused when it goes on with a session it cannot go on with."""
+        session_id, epoch = request.session_id, request.session_epoch
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            wanted = [(topic, partition) for topic, partitions in request.topics for partition in partitions]
+            session = None
+            if epoch == INITIAL_EPOCH and wanted:
+                session = self._create(request, uses_topic_ids, len(wanted))
+            return FetchContext(wanted, session)
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise SessionRefused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != epoch:
+            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_topic_ids != uses_topic_ids:
+            raise SessionRefused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(request)
+        if not session.cached:
+            del self._sessions[session_id]
+            return FetchContext([])
+        session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
+        session.used_ms = self._clock.now_ms()
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        wanted = [(topic, cached.wanted) for (topic, _), cached in session.cached.items()]
+        return FetchContext(wanted, session, is_incremental=True)
+
+    def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> Session | None:
+        """A session for what a full request asks for, if there is room for one of `size` partitions."""
+        now_ms = self._clock.now_ms()
+        if len(self._sessions) >= self._slots() and not self._evict_for(size, now_ms):
+            return None
+        session_id = self._random_id()
+        while session_id in self._sessions:
+            session_id = self._random_id()
+        session = Session(session_id, uses_topic_ids, now_ms)
+        session.update(request)
+        self._sessions[session_id] = session
+        return session
+
+    def _evict_for(self, size: int, now_ms: int) -> bool:
+        """Make room: of the session nobody uses any more, else of the smallest old one if the new one is larger."""
+        stalest = next(iter(self._sessions.values()), None)
+        if stalest is None:
+            return False
+        if now_ms - stalest.used_ms > EVICTABLE_AFTER_MS:
+            del self._sessions[stalest.session_id]
+            return True
+        old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTABLE_AFTER_MS]
+        smallest = min(old, key=lambda each: len(each.cached), default=None)
+        if smallest is None or len(smallest.cached) >= size:
+            return False
+        del self._sessions[smallest.session_id]
+        return True
+
+
+def _grouped(answers: Iterator[tuple[Wanted, FetchedPartition]]) -> Answers:
+    """By topic, in order: neighbours of the same topic share an entry."""
+    topics: Answers = []
+    for (topic, _), answer in answers:
+        if topics and topics[-1][0] == topic:
+            topics[-1][1].append(answer)
+        else:
+            topics.append((topic, [answer]))
+    return topics

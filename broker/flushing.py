@@ -1,0 +1,121 @@
+"""Group fsync: partitions are synced off the event loop, and all who wait are answered after one round.
+
+Knows logs and offsets, not requests. Plans are made and ended on the loop; only `plan.run()` runs in the one flush
+thread.
+
+Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
+them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
+the more wait, the fewer syncs each of them costs.
+
+Invariants: a future is resolved only when everything below its offset is on disk; after a failed sync every waiting
+future fails, and the directory is offline (see `storage.disk`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from broker.log_lines import line, logger
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+    from storage.log import PartitionLog
+    from storage.log_flush import FlushPlan
+
+_log = logger("storage")
+Outcome = list[tuple["PartitionLog", "FlushPlan", StorageError | None]]
+
+
+class GroupFlush:
+    """Syncs logs in rounds."""
+
+    def __init__(
+        self, loop: AbstractEventLoop, run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]]
+    ) -> None:
+        """run_in_thread: runs a function in the flush thread, one at a time."""
+        self._loop = loop
+        self._run_in_thread = run_in_thread
+        self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
+        self._is_running = False
+
+    def request(self, log: PartitionLog) -> None:
+        """Sync this log in the next round; nobody waits."""
+        self._waiting.setdefault(log, [])
+        self._start_soon()
+
+    def synced(self, log: PartitionLog, offset: int) -> Future[None]:
+        """Done once everything below `offset` is on disk. KafkaError KAFKA_STORAGE_ERROR if that failed."""
+        future: Future[None] = self._loop.create_future()
+        self._waiting.setdefault(log, []).append((offset, future))
+        self._start_soon()
+        return future
+
+    def _start_soon(self) -> None:
+        if not self._is_running:
+            self._is_running = True
+            self._loop.call_soon(self._run_round)
+
+    def _run_round(self) -> None:
+        plans: list[tuple[PartitionLog, FlushPlan]] = []
+        for log in list(self._waiting):
+            try:
+                plan = log.begin_flush()
+            except StorageError as error:
+                self._fail(log, error)
+                continue
+            if plan is None:
+                self._answer(log)
+            else:
+                plans.append((log, plan))
+        if not plans:
+            self._is_running = False
+            return
+        self._run_in_thread(lambda: _run(plans)).add_done_callback(self._end_round)
+
+    def _end_round(self, done: Future[Outcome]) -> None:
+        for log, plan, error in done.result():
+            if error is None:
+                log.end_flush(plan)
+                self._answer(log)
+            else:
+                _log.error(line("flush failed", topic=log.topic, partition=log.partition, reason=error))
+                log.flush_failed(plan, error)
+                self._fail(log, error)
+        self._is_running = False
+        if self._waiting:
+            self._start_soon()
+
+    def _answer(self, log: PartitionLog) -> None:
+        """Resolve those whose offset is reached; the others wait for the next round."""
+        left = []
+        for offset, future in self._waiting.pop(log):
+            if future.done():
+                continue
+            if offset <= log.recovery_point:
+                future.set_result(None)
+            else:
+                left.append((offset, future))
+        if left:
+            self._waiting[log] = left
+
+    def _fail(self, log: PartitionLog, error: StorageError) -> None:
+        for _, future in self._waiting.pop(log):
+            if not future.done():
+                future.set_exception(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+
+
+def _run(plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
+    """In the flush thread."""
+    outcome: Outcome = []
+    for log, plan in plans:
+        try:
+            plan.run()
+        except StorageError as error:
+            outcome.append((log, plan, error))
+        else:
+            outcome.append((log, plan, None))
+    return outcome

@@ -1,0 +1,162 @@
+"""Fetch (key 1), v4-18. Batches from a fetch offset on, for many partitions; waits until there is enough.
+
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE. Session errors stand at the top. A
+fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node,
+and none of its partitions has a follower.
+
+The answer holds slices of segment files; they are read when the connection can take them. Limits as in Kafka:
+partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes bound
+the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from broker.context import RequestContext
+from broker.fetch_sessions import FetchContext, SessionRefused, Wanted
+from broker.leader_epochs import check_leader_epoch
+from protocol.errors import DecodeError, ErrorCode, KafkaError
+from protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
+from storage.errors import CorruptFile, StorageError
+
+if TYPE_CHECKING:
+    from storage.log import PartitionLog
+
+_TOPIC_IDS_SINCE = 13
+_READ_COMMITTED = 1
+_NO_EPOCH = -1
+
+
+def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Awaitable[FetchAnswer]:
+    services = context.services
+    try:
+        session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
+    except SessionRefused as refused:
+        return FetchAnswer(refused.code, refused.session_id, [])
+    if request.replica_id >= 0:
+        refusals = [FetchedPartition(asked.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER) for _, asked in session.wanted]
+        return _answer(session, refusals)
+    fetch = _Fetch(request, session, context)
+    results = fetch.read()
+    if request.max_wait_ms <= 0 or not session.wanted or fetch.must_answer or fetch.size >= fetch.min_bytes:
+        return _answer(session, results)
+    return services.waiters.park(
+        fetch.keys(),
+        timeout_ms=request.max_wait_ms,
+        is_ready=fetch.is_ready,
+        finish=lambda: _answer(session, fetch.read()),
+    )
+
+
+def _answer(session: FetchContext, results: list[FetchedPartition]) -> FetchAnswer:
+    try:
+        session_id, topics = session.answer(results)
+    except SessionRefused as refused:
+        return FetchAnswer(refused.code, refused.session_id, [])
+    return FetchAnswer(0, session_id, topics)
+
+
+class _Fetch:
+    """One request while it is being answered. Reading it again starts from nothing."""
+
+    def __init__(self, request: FetchRequest, session: FetchContext, context: RequestContext) -> None:
+        services = context.services
+        self._catalogue = services.catalogue
+        self._partitions = services.partitions
+        self._wanted = session.wanted
+        self._committed = request.isolation_level == _READ_COMMITTED
+        self._storage_error_code = (
+            ErrorCode.KAFKA_STORAGE_ERROR if context.api_version > 5 else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+        self._max_bytes = min(max(0, request.max_bytes), services.config.integer("fetch.max.bytes"))
+        self.min_bytes = min(request.min_bytes, self._max_bytes)
+        self.size = 0
+        """Bytes of records in the last read."""
+        self.must_answer = False
+        """The last read met something that is told at once: an error, or logs that diverge."""
+
+    def keys(self) -> list[tuple[str, int]]:
+        """The partitions to wait for."""
+        return [(self._name(topic), asked.partition) for topic, asked in self._wanted]
+
+    def read(self) -> list[FetchedPartition]:
+        """What there is now, in the order it was asked for."""
+        self.size = 0
+        self.must_answer = False
+        return [self._read_partition(each) for each in self._wanted]
+
+    def is_ready(self) -> bool:
+        """Whether min_bytes have come together, as far as that can be told cheaply. Raises what a read would."""
+        size = 0
+        for topic, asked in self._wanted:
+            log = self._partitions.get(self._name(topic), asked.partition)
+            check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
+            if asked.fetch_offset < log.log_start_offset:
+                return True
+            size += min(log.readable_bytes(asked.fetch_offset, self._committed), asked.partition_max_bytes)
+            if size >= self.min_bytes:
+                return True
+        return False
+
+    def _name(self, topic: str | bytes) -> str:
+        if isinstance(topic, str):
+            return topic
+        found = self._catalogue.topics_by_id.get(topic)
+        if found is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        return found.name
+
+    def _read_partition(self, wanted: Wanted) -> FetchedPartition:
+        topic, asked = wanted
+        try:
+            log = self._partitions.get(self._name(topic), asked.partition)
+            check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
+            if asked.last_fetched_epoch != _NO_EPOCH:
+                diverging = _diverging_epoch(log, asked)
+                if diverging is not None:
+                    self.must_answer = True
+                    return FetchedPartition(
+                        asked.partition,
+                        0,
+                        log.high_watermark,
+                        log.last_stable_offset,
+                        log.log_start_offset,
+                        diverging_epoch=diverging,
+                    )
+            limit = min(asked.partition_max_bytes, max(0, self._max_bytes - self.size))
+            found = log.read(asked.fetch_offset, limit, committed=self._committed, force_first_batch=self.size == 0)
+        except KafkaError as error:
+            return self._failed(asked, error.code)
+        except (CorruptFile, DecodeError):
+            return self._failed(asked, ErrorCode.CORRUPT_MESSAGE)
+        except StorageError:
+            return self._failed(asked, self._storage_error_code)
+        records = found.data
+        if records is not None:
+            self.size += len(records)
+        return FetchedPartition(
+            asked.partition,
+            0,
+            found.high_watermark,
+            found.last_stable_offset,
+            found.log_start_offset,
+            found.aborted,
+            b"" if records is None else records,
+        )
+
+    def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
+        self.must_answer = True
+        return FetchedPartition(asked.partition, code)
+
+
+def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int] | None:
+    """Where the reader's log and ours part ways, if they do. KafkaError when its epoch is not known here."""
+    epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
+    if epoch == _NO_EPOCH or end_offset == -1:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {asked.last_fetched_epoch} is not known here")
+    if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
+        return epoch, end_offset
+    return None

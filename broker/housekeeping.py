@@ -1,0 +1,182 @@
+"""What a broker does by the clock: retention, rolling, background flushes, checkpoints, expiry of producers, removals.
+
+Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
+Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
+
+A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
+between two, since data must go when its time has come whether anybody reads it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from broker.log_lines import line, logger
+from protocol.errors import KafkaError
+from storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from broker.clock import Clock, Timer
+    from broker.config import BrokerConfig
+    from broker.flushing import GroupFlush
+    from broker.partitions import Partitions
+    from broker.waiters import Waiters
+    from storage.log import PartitionLog
+
+_log = logger("storage")
+_FIRST_RETENTION_MS = 30_000
+_BETWEEN_PARTITIONS_MS = 5
+_FLUSH_CHECK_MS = 1_000
+_PRODUCER_EXPIRY_CHECK_MS = 600_000
+_REMOVAL_CHECK_MS = 10_000
+
+
+class Housekeeping:
+    """The timers of one broker."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        config: BrokerConfig,
+        clock: Clock,
+        waiters: Waiters,
+        flush: GroupFlush,
+        run_in_thread: Callable[[Callable[[], Any]], Future[Any]],
+    ) -> None:
+        self._partitions = partitions
+        self._directory = partitions.directory
+        self._config = config
+        self._clock = clock
+        self._waiters = waiters
+        self._flush = flush
+        self._run_in_thread = run_in_thread
+        self._timers: dict[str, Timer] = {}
+        self._is_stopped = False
+        self._is_checkpointing = False
+
+    def start(self) -> None:
+        """Begin; nothing happens now."""
+        self._repeat("flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
+        self._repeat("checkpoint", self._checkpoint, self._checkpoint_interval_ms)
+        self._repeat("producers", self._expire_producers, lambda: _PRODUCER_EXPIRY_CHECK_MS)
+        self._repeat("removal", self._remove_due, lambda: _REMOVAL_CHECK_MS)
+        self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
+
+    def stop(self) -> None:
+        """Nothing happens by the clock any more."""
+        self._is_stopped = True
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _later(self, name: str, delay_ms: float, action: Callable[[], None]) -> None:
+        if not self._is_stopped:
+            self._timers[name] = self._clock.call_later(delay_ms, action)
+
+    def _repeat(self, name: str, action: Callable[[], None], interval_ms: Callable[[], int]) -> None:
+        def run() -> None:
+            try:
+                action()
+            finally:
+                self._repeat(name, action, interval_ms)
+
+        self._later(name, interval_ms(), run)
+
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    def _begin_retention(self) -> None:
+        """One pass over every partition that has a directory."""
+        left = sorted(self._directory.partitions, reverse=True)
+        self._go_on_with_retention(left)
+
+    def _go_on_with_retention(self, left: list[tuple[str, int]]) -> None:
+        if not left:
+            self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
+            return
+        topic, partition = left.pop()
+        try:
+            self._retain(topic, partition)
+        finally:
+            self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
+
+    def _retain(self, topic: str, partition: int) -> None:
+        if not self._partitions.exists(topic, partition):
+            return
+        try:
+            log = self._partitions.get(topic, partition)
+            now_ms = self._clock.now_ms()
+            log.roll_if_due(now_ms)
+            reasons = log.apply_retention(now_ms)
+        except (KafkaError, StorageError) as error:
+            _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
+            return
+        for reason in reasons:
+            _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
+        if reasons:
+            self._waiters.wake(topic, partition)
+
+    def _remove_due(self) -> None:
+        try:
+            self._directory.delete_due(self._clock.now_ms())
+        except StorageError as error:
+            _log.error(line("removal failed", reason=error))
+
+    # --- flushes and checkpoints -----------------------------------------------------------------------------------
+
+    def _flush_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        for log in self._partitions.open_logs():
+            if log.flush_due(now_ms):
+                self._flush.request(log)
+
+    def _checkpoint_interval_ms(self) -> int:
+        return min(
+            self._config.integer("replica.high.watermark.checkpoint.interval.ms"),
+            self._config.integer("log.flush.offset.checkpoint.interval.ms") or 1,
+            self._config.integer("log.flush.start.offset.checkpoint.interval.ms") or 1,
+        )
+
+    def _checkpoint(self) -> None:
+        """Write the three checkpoint files if they are behind."""
+        if self._is_checkpointing or self._directory.offline_reason is not None:
+            return
+        try:
+            job = self._directory.begin_checkpoint()
+        except StorageError as error:
+            _log.error(line("checkpoint failed", reason=error))
+            return
+        if job is None:
+            return
+        self._is_checkpointing = True
+
+        def ended(done: Future[StorageError | None]) -> None:
+            self._is_checkpointing = False
+            error = done.result()
+            if error is not None:
+                _log.error(line("checkpoint failed", reason=error))
+            self._directory.end_checkpoint(job, error)
+
+        self._run_in_thread(lambda: _error_of(job.run)).add_done_callback(ended)
+
+    # --- producers -------------------------------------------------------------------------------------------------
+
+    def _expire_producers(self) -> None:
+        now_ms = self._clock.now_ms()
+        expiration_ms = self._config.integer("producer.id.expiration.ms")
+        for log in self._partitions.open_logs():
+            self._expire_producers_of(log, now_ms, expiration_ms)
+
+    def _expire_producers_of(self, log: PartitionLog, now_ms: int, expiration_ms: int) -> None:
+        count = log.remove_expired_producers(now_ms, expiration_ms)
+        if count:
+            _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=count))
+
+
+def _error_of(action: Callable[[], None]) -> StorageError | None:
+    try:
+        action()
+    except StorageError as error:
+        return error
+    return None

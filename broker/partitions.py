@@ -1,0 +1,191 @@
+"""The partitions of this broker: from (topic, partition) to its log, opened when it is first asked for.
+
+Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
+partition goes through here or is told here, so that parked requests wake up.
+
+Theory of operation: a log is opened (and recovered) at its first use in this run. The first append also raises the
+leader epoch, durably, through the catalogue; reads do not. When a topic is deleted, its logs are closed at once, and
+their directories renamed away; whoever waits for them is woken and finds nothing.
+
+Invariants: at most one open log per partition; a log in `_led` has the leader epoch of this run; logs of deleted
+topics are in no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from broker.config.log_configs import log_config
+from broker.log_lines import line, logger
+from protocol.errors import ErrorCode, KafkaError
+from protocol.records.batch import WritableBuffer
+from storage.errors import StorageError
+from storage.log_append import AppendOrigin, AppendResult
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from broker.catalogue import Catalogue
+    from broker.catalogue.image import Topic
+    from broker.clock import Clock
+    from broker.config import BrokerConfig
+    from broker.flushing import GroupFlush
+    from broker.waiters import Waiters
+    from storage.log import PartitionLog
+    from storage.log_directory import LogDirectory
+
+_log = logger("storage")
+_TOPIC_RESOURCE = 2
+_CLIENT = AppendOrigin.CLIENT
+
+
+class Partitions:
+    """All partitions of one broker. A `CatalogueListener`."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        directory: LogDirectory,
+        config: BrokerConfig,
+        clock: Clock,
+        waiters: Waiters,
+        flush: GroupFlush,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self.directory = directory
+        self._catalogue = catalogue
+        self._config = config
+        self._clock = clock
+        self._waiters = waiters
+        self._flush = flush
+        self._random_bytes = random_bytes
+        self._open: dict[tuple[str, int], PartitionLog] = {}
+        self._led: dict[tuple[str, int], PartitionLog] = {}
+        catalogue.subscribe(self)
+
+    # --- finding ---------------------------------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> PartitionLog:
+        """The log, for reading. KafkaError UNKNOWN_TOPIC_OR_PARTITION or KAFKA_STORAGE_ERROR."""
+        log = self._open.get((topic, partition))
+        return log if log is not None else self._open_log(topic, partition)
+
+    def get_led(self, topic: str, partition: int) -> PartitionLog:
+        """The log, for appending: its leader epoch is this run's. KafkaError as `get`."""
+        log = self._led.get((topic, partition))
+        return log if log is not None else self._lead(topic, partition)
+
+    def exists(self, topic: str, partition: int) -> bool:
+        """Whether the catalogue has the partition."""
+        found = self._catalogue.topics.get(topic)
+        return found is not None and 0 <= partition < len(found.partitions)
+
+    def open_logs(self) -> Iterator[PartitionLog]:
+        """The logs that are open now."""
+        return iter(list(self._open.values()))
+
+    def _open_log(self, topic: str, partition: int) -> PartitionLog:
+        found = self._catalogue.topics.get(topic)
+        if found is None or not 0 <= partition < len(found.partitions):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
+        settings = log_config(self._config, found.configs)
+        try:
+            log = self.directory.open_log(topic, partition, found.topic_id, settings, self._clock.now_ms())
+        except StorageError as error:
+            raise self._storage_failed(topic, partition, "open", error) from error
+        except KafkaError as error:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR, error.message
+            ) from error  # the directory is another topic's
+        self._open[topic, partition] = log
+        _log.debug(line("partition opened", topic=topic, partition=partition, log_end_offset=log.log_end_offset))
+        return log
+
+    def _lead(self, topic: str, partition: int) -> PartitionLog:
+        log = self.get(topic, partition)
+        log.set_leader_epoch(self._catalogue.leader_epoch(topic, partition))
+        self._led[topic, partition] = log
+        return log
+
+    # --- changing --------------------------------------------------------------------------------------------------
+
+    def append(
+        self, topic: str, partition: int, batch: WritableBuffer, *, origin: AppendOrigin = _CLIENT
+    ) -> AppendResult:
+        """Append one batch and wake who waits for it. KafkaError; `AppendRefused` is one."""
+        return self.append_to(self.get_led(topic, partition), batch, self._clock.now_ms(), origin)
+
+    def append_to(
+        self,
+        log: PartitionLog,
+        batch: WritableBuffer,
+        now_ms: int,
+        origin: AppendOrigin = _CLIENT,
+        produce_version: int = 13,
+        walked: bool = False,
+    ) -> AppendResult:
+        """As `append`, to a log from `get_led`."""
+        try:
+            result = log.append(
+                batch,
+                leader_epoch=log.leader_epoch,
+                now_ms=now_ms,
+                origin=origin,
+                produce_version=produce_version,
+                walked=walked,
+            )
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+        self._waiters.wake(log.topic, log.partition)
+        return result
+
+    def synced(self, topic: str, partition: int, offset: int) -> Future[None] | None:
+        """None when nobody has to wait; else done once all below `offset` is on disk (KafkaError KAFKA_STORAGE_ERROR).
+
+        Whether to wait is the topic's flush.messages' business, asked right after an append.
+        """
+        return self.synced_log(self.get(topic, partition), offset)
+
+    def synced_log(self, log: PartitionLog, offset: int) -> Future[None] | None:
+        """As `synced`, for a log at hand."""
+        return self._flush.synced(log, offset) if log.flush_before_answer else None
+
+    def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
+        """Move the log start; -1 means the high watermark. The new low watermark. KafkaError when that may not be."""
+        log = self.get(topic, partition)
+        try:
+            low_watermark = log.delete_records_before(offset)
+        except StorageError as error:
+            raise self._storage_failed(topic, partition, "delete records of", error) from error
+        self._waiters.wake(topic, partition)
+        return low_watermark
+
+    def _storage_failed(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
+        _log.error(line(f"could not {action} partition", topic=topic, partition=partition, reason=error))
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    # --- told by the catalogue ---------------------------------------------------------------------------------------
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """Nothing to do: its logs are made when they are first used."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """Nothing to do, as above."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")
+        for partition in range(len(topic.partitions)):
+            self._open.pop((topic.name, partition), None)
+            self._led.pop((topic.name, partition), None)
+            try:
+                self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)
+            except StorageError as error:
+                self._storage_failed(topic.name, partition, "delete", error)
+            self._waiters.wake(topic.name, partition)
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        for log in self.open_logs():
+            if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
+                log.config = log_config(self._config, self._catalogue.topics[log.topic].configs)
+                self._waiters.wake(log.topic, log.partition)
