@@ -60,7 +60,7 @@ class BoundAddress(NamedTuple):
 
 
 def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
-    """Sockets for every listener of the configuration. OSError names the address that cannot be had as its `filename`."""
+    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`."""
     bound: list[BoundAddress] = []
     try:
         for listener, advertised in zip(config.listeners, config.advertised_listeners, strict=True):

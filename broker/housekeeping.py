@@ -1,4 +1,4 @@
-"""What a broker does by the clock: retention, rolling, background flushes, checkpoints, expiry of producers, removals.
+"""What a broker does by the clock: retention, background flushes, checkpoints, expiry of producers, removals.
 
 Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
 Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
@@ -107,7 +107,6 @@ class Housekeeping:
         try:
             log = self._partitions.get(topic, partition)
             now_ms = self._clock.now_ms()
-            log.roll_if_due(now_ms)
             reasons = log.apply_retention(now_ms)
         except (KafkaError, StorageError) as error:
             _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
