@@ -11,4 +11,5 @@ def _bits(*operations: int) -> int:
 
 TOPIC_OPERATIONS = _bits(3, 4, 5, 6, 7, 8, 10, 11)
 CLUSTER_OPERATIONS = _bits(5, 7, 8, 9, 10, 11, 12)
+GROUP_OPERATIONS = _bits(3, 6, 8, 10, 11)
 NOT_ASKED = -0x8000_0000

@@ -1,0 +1,49 @@
+"""DeleteGroups (key 42), v0-2: groups without members go, with all they committed.
+
+Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. The decision is in coordinator/group/offsets.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+
+
+def handle(
+    request: DeleteGroupsRequest, context: RequestContext
+) -> DeleteGroupsResponse | Awaitable[DeleteGroupsResponse]:
+    replies = [_delete(group_id, context) for group_id in request.groups_names]
+    codes = [reply for reply in replies if not isinstance(reply, Future)]
+    if len(codes) < len(replies):
+        return _later(request, replies)
+    return _response(request, codes)
+
+
+def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorCode]:
+    try:
+        return context.services.groups.delete_group(group_id)
+    except KafkaError as error:
+        return error.code
+
+
+async def _later(request: DeleteGroupsRequest, replies: list[ErrorCode | Future[ErrorCode]]) -> DeleteGroupsResponse:
+    codes = []
+    for reply in replies:
+        try:
+            codes.append(await reply if isinstance(reply, Future) else reply)
+        except KafkaError as error:
+            codes.append(error.code)
+    return _response(request, codes)
+
+
+def _response(request: DeleteGroupsRequest, codes: list[ErrorCode]) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(
+        results=[
+            DeletableGroupResult(group_id=group_id, error_code=code)
+            for group_id, code in zip(request.groups_names, codes, strict=True)
+        ]
+    )

@@ -1,0 +1,74 @@
+"""DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
+
+A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to and are assigned
+is told of a Stable group only: in between it means nothing. Versions: 3 authorized operations, 4 static members, 5
+flexible.
+"""
+
+from __future__ import annotations
+
+from broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from broker.context import RequestContext
+from broker.coordinator.group.model import Group
+from broker.coordinator.group.states import State
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+_NOT_FOUND_SINCE = 6
+
+
+def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    return DescribeGroupsResponse(groups=[_describe(group_id, operations, context) for group_id in request.groups])
+
+
+def _describe(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
+    try:
+        group = context.services.groups.describe(group_id)
+    except KafkaError as error:
+        return _nothing(group_id, error.code, error.message, state="")
+    if group is None:
+        if context.api_version >= _NOT_FOUND_SINCE:
+            return _nothing(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return _nothing(group_id, ErrorCode.NONE, None)
+    is_stable = group.state is State.STABLE
+    return DescribedGroup(
+        error_code=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_data=(group.protocol_name or "") if is_stable else "",
+        members=_members(group, is_stable),
+        authorized_operations=operations,
+    )
+
+
+def _members(group: Group, is_stable: bool) -> list[DescribedGroupMember]:
+    return [
+        DescribedGroupMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
+            member_assignment=member.assignment if is_stable else b"",
+        )
+        for member in group.members.values()
+    ]
+
+
+def _nothing(group_id: str, code: ErrorCode, message: str | None, state: str = State.DEAD.value) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=code,
+        error_message=message,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )

@@ -1,0 +1,73 @@
+"""OffsetDelete (key 47), v0: forget what a group committed for some partitions.
+
+The group as a whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members of another kind than consumers).
+Each partition: UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC while a member reads the topic; NONE also where
+nothing was committed. The decision is in coordinator/group/offsets.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+Codes = tuple[ErrorCode, ...]
+
+
+def handle(
+    request: OffsetDeleteRequest, context: RequestContext
+) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
+    response, wanted, awaited = _validate(request, context)
+    try:
+        reply = context.services.groups.delete_offsets(request.group_id, wanted)
+    except KafkaError as error:
+        return OffsetDeleteResponse(error_code=error.code, topics=[])
+    return _later(reply, awaited, response) if isinstance(reply, Future) else _filled(response, awaited, reply)
+
+
+def _validate(
+    request: OffsetDeleteRequest, context: RequestContext
+) -> tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDeleteResponsePartition]]:
+    """The response as far as it is known, what is to be deleted, and the partitions that wait for their codes."""
+    wanted: list[tuple[str, int]] = []
+    awaited: list[OffsetDeleteResponsePartition] = []
+    topics: list[OffsetDeleteResponseTopic] = []
+    for asked in request.topics:
+        topic = context.services.catalogue.topics.get(asked.name)
+        answers = []
+        for partition in asked.partitions:
+            index = partition.partition_index
+            answer = OffsetDeleteResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
+            if topic is None or not 0 <= index < len(topic.partitions):
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                wanted.append((asked.name, index))
+                awaited.append(answer)
+            answers.append(answer)
+        topics.append(OffsetDeleteResponseTopic(name=asked.name, partitions=answers))
+    return OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics), wanted, awaited
+
+
+async def _later(
+    reply: Future[Codes], awaited: list[OffsetDeleteResponsePartition], response: OffsetDeleteResponse
+) -> OffsetDeleteResponse:
+    try:
+        return _filled(response, awaited, await reply)
+    except KafkaError as error:
+        return OffsetDeleteResponse(error_code=error.code, topics=[])
+
+
+def _filled(
+    response: OffsetDeleteResponse, awaited: list[OffsetDeleteResponsePartition], codes: Codes
+) -> OffsetDeleteResponse:
+    for answer, code in zip(awaited, codes, strict=True):
+        answer.error_code = code
+    return response
