@@ -86,6 +86,11 @@ class LogDirectory:
     # --- logs ---
 
     @property
+    def root(self) -> Directory:
+        """The directory itself, for what lies in it beside the logs opened here: the catalogue."""
+        return self._root
+
+    @property
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:
         """The logs opened in this run."""
         return MappingProxyType(self._logs)
