@@ -154,9 +154,14 @@ class BrokerConfig:
         return self._addresses("listeners")
 
     @property
+    def told_listeners(self) -> list[Listener]:
+        """The addresses advertised.listeners gives, which need not be all."""
+        return self._addresses("advertised.listeners")
+
+    @property
     def advertised_listeners(self) -> list[Listener]:
         """What clients are told, for every listener; port 0 where the one that was bound shall be told."""
-        told = {listener.name: listener for listener in self._addresses("advertised.listeners")}
+        told = {listener.name: listener for listener in self.told_listeners}
         return [told.get(listener.name) or _as_told(listener) for listener in self.listeners]
 
     def _addresses(self, key: str) -> list[Listener]:

@@ -71,7 +71,7 @@ def _examine(name: str, text: str) -> list[str]:
         value = parse_value(key, text)
     except InvalidValue as wrong:
         raise ConfigError(str(wrong)) from wrong
-    if name not in KEYS and (key.default is None or value != parse_value(key, key.default)):
+    if name not in KEYS and text.strip() and (key.default is None or value != parse_value(key, key.default)):
         return [f"configuration key {name} has no effect here"]
     return []
 
@@ -86,13 +86,15 @@ def _check_together(config: BrokerConfig) -> None:
     if "broker" not in roles:
         raise ConfigError("process.roles does not name broker: this broker cannot be a controller alone")
     try:
-        listeners = config.listeners
-        addresses = [*listeners, *config.advertised_listeners]
+        listeners, told = config.listeners, config.told_listeners
     except ValueError as wrong:
         raise ConfigError(str(wrong)) from wrong
     if not listeners:
         raise ConfigError("listeners names no address for clients")
-    for listener in addresses:
+    unknown = {listener.name for listener in told} - {listener.name for listener in listeners}
+    if unknown:
+        raise ConfigError(f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not")
+    for listener in (*listeners, *told):
         if listener.protocol != PLAINTEXT:
             raise ConfigError(
                 f"listener {listener.name} asks for {listener.protocol}, which this broker does not enforce: "

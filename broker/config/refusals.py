@@ -33,8 +33,9 @@ def asks_for(name: str, value: str | None, key: Key | None) -> str | None:
         return None
     if name == "security.inter.broker.protocol":
         return None if value.strip() == "PLAINTEXT" else value.strip()
-    if name.startswith(_LISTENER_PREFIX):
-        return _asked_by(name.removeprefix(_LISTENER_PREFIX).partition(".")[2])
+    if name.startswith(_LISTENER_PREFIX):  # listener.name.NAME.ssl.…, listener.name.NAME.MECHANISM.sasl.…
+        words = name.split(".")[3:]
+        return _asked_by(".".join(words)) or _asked_by(".".join(words[1:]))
     return _asked_by(name)
 
 

@@ -1,0 +1,32 @@
+"""Every key is documented, and docs/config.md says what the tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.config.accepted import ACCEPTED
+from broker.config.docs import documentation
+from broker.config.keys import KEYS
+from broker.config.reference_page import render
+from broker.config.topic_configs import TOPIC_KEYS
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("name", [*KEYS, *TOPIC_KEYS, *ACCEPTED])
+def test_the_key_is_documented(name: str) -> None:
+    assert documentation(name)
+
+
+def test_there_are_no_texts_of_keys_that_do_not_exist() -> None:
+    from broker.config import docs
+
+    assert docs._TEXTS.keys() == KEYS.keys() | TOPIC_KEYS.keys()
+    assert not KEYS.keys() & ACCEPTED.keys()
+
+
+def test_the_page_in_docs_is_the_one_the_tables_make() -> None:
+    """`python -m broker.config.reference_page > docs/config.md` brings it up to date."""
+    assert (ROOT / "docs" / "config.md").read_text() == render()

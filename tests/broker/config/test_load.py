@@ -1,0 +1,165 @@
+"""From what a person wrote to a configuration: precedence, warnings, and what refuses to start."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.config import BrokerConfig, ConfigError, Listener, load_config
+from broker.config.accepted import ACCEPTED
+from broker.config.keys import KEYS
+
+
+def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:
+    layers = {
+        "properties": b"num.partitions=1\nlog.segment.bytes=2000000\nfetch.max.bytes=3000\nmax.connections=4\n",
+        "environment": {"num.partitions": "11", "log.segment.bytes": "12000000", "fetch.max.bytes": "13000"},
+        "settings": ["num.partitions=21", "log.segment.bytes = 22000000"],
+        "flags": {"num.partitions": "31"},
+    }
+    config, warnings = load_config(**layers)  # type: ignore[arg-type]  # one value for each parameter, by name
+    names = ("num.partitions", "log.segment.bytes", "fetch.max.bytes", "max.connections")
+    assert [config.integer(name) for name in names] == [31, 22000000, 13000, 4]
+    assert warnings == []
+
+
+def test_without_anything_every_key_has_its_default() -> None:
+    config, warnings = load_config()
+    assert warnings == []
+    assert config.listeners == [Listener("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT")]
+    assert config.node_id == 1
+    assert config.data_dir == "data"
+    for name in (*KEYS, *ACCEPTED):
+        config.value(name)
+
+
+def test_an_unknown_key_warns_and_starts() -> None:
+    _, warnings = load_config(settings=["zookeeper.connect=localhost:2181", "super.users=User:me"])
+    assert warnings == [
+        "unknown configuration key super.users: ignored",
+        "unknown configuration key zookeeper.connect: ignored",
+    ]
+
+
+def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> None:
+    _, warnings = load_config(settings=["num.io.threads=8", "num.network.threads=9"])
+    assert warnings == ["configuration key num.network.threads has no effect here"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("ssl.keystore.location=/k.jks", "ssl.keystore.location asks for TLS"),
+        (
+            "listener.name.internal.ssl.keystore.location=/k",
+            "listener.name.internal.ssl.keystore.location asks for TLS",
+        ),
+        ("sasl.enabled.mechanisms=PLAIN", "sasl.enabled.mechanisms asks for SASL"),
+        ("listener.name.x.plain.sasl.jaas.config=y", "listener.name.x.plain.sasl.jaas.config asks for SASL"),
+        ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "asks for an authorizer"),
+        ("client.quota.callback.class=x.Y", "asks for a quota"),
+        ("quota.producer.default=1000", "quota.producer.default asks for a quota"),
+        ("max.connections.per.ip=5", "max.connections.per.ip asks for a quota"),
+        ("create.topic.policy.class.name=x.Y", "asks for a policy class"),
+        ("security.inter.broker.protocol=SASL_SSL", "asks for SASL_SSL"),
+        ("listeners=SSL://:9093", "listener SSL asks for SSL"),
+    ],
+)
+def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        load_config(settings=[setting])
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "ssl.keystore.location=",
+        "sasl.enabled.mechanisms=GSSAPI",
+        "authorizer.class.name=",
+        "max.connections.per.ip=2147483647",
+        "security.inter.broker.protocol=PLAINTEXT",
+        "ssl.client.auth=none",
+    ],
+)
+def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
+    assert load_config(settings=[setting]).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("num.partitions=0", "Invalid value 0 for configuration num.partitions: Value must be at least 1"),
+        ("num.partitions=two", "Invalid value two for configuration num.partitions: Not a number of type INT"),
+        ("num.io.threads=none", "Not a number of type INT"),
+        ("auto.create.topics.enable=yes", "Expected value to be either true or false"),
+        ("compression.type=lzma", "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"),
+        ("log.cleanup.policy=compact,keep", "Invalid value keep for configuration log.cleanup.policy"),
+        ("compression.gzip.level=0", "Value must be between 1 and 9 or equal to -1"),
+        ("log.cleaner.min.cleanable.ratio=1.5", "Value must be no more than 1"),
+        ("log.dirs=/a,/b", "log.dirs names 2 directories"),
+        ("advertised.listeners=OTHER://h:1", "does not say which protocol OTHER speaks"),
+        ("advertised.listeners=SSL://h:1", "advertised.listeners names SSL, which listeners does not"),
+        ("listeners=9092", "9092 is not of the form NAME://host:port"),
+        ("listeners=PLAINTEXT://h:99999", "port outside 0 to 65535"),
+        ("listeners=PLAINTEXT://a:1,PLAINTEXT://b:2", "must have a different name"),
+        ("listeners=INTERNAL://a:1", "listener.security.protocol.map does not say which protocol INTERNAL speaks"),
+        ("listeners=", "listeners names no address"),
+        ("listener.security.protocol.map=A:B", "A:B is not of the form NAME:PROTOCOL"),
+        ("process.roles=controller", "process.roles does not name broker"),
+        ("nothing", "a setting is written key=value"),
+        ("=5", "a setting is written key=value"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_key_and_the_reason(setting: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        load_config(settings=[setting])
+
+
+def test_a_file_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match="not a properties file"):
+        load_config(properties=b"\xff\xfe\x00")
+
+
+def test_the_server_properties_of_a_kafka_container_starts() -> None:
+    properties = b"""
+process.roles=broker,controller
+node.id=7
+controller.quorum.voters=7@localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093,EXTERNAL://0.0.0.0:9094
+advertised.listeners=PLAINTEXT://broker:9092,EXTERNAL://localhost:9094
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs=/var/lib/kafka/data
+offsets.topic.replication.factor=1
+log.retention.hours=168
+"""
+    config, warnings = load_config(properties=properties)
+    assert config.node_id == 7
+    assert [(listener.name, listener.port) for listener in config.listeners] == [
+        ("PLAINTEXT", 9092),
+        ("EXTERNAL", 9094),
+    ]
+    assert [told.host for told in config.advertised_listeners] == ["broker", "localhost"]
+    assert warnings == [
+        "configuration key controller.quorum.voters has no effect here",
+        "configuration key inter.broker.listener.name has no effect here",
+    ]
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
+def test_every_interface_is_advertised_as_localhost(host: str) -> None:
+    config = load_config(settings=[f"listeners=PLAINTEXT://{host}:9092"]).config
+    assert config.listeners[0].is_every_interface
+    assert config.advertised_listeners[0][1:3] == ("localhost", 9092)
+
+
+def test_broker_id_names_the_node_unless_node_id_does() -> None:
+    assert load_config(settings=["broker.id=4"]).config.node_id == 4
+    assert load_config(settings=["broker.id=4", "node.id=4"]).config.node_id == 4
+    with pytest.raises(ConfigError, match="name two different nodes"):
+        load_config(settings=["broker.id=4", "node.id=5"])
+
+
+def test_asking_for_a_key_that_does_not_exist_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        BrokerConfig().value("no.such.key")

@@ -1,0 +1,83 @@
+"""Our tables of configuration keys are Apache Kafka 4.3.1's: names, types, defaults, ranges, update modes, synonyms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.config.accepted import ACCEPTED
+from broker.config.keys import KEYS, Key, Update
+from broker.config.topic_configs import TOPIC_KEYS, TopicKey
+from broker.config.values import OneOf, Range, ThrottledReplicas
+from tests.support.java import run_program
+
+# Where ours differ on purpose; docs/config.md says so.
+OUR_DEFAULTS = {
+    "node.id": "1",
+    "listeners": "PLAINTEXT://127.0.0.1:9092",
+    "log.dir": "data",
+    "queued.max.request.bytes": "67108864",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "process.roles": "broker,controller",
+    "controller.listener.names": "",
+}
+_WORDS_IN_ANOTHER_CASE = "(case insensitive) "
+
+
+@pytest.fixture(scope="module")
+def kafka() -> dict[str, dict[str, tuple[str, ...]]]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {"broker": {}, "topic": {}, "mode": {}, "synonym": {}}
+    for line in run_program(Path(__file__).with_name("ConfigKeys.java")).splitlines():
+        kind, name, *columns = line.split("\t")
+        found[kind][name] = tuple(columns)
+    return found
+
+
+def _row(key: Key | TopicKey) -> tuple[str, ...]:
+    return key.type.name, "<none>" if key.default is None else key.default, _validator(key)
+
+
+def _validator(key: Key | TopicKey) -> str:
+    match key.check:
+        case Range(low, high, None):
+            return f"[{low},...]" if high is None else f"[{low},...,{high}]"
+        case Range(low, high, or_else):
+            return f"[{low},...,{high}] or {or_else}"
+        case OneOf(words, ignore_case):
+            return f"{_WORDS_IN_ANOTHER_CASE * ignore_case}[{', '.join(words)}]"
+        case ThrottledReplicas():
+            return "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    return ""
+
+
+def _theirs(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Checks that only forbid the empty string, or whose rule Kafka does not print, are not in our tables."""
+    type, default, validator = columns
+    return type, default, "" if validator in ("non-empty list", "non-empty string", "non-null string") else validator
+
+
+def test_the_broker_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    ours = {name: _row(key) for name, key in (KEYS | ACCEPTED).items()}
+    theirs = {
+        name: (type, OUR_DEFAULTS.get(name, default), validator)
+        for name, (type, default, validator) in ((name, _theirs(row)) for name, row in kafka["broker"].items())
+    }
+    theirs["process.roles"] = ours["process.roles"]
+    assert ours == theirs
+
+
+def test_the_topic_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert {name: _row(key) for name, key in TOPIC_KEYS.items()} == kafka["topic"]
+
+
+def test_what_may_change_while_running_is_what_may_in_kafka(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    ours = {name: (key.update.value,) for name, key in (KEYS | ACCEPTED).items() if key.update is not Update.READ_ONLY}
+    assert ours == {name: mode for name, mode in kafka["mode"].items() if name in KEYS | ACCEPTED}
+
+
+def test_topics_inherit_what_they_inherit_in_kafka(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert {name: (key.inherits,) for name, key in TOPIC_KEYS.items() if key.inherits} == kafka["synonym"]
