@@ -15,17 +15,14 @@ from tests.compat.clients.kcat import Kcat
 from tests.compat.model import PARTITIONS, Client
 from tests.support.server import Server
 
-HERE = Path(__file__).resolve().parent
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1")
 ALL = (*STREAMING, "kcat")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """kafka-python and aiokafka leave the sockets of lost connections to the garbage collector, which warns of them."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture(scope="session")

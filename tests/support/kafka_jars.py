@@ -26,7 +26,11 @@ _POM = """\
   </dependencies>
 </project>
 """
-_DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+_DEPENDENCY = """\
+    <dependency>
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
+    </dependency>"""
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
@@ -49,7 +53,25 @@ def client_libs(version: str) -> Path:
     return _libs(f"client-{version}", [("org.apache.kafka", "kafka-clients", version)])
 
 
-def _libs(name: str, artifacts: list[tuple[str, str, str]]) -> Path:
+def spark_connector_libs() -> Path:
+    """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
+
+    The token provider has no release 4.2.0; 4.0.0 beside the connector 4.2.0 works. Everything else they name as
+    dependencies is among Spark's own jars already, some of it in other versions, so each jar comes alone.
+    """
+    return _libs(
+        "spark-connector-4.2.0",
+        [
+            ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+            ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+            ("org.apache.kafka", "kafka-clients", "3.9.2"),
+            ("org.apache.commons", "commons-pool2", "2.13.1"),
+        ],
+        alone=True,
+    )
+
+
+def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = False) -> Path:
     home = CACHE / name
     libs = home / "libs"
     if libs.is_dir():  # it appears by a rename, so it is whole once it is there
@@ -57,7 +79,8 @@ def _libs(name: str, artifacts: list[tuple[str, str, str]]) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         if not libs.is_dir():
-            _download(home, libs, artifacts)
+            dependencies = [_DEPENDENCY.format(*artifact, _ALONE if alone else "") for artifact in artifacts]
+            _download(home, libs, dependencies)
     return libs
 
 
@@ -68,11 +91,11 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _download(home: Path, libs: Path, artifacts: list[tuple[str, str, str]]) -> None:
+def _download(home: Path, libs: Path, dependencies: list[str]) -> None:
     if shutil.which("mvn") is None:
         raise RuntimeError("Apache Kafka's jars are fetched with Maven: install it (Debian: apt install maven)")
     pom = home / "pom.xml"
-    pom.write_text(_POM.format(dependencies="\n".join(_DEPENDENCY.format(*artifact) for artifact in artifacts)))
+    pom.write_text(_POM.format(dependencies="\n".join(dependencies)))
     partial = home / f"partial-{os.getpid()}"
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
