@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from broker.api.answers import CloseConnection, Parked
 from broker.log_lines import line, logger
@@ -98,9 +98,8 @@ class Connection(asyncio.BufferedProtocol):
     # --- from the event loop ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(high=0)
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.client_host = host
         self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
