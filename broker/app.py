@@ -19,8 +19,7 @@ from broker.api.table import API_TABLE, offered_apis
 from broker.catalogue import Catalogue
 from broker.clock import Clock
 from broker.config import BrokerConfig
-from broker.context import Node, Services
-from broker.coordinator.groups import GroupCoordinator
+from broker.context import Deferred, Node, Services
 from broker.coordinator.producer_ids import ProducerIds
 from broker.fetch_sessions import FetchSessions
 from broker.flushing import GroupFlush
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from broker.config.listeners import Listener as Address
+    from broker.coordinator import GroupCoordinator
     from storage.files import Files
 
 _log = logger("app")
@@ -119,14 +119,7 @@ class Broker:
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
-            groups=GroupCoordinator.open(
-                config,
-                catalogue=self.catalogue,
-                partitions=partitions,
-                clock=clock,
-                loop=loop,
-                random_bytes=random_bytes,
-            ),
+            deferred_groups=Deferred(lambda: self._open_groups(partitions, random_bytes)),
             producer_ids=ProducerIds(self.catalogue.allocate_producer_ids),
             fetch_sessions=FetchSessions(
                 lambda: config.integer("max.incremental.fetch.session.cache.slots"),
@@ -143,6 +136,18 @@ class Broker:
             queued_bytes_max=config.integer("queued.max.request.bytes"),
             connections_max=config.integer("max.connections"),
             connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+        )
+
+    def _open_groups(self, partitions: Partitions, random_bytes: Callable[[int], bytes]) -> GroupCoordinator:
+        from broker.coordinator.groups import GroupCoordinator  # thirty milliseconds that a start need not wait for
+
+        return GroupCoordinator.open(
+            self.services.config,
+            catalogue=self.catalogue,
+            partitions=partitions,
+            clock=self._clock,
+            loop=self._loop,
+            random_bytes=random_bytes,
         )
 
     def _node(self, bound: BoundAddress) -> Node:
@@ -175,7 +180,8 @@ class Broker:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
         self._listener.stop_accepting()
         self._housekeeping.stop()
-        self.services.groups.close()
+        if self.services.deferred_groups.built is not None:
+            self.services.groups.close()
         self.services.waiters.wake_all()
         await self._listener.drain(_DRAIN_MS)
         if self._flush_thread is not None:

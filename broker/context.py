@@ -6,8 +6,9 @@ the rest of the broker only through here, so that a test can hand them a broker 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from broker.catalogue import Catalogue
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from broker.fetch_sessions import FetchSessions
     from broker.partitions import Partitions
     from broker.waiters import Waiters
+
+T = TypeVar("T")
 
 
 class Node(NamedTuple):
@@ -39,6 +42,23 @@ class OfferedApi(NamedTuple):
     max_version: int
 
 
+class Deferred(Generic[T]):
+    """A part that is built when it is first asked for, so that a start does not pay for it."""
+
+    __slots__ = ("_build", "built")
+
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build = build
+        self.built: T | None = None
+        """The part, if anybody asked for it yet."""
+
+    def get(self) -> T:
+        """The part; the first call builds it."""
+        if self.built is None:
+            self.built = self._build()
+        return self.built
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The parts of a running broker."""
@@ -48,12 +68,17 @@ class Services:
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
-    groups: GroupCoordinator
+    deferred_groups: Deferred[GroupCoordinator]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The group coordinator."""
+        return self.deferred_groups.get()
 
 
 class RequestContext:

@@ -226,7 +226,7 @@ class GroupCoordinator:
     def on_topic_deleted(self, topic: str) -> None:
         """Nobody can read the topic any more: what was committed for it goes with it."""
         if topic == CONSUMER_OFFSETS_TOPIC:
-            self._partitions.close()  # the groups themselves are gone
+            self._partitions.forget()  # the groups themselves are gone
             return
         for partition in self._partitions.loaded():
             self._sweep(partition, partial(housekeeping.of_topic, topic=topic))

@@ -64,6 +64,7 @@ class GroupPartitions:
         self._create_future = create_future
         self._on_loaded = on_loaded
         self._used: dict[int, GroupPartition] = {}
+        self._is_closed = False
 
     def of(self, group_id: str) -> GroupPartition:
         """The loaded partition of a group. Raises KafkaError when it is not to be had (yet)."""
@@ -86,6 +87,8 @@ class GroupPartitions:
 
     def begin(self, index: int) -> GroupPartition:
         """The partition, loaded or being loaded."""
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         partition = self._used.get(index)
         if partition is None:
             machine = GroupMachine(self._config)
@@ -97,7 +100,12 @@ class GroupPartitions:
         return partition
 
     def close(self) -> None:
-        """Answer everybody who waits and forget all partitions; the log has what is durable."""
+        """The broker stops: nobody is served any more."""
+        self._is_closed = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Answer everybody who waits and forget all partitions; the log, if it still is there, has what is durable."""
         used, self._used = self._used, {}
         for partition in used.values():
             partition.loader = None

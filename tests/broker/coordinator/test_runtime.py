@@ -80,6 +80,7 @@ def test_who_waits_when_the_broker_stops_is_sent_away() -> None:
         parked = world.join(member_id=newcomer, client="b")
         world.coordinator.close()
         assert _code_of(parked) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert refusal(lambda: world.heartbeat(newcomer, 1)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert world.clock.pending_timers() == 0
 
 
