@@ -109,9 +109,8 @@ def positional_fields(struct: type[Struct], version: int) -> list[Field]:
 
 
 def tagged_fields(struct: type[Struct], version: int) -> list[Field]:
-    """The fields of `struct` that are in the tag section in `version`, in the order of their tags."""
-    fields = [field for field in struct.__schema__.fields if field.in_version(version) and field.tagged_in(version)]
-    return sorted(fields, key=lambda field: field.tag or 0)
+    """The fields of `struct` that are in the tag section in `version`."""
+    return [field for field in struct.__schema__.fields if field.in_version(version) and field.tagged_in(version)]
 
 
 def absent_fields(struct: type[Struct], version: int) -> list[Field]:

@@ -37,7 +37,9 @@ class OffsetFetchRequest(Request, key=9, versions="1-10", flexible="6+"):
         array(OffsetFetchRequestTopic), versions="0-7", nullable="2-7", default=[]
     )
     groups: list[OffsetFetchRequestGroup] = field(array(OffsetFetchRequestGroup), versions="8+", default=[])
-    require_stable: bool = field(BOOL, versions="7+", default=False)  # wait for open transactions to be decided
+    require_stable: bool = field(
+        BOOL, versions="7+", default=False
+    )  # UNSTABLE_OFFSET_COMMIT while a transaction may change it
 
 
 class OffsetFetchResponsePartition(Struct):

@@ -67,7 +67,7 @@ def test_varlongs_round_trip_and_know_their_size(value: int) -> None:
     assert varint_size(value) == len(out)
 
 
-@pytest.mark.parametrize("data", ["", "80", "ffffffff", "ffffffff08", "ffffffffff01", "8080808080"])
+@pytest.mark.parametrize("data", ["", "80", "ffffffff", "ffffffff08", "8080808008", "ffffffffff01", "8080808080"])
 def test_an_unsigned_varint_that_is_cut_or_too_large_is_refused(data: str) -> None:
     with pytest.raises(DecodeError):
         read_uvarint(bytes.fromhex(data), 0)

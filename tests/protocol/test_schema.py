@@ -64,6 +64,7 @@ def test_lists_are_never_shared_between_instances() -> None:
     first, second = tree(), tree()
     first.leaves.append(Leaf())
     assert second.leaves == []
+    default_instance(Tree).leaves.append(Leaf())
     assert default_instance(Tree).leaves == []
 
 
