@@ -65,24 +65,16 @@ class GroupMachine:
 
     def install(self, entity_id: str, volatile: Group) -> None:
         """A group that is dead, or no more than what is stored of it, needs no working state."""
-        before = self._working.get(entity_id)
-        if before is None or before.state is not volatile.state:
-            _log.info(
-                line(
-                    "group",
-                    group=entity_id,
-                    state=volatile.state.value,
-                    generation=volatile.generation_id,
-                    members=len(volatile.members),
-                )
-            )
-        is_as_stored = volatile.state is State.EMPTY and volatile == from_stored(
-            entity_id, self.durable.stored(entity_id)
-        )
-        if volatile.state is State.DEAD or is_as_stored:
+        before = self._working.get(entity_id) or from_stored(entity_id, self.durable.stored(entity_id))
+        if volatile.state is not before.state:
+            _log.info(_told(volatile))
+        if volatile.state is State.DEAD or self._is_as_stored(volatile):
             self._working.pop(entity_id, None)
         else:
             self._working[entity_id] = volatile
+
+    def _is_as_stored(self, group: Group) -> bool:
+        return group.state is State.EMPTY and group == from_stored(group.group_id, self.durable.stored(group.group_id))
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> GroupOutcome:
         return sessions.timer_fired(self.group(entity_id), timer, now_ms=now_ms, config=self.config)
@@ -94,3 +86,13 @@ class GroupMachine:
             if stored is not None and stored.members:
                 group = from_stored(group_id, stored)
                 yield group_id, sessions.loaded(group, now_ms=now_ms, config=self.config)
+
+
+def _told(group: Group) -> str:
+    return line(
+        "group",
+        group=group.group_id,
+        state=group.state.value,
+        generation=group.generation_id,
+        members=len(group.members),
+    )
