@@ -1,0 +1,36 @@
+"""Batches for tests of the log: of a given size, with given timestamps, one record or many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.records.batch import HEADER_SIZE
+from protocol.records.builder import build_batch
+
+RECORD_OVERHEAD = 7  # of a record with a short value and neither key nor headers
+
+
+def batch_of(
+    timestamps: Sequence[int],
+    *,
+    base_offset: int = 0,
+    value_bytes: int = 10,
+    compression: int = 0,
+    leader_epoch: int = 0,
+) -> bytearray:
+    """A batch of one record for each timestamp (ms)."""
+    return build_batch(
+        [(None, b"v" * value_bytes, [], timestamp) for timestamp in timestamps],
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        compression=compression,
+    )
+
+
+def batch_sized(size: int, *, base_offset: int = 0, timestamp: int = 1_000) -> bytearray:
+    """A batch of one record that is exactly `size` bytes long."""
+    for overhead in range(RECORD_OVERHEAD, RECORD_OVERHEAD + 8):
+        batch = batch_of([timestamp], base_offset=base_offset, value_bytes=size - HEADER_SIZE - overhead)
+        if len(batch) == size:
+            return batch
+    raise ValueError(f"no batch of one record is {size} bytes long")
