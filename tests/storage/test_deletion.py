@@ -1,0 +1,65 @@
+"""What is given up is removed in time, once, and is not lost when removing fails."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from storage.deletion import RETRY_MS, Deletions
+from storage.directory import Directory
+from storage.disk import Disk
+from storage.errors import StorageError
+from tests.support.memory_files import MemoryFiles
+
+
+def open_partition() -> tuple[MemoryFiles, Directory]:
+    files = MemoryFiles()
+    files.mkdir("/d")
+    partition = Directory(Disk(files, "/d"), "/d").subdirectory("t-0")
+    partition.create()
+    for name in ("a.deleted", "b.deleted", "c.log"):
+        partition.open(name, create=True)
+    return files, partition
+
+
+def test_files_go_when_they_are_due_and_not_before() -> None:
+    _, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(200, partition, ["b.deleted"])
+    deletions.schedule(100, partition, ["a.deleted", "never-was.deleted"])
+    assert deletions.remove_due(99) == 100
+    assert deletions.remove_due(100) == 200
+    assert partition.names() == ["b.deleted", "c.log"]
+    assert deletions.remove_due(1_000) is None
+    assert partition.names() == ["c.log"]
+
+
+def test_a_directory_goes_with_all_in_it() -> None:
+    files, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(100, partition)
+    assert deletions.remove_due(100) is None
+    assert files.entries("/d") == []
+
+
+def test_what_cannot_be_removed_is_tried_again_later() -> None:
+    files, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(100, partition, ["a.deleted"])
+    files.fail("remove", errno.EIO)
+    with pytest.raises(StorageError):
+        deletions.remove_due(100)
+    files.heal()
+    assert deletions.remove_due(101) == 100 + RETRY_MS
+    assert deletions.remove_due(100 + RETRY_MS) is None
+    assert partition.names() == ["b.deleted", "c.log"]
+
+
+def test_files_of_a_forgotten_directory_are_left_to_it() -> None:
+    _, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(100, partition, ["a.deleted"])
+    deletions.forget(partition)
+    assert (deletions.remove_due(1_000), len(deletions)) == (None, 0)
+    assert "a.deleted" in partition.names()
