@@ -77,7 +77,7 @@ class LogDirectory:
             was_clean = root.exists(names.CLEAN_SHUTDOWN)
             if was_clean:
                 root.remove(names.CLEAN_SHUTDOWN)
-                root.sync()
+            root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
             return cls(root, lock, meta, was_clean=was_clean)
         except BaseException:
             lock.release()

@@ -63,6 +63,7 @@ class _Loader:
         self._segments_reread = 0
         self._bytes_dropped = 0
         self._segments_dropped = 0
+        self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> LoadedLog:
         self._finish_what_was_begun()
@@ -162,6 +163,7 @@ class _Loader:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
         segment = self._segments[index]
         self._segments_reread += 1
+        self._has_unsynced_names = True
         self._rebuild.advance_to(segment.base_offset)
         if forget_snapshots:  # they were never synced; they are taken again on the way
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
@@ -253,7 +255,7 @@ class _Loader:
         log_start_offset = max(checkpoint.log_start_offset, bases[0])
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start_offset)
-        if self._directory.is_dirty:
+        if self._directory.is_dirty or self._has_unsynced_names:
             self._directory.sync()
         if checkpoint.recovery_point > end_offset:
             self._note("W")
