@@ -63,6 +63,7 @@ def run(peer: Peer, clients: int = 1000, seconds: float = 10.0) -> dict[str, Any
                     except OSError:
                         continue  # the broker closed it, which is its right
                 peak = max(peak, peer.rss_mb())
+                time.sleep(0.1)  # ten bytes a second each: slow is what they are
             loud = kind.result()
     finally:
         for s in (*deaf, *slow):
