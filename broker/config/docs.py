@@ -9,7 +9,7 @@ _TEXTS = {
     "node.id": "The id of this node, which clients see as the broker's id.",
     "broker.id": "The older name of node.id; if both are set they must agree.",
     "broker.rack": "The rack clients are told this broker stands in.",
-    "listeners": "Where to accept connections: NAME://host:port, with commas between. An empty host is every interface.",
+    "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface.",
     "advertised.listeners": "What clients are told to connect to, where that differs from listeners.",
     "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served.",
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",

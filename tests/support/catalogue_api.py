@@ -1,0 +1,58 @@
+"""The APIs of the catalogue, asked as a client asks them: every request and answer goes through its bytes."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields
+from typing import Any
+
+from broker.api.table import API_TABLE, offered_apis
+from broker.context import Node, RequestContext, Services
+from broker.coordinator.producer_ids import ProducerIds
+from protocol.registry import request_codec, response_codec
+from protocol.schema import Request
+from tests.support.catalogue_world import NODE_ID, CatalogueWorld
+from tests.support.virtual_clock import VirtualClock
+
+CLUSTER_ID = "test-cluster"
+
+
+class CatalogueApi:
+    """A broker that has a catalogue, and nothing to do with records or groups."""
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        self.world = CatalogueWorld(settings=settings)
+        self._open()
+
+    def restart(self) -> None:
+        """A clean stop and start."""
+        self.world.stop()
+        self._open()
+
+    def _open(self) -> None:
+        own = {
+            "node": Node(NODE_ID, CLUSTER_ID, "localhost", 9092),
+            "config": self.world.config,
+            "clock": VirtualClock(),
+            "catalogue": self.world.catalogue,
+            "producer_ids": ProducerIds(self.world.catalogue.allocate_producer_ids),
+            "offered_apis": offered_apis(),
+        }
+        untouched: dict[str, Any] = {each.name: None for each in fields(Services)}  # parts these handlers do not touch
+        self.services = Services(**(untouched | own))
+
+    def ask(self, request: Request, version: int | None = None) -> Any:
+        """The answer to `request` in `version`, by default the newest that is offered."""
+        row = next(row for row in API_TABLE if row.key == type(request).__schema__.key)
+        version = row.max_version if version is None else version
+        asked, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
+        handler = importlib.import_module(f"broker.handlers.{row.handler}")
+        answer = handler.handle(asked, RequestContext(self.services, row.key, version))
+        codec = response_codec(row.key, version)
+        return codec.decode(codec.encode(answer))[0]
+
+
+def versions(request: type[Request]) -> range:
+    """Every version of an API that is offered."""
+    row = next(row for row in API_TABLE if row.key == request.__schema__.key)
+    return range(row.min_version, row.max_version + 1)
