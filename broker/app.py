@@ -8,7 +8,6 @@ timers end, everything is synced, and the clean-shutdown marker is written last.
 from __future__ import annotations
 
 import asyncio
-import random
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -109,7 +108,6 @@ class Broker:
             now_ms=clock.now_ms,
             random_bytes=random_bytes,
         )
-        dice = random.Random(random_bytes(16))
         waiters = Waiters(clock, loop)
         flush = GroupFlush(loop, self._in_flush_thread)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
@@ -124,7 +122,7 @@ class Broker:
             fetch_sessions=FetchSessions(
                 lambda: config.integer("max.incremental.fetch.session.cache.slots"),
                 clock,
-                lambda: dice.randint(1, 0x7FFF_FFFF),
+                lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
             ),
             waiters=waiters,
             offered_apis=offered_apis(),

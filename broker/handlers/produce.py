@@ -93,20 +93,17 @@ def _append(
         raise AppendRefused(ErrorCode.INVALID_RECORD, "no batch")
     if acks == _ALL and not log.enough_replicas:
         raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-    if _may_take_long_to_walk(records) and log.needs_walk(parse_header(records), now_ms):
+    size = len(records)
+    if (
+        size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
+    ) and log.needs_walk(parse_header(records), now_ms):
+        # Small batches without compression are walked where they lie, if the topic wants it; the others off the loop.
         return _append_walked(log, index, bytes(records), context)
     result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
     synced = partitions.synced_log(log, result.last_offset + 1)
     if synced is not None:
         return _when_synced(synced, index, result)
     return PartitionResult(index, 0, result[0], result[2], result[3])
-
-
-def _may_take_long_to_walk(records: memoryview) -> bool:
-    """Small batches without compression are walked where they lie, if the topic wants it; the others off the loop."""
-    return len(records) >= HEADER_SIZE and (
-        len(records) > _WALKED_IN_PLACE_BYTES_MAX or records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK != 0
-    )
 
 
 async def _append_walked(log: PartitionLog, index: int, records: bytes, context: RequestContext) -> PartitionResult:

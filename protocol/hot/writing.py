@@ -13,6 +13,7 @@ NodeEndpoint = tuple[int, str, int, str | None]
 """(node id, host, port, rack)"""
 
 _LEADER = Struct(">iiB")
+_SMALL = [bytes((size,)) for size in range(0x80)]  # uvarints of one byte
 
 
 def compact_string(text: str | None) -> bytes:
@@ -20,7 +21,8 @@ def compact_string(text: str | None) -> bytes:
     if text is None:
         return b"\x00"
     data = text.encode()
-    return uvarint(len(data) + 1) + data
+    size = len(data) + 1
+    return _SMALL[size] + data if size < 0x80 else uvarint(size) + data
 
 
 def classic_string(text: str | None) -> bytes:
