@@ -67,15 +67,18 @@ class Consumer:
         self.positions = known
         self.high_watermarks = {where: end for where, end in self.high_watermarks.items() if where in known}
 
-    def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_wait_ms: int = FETCH_WAIT_MS) -> list[ConsumedRecord]:
-        """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself."""
+    def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
+        """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself.
+
+        max_records: hand out no more than so many; the others are fetched again by the next poll.
+        """
         patience = self._client.deadline(timeout_ms)
         while True:
             deadline = self._client.deadline()
-            wait_ms = max(0, min(max_wait_ms, patience.left_ms))
+            wait_ms = min(FETCH_WAIT_MS, patience.left_ms)
             records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), deadline, self._look_again)
             if records or patience.is_over:
-                return records
+                return records if max_records is None else self._cut(records, max_records)
             if not self.positions:
                 self._client.clock.sleep(patience.left_s)
 
@@ -92,6 +95,11 @@ class Consumer:
             position is not None and position >= self.high_watermarks.get(where, position + 1)
             for where, position in self.positions.items()
         )
+
+    def _cut(self, records: list[ConsumedRecord], max_records: int) -> list[ConsumedRecord]:
+        for topic, partition, record in reversed(records[max_records:]):
+            self.positions[topic, partition] = record.offset
+        return records[:max_records]
 
     def _look_again(self, error: KafkaError) -> None:
         self._client.forget({topic for topic, _ in self.positions})

@@ -66,13 +66,13 @@ class GroupConsumer:
         """What this member reads at the moment."""
         return sorted(self._consumer.positions)
 
-    def poll(self, timeout_ms: int = FETCH_WAIT_MS) -> list[ConsumedRecord]:
-        """Records as soon as there are any, or none after `timeout_ms`; joins and keeps alive on the way."""
+    def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
+        """As Consumer.poll; joins the group and keeps this member alive on the way."""
         patience = self._client.deadline(timeout_ms)
         while True:
             self._stay_a_member()
             wait_ms = min(FETCH_WAIT_MS, patience.left_ms, self._next_heartbeat.left_ms)
-            records = self._consumer.poll(wait_ms, wait_ms)
+            records = self._consumer.poll(wait_ms, max_records)
             if records or patience.is_over:
                 return records
 

@@ -1,6 +1,86 @@
-"""The command line, one module per command, imported only when it is named."""
+"""The command line: `barnabas COMMAND …`. One module per command, imported only when it is named.
+
+Every command module has `run(arguments) -> exit status`. Exit statuses: 0 done, 2 the command line makes no sense, 1
+anything else; each failure is one line on stderr that begins with `barnabas:`. An interrupt (^C) is 130.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+USAGE_ERROR = 2
+FAILURE = 1
+INTERRUPTED = 130
+
+COMMANDS = {
+    "serve": "run a broker",
+    "topics": "list, create, delete, describe, alter topics",
+    "produce": "write the lines of a file or of stdin to a topic",
+    "consume": "print the records of a topic",
+    "configs": "describe or alter the configuration of topics and brokers",
+    "log": "dump or verify the files of a data directory",
+}
 
 
-def main() -> int:
-    """Run the command that the arguments name; returns the exit status."""
-    return 2
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments (by default the process's) name; returns the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    name = given[0] if given else ""
+    if name in COMMANDS:
+        return _run(name, given[1:])
+    if name in ("--help", "-h", "help"):
+        print(_help())
+        return 0
+    if name == "--version":
+        from importlib.metadata import version
+
+        print(f"barnabas {version('barnabas')}")
+        return 0
+    what = f"no command {name!r}" if name else "no command given"
+    print(f"barnabas: {what}, expected one of: {', '.join(COMMANDS)}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    from importlib import import_module
+
+    try:
+        status: int = import_module(f"broker.cli.{name}").run(arguments)
+        sys.stdout.flush()
+    except SystemExit as stop:  # argparse, after --help or a usage error it has reported
+        return stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _close_stdout()
+        return FAILURE
+    except Exception as error:
+        from broker.cli.failures import describe
+
+        sentence, status = describe(error)
+        if sentence is None:
+            raise
+        print(f"barnabas: {sentence}", file=sys.stderr)
+    return status
+
+
+def _close_stdout() -> None:
+    """Whoever read our output is gone: say nothing more, not even when the interpreter flushes at its end."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items())
+    return f"""\
+usage: barnabas COMMAND [OPTION …]
+
+A Kafka-wire-compatible broker for one machine, and the tools to talk to one.
+
+commands:
+{commands}
+
+`barnabas COMMAND --help` describes a command, `barnabas --version` tells the version."""

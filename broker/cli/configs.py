@@ -1,0 +1,130 @@
+"""`barnabas configs`: describe and alter the configuration of topics and brokers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from broker.cli.failures import UsageError
+from broker.cli.options import (
+    Parser,
+    assignment,
+    connected,
+    connection_options,
+    json_option,
+    unique_keys,
+    whole,
+)
+from broker.cli.output import print_json, print_table
+from client import admin
+from client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from client.client import Client
+
+SOURCES: dict[int, str] = {
+    ConfigSource.TOPIC: "topic",
+    ConfigSource.BROKER: "broker",
+    ConfigSource.CLUSTER: "all brokers",
+    ConfigSource.FILE: "file",
+    ConfigSource.DEFAULT: "default",
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    if options.command == "alter" and not _changes(options):
+        raise UsageError("configs alter: nothing to do, give --set, --delete, --append or --subtract")
+    with connected(options) as client:
+        options.action(client, options)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    parents = [connection_options(), json_option(), _resource_options()]
+    top = Parser(prog="barnabas configs", description="Describe or alter the configuration of topics and brokers.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    describe = commands.add_parser("describe", parents=parents, help="print configs with where they come from")
+    describe.add_argument("keys", metavar="KEY", nargs="*", help="only these")
+    describe.add_argument("--all", action="store_true", help="defaults too, not only what was set")
+    describe.set_defaults(action=_describe)
+
+    alter = commands.add_parser("alter", parents=parents, help="change some configs, leave the others")
+    alter.add_argument("--set", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="a value")
+    alter.add_argument("--delete", action="append", default=[], metavar="KEY", help="go back to the default")
+    alter.add_argument("--append", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="to a list")
+    alter.add_argument(
+        "--subtract", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="from a list"
+    )
+    alter.add_argument("--validate-only", action="store_true", help="check, but change nothing")
+    alter.set_defaults(action=_alter)
+    return top
+
+
+def _resource_options() -> Parser:
+    options = Parser(add_help=False)
+    resource = options.add_argument_group("whose").add_mutually_exclusive_group(required=True)
+    resource.add_argument("--topic", metavar="TOPIC", help="a topic's configs")
+    resource.add_argument("--broker", type=whole, metavar="NODE_ID", help="one broker's configs")
+    resource.add_argument("--broker-defaults", action="store_true", help="the configs all brokers share")
+    return options
+
+
+def _describe(client: Client, options: argparse.Namespace) -> None:
+    resource, name = _resource(options)
+    configs = admin.describe_configs(client, resource, name, options.keys or None)
+    if not options.all and not options.keys:
+        configs = [config for config in configs if config.source != ConfigSource.DEFAULT]
+    if options.json:
+        print_json(
+            [
+                {
+                    "name": config.name,
+                    "value": config.value,
+                    "source": SOURCES.get(config.source, "unknown"),
+                    "read_only": config.is_read_only,
+                    "sensitive": config.is_sensitive,
+                }
+                for config in configs
+            ]
+        )
+    elif configs:
+        rows = [(config.name, _shown(config), SOURCES.get(config.source, "")) for config in configs]
+        print_table(("config", "value", "source"), rows)
+
+
+def _alter(client: Client, options: argparse.Namespace) -> None:
+    resource, name = _resource(options)
+    changes = _changes(options)
+    admin.alter_configs(client, resource, name, changes, validate_only=options.validate_only)
+    if options.json:
+        print_json({"altered": [] if options.validate_only else sorted({change.name for change in changes})})
+    else:
+        print(f"{'could change' if options.validate_only else 'changed'} {len(changes)} config(s)")
+
+
+def _resource(options: argparse.Namespace) -> tuple[ResourceType, str]:
+    if options.topic is not None:
+        return ResourceType.TOPIC, options.topic
+    return ResourceType.BROKER, "" if options.broker_defaults else str(options.broker)
+
+
+def _changes(options: argparse.Namespace) -> list[ConfigChange]:
+    operations = (
+        (ConfigOperation.SET, options.set, "--set"),
+        (ConfigOperation.APPEND, options.append, "--append"),
+        (ConfigOperation.SUBTRACT, options.subtract, "--subtract"),
+    )
+    changes = [
+        ConfigChange(key, operation, value)
+        for operation, pairs, option in operations
+        for key, value in unique_keys(pairs, option).items()
+    ]
+    return changes + [ConfigChange(key, ConfigOperation.DELETE) for key in options.delete]
+
+
+def _shown(config: admin.ConfigValue) -> str:
+    if config.is_sensitive:
+        return "(hidden)"
+    return "(unset)" if config.value is None else config.value

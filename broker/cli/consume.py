@@ -1,0 +1,199 @@
+"""`barnabas consume`: print the records of a topic, one to a line.
+
+Reads assigned partitions, or with --group as a member of a group, whose offsets it commits. Goes on until it is
+interrupted, unless --max-messages, --timeout-ms or --exit-at-end says when it is enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from typing import Any, Protocol
+
+from broker.cli.failures import UsageError
+from broker.cli.options import Parser, connected, connection_options, json_option, positive, whole
+from broker.cli.output import Progress
+from broker.cli.stopping import StopSignals
+from client import admin
+from client.client import Client
+from client.clock import Deadline
+from client.consumer import ConsumedRecord, Consumer
+from client.group import GroupConsumer
+from client.metadata import TopicPartition
+from client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from protocol.errors import ErrorCode, KafkaError
+
+ISOLATION = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
+_POLL_MS = 500
+
+
+class Source(Protocol):
+    """What records come from: a Consumer or a GroupConsumer."""
+
+    def poll(self, timeout_ms: int = _POLL_MS, max_records: int | None = None) -> list[ConsumedRecord]:
+        """Records, or none after a while."""
+
+    def is_at_end(self) -> bool:
+        """Whether everything there was has been read."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    _check(options)
+    with ExitStack() as stack:
+        client = stack.enter_context(connected(options))
+        source = _source(client, options, stack)
+        _print_records(client, source, options)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    top = Parser(
+        prog="barnabas consume",
+        description="Print the records of a topic, one to a line, until interrupted or told to stop.",
+        parents=[connection_options(), json_option()],
+    )
+    top.add_argument("topic", metavar="TOPIC")
+    where = top.add_argument_group("where to read")
+    where.add_argument("--partition", type=whole, metavar="N", help="only this one")
+    where.add_argument("--group", metavar="GROUP", help="as a member of a group; its offsets are committed")
+    start = where.add_mutually_exclusive_group()
+    start.add_argument("--from-beginning", action="store_true", help="where nothing says otherwise; default: the end")
+    start.add_argument("--offset", metavar="N|earliest|latest", help="begin there; a number needs --partition")
+    where.add_argument("--isolation", choices=list(ISOLATION), default="read_uncommitted", help="default %(default)s")
+    stop = top.add_argument_group("when to stop")
+    stop.add_argument("--max-messages", type=positive, metavar="N", help="after so many records")
+    stop.add_argument("--timeout-ms", type=positive, metavar="MS", help="when nothing came for so long")
+    stop.add_argument("--exit-at-end", action="store_true", help="when everything there was has been read")
+    shape = top.add_argument_group("what to print")
+    shape.add_argument("--print-timestamp", action="store_true", help="CreateTime or LogAppendTime in ms")
+    shape.add_argument("--print-partition", action="store_true")
+    shape.add_argument("--print-offset", action="store_true")
+    shape.add_argument("--print-headers", action="store_true", help="key:value, separated by commas")
+    shape.add_argument("--print-key", action="store_true")
+    shape.add_argument("--separator", default="\t", metavar="TEXT", help="between the parts (default: a tab)")
+    return top
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.group is not None and (options.partition is not None or options.offset is not None):
+        raise UsageError("consume: with --group the group decides, leave --partition and --offset")
+    if options.offset is not None and options.offset not in ("earliest", "latest"):
+        if not (options.offset.isascii() and options.offset.isdecimal()):
+            raise UsageError(f"consume: --offset {options.offset!r} is neither a number nor earliest or latest")
+        if options.partition is None:
+            raise UsageError("consume: an --offset by number needs --partition")
+
+
+def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> Source:
+    reset = "earliest" if options.from_beginning or options.offset == "earliest" else "latest"
+    isolation = ISOLATION[options.isolation]
+    if options.group is not None:
+        group = GroupConsumer(client, options.group, [options.topic], isolation=isolation, auto_offset_reset=reset)
+        return stack.enter_context(group)
+    consumer = Consumer(client, isolation=isolation, auto_offset_reset=reset)
+    (topic,) = admin.describe_topics(client, [options.topic])
+    numbers = [*topic.partitions] if options.partition is None else [options.partition]
+    if not topic.partitions.keys() >= set(numbers):
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"topic {options.topic!r} has {len(topic.partitions)} partitions, there is no partition {numbers[0]}",
+        )
+    offset = int(options.offset) if options.offset and options.offset.isdecimal() else None
+    positions: dict[TopicPartition, int | None] = {(options.topic, number): offset for number in numbers}
+    consumer.assign(positions)
+    return consumer
+
+
+def _print_records(client: Client, source: Source, options: argparse.Namespace) -> None:
+    """Until it is enough. A signal is one way to say so: what was printed is committed then, and nothing else."""
+    write = _json_line if options.json else _line_writer(options)
+    progress, count = Progress("records"), 0
+    out = sys.stdout.buffer
+    is_shown = not sys.stdout.isatty()
+    with StopSignals() as stop, closing(progress):
+        quiet = _patience(client, options)
+        while not stop.is_set and not _is_enough(source, options, count, quiet):
+            left = None if options.max_messages is None else options.max_messages - count
+            records = source.poll(_POLL_MS if quiet is None else min(_POLL_MS, quiet.left_ms), left)
+            for record in records:
+                out.write(write(record) + b"\n")
+            out.flush()
+            count += len(records)
+            if records:
+                quiet = _patience(client, options)
+            if is_shown:
+                progress.update(count)
+
+
+def _patience(client: Client, options: argparse.Namespace) -> Deadline | None:
+    return None if options.timeout_ms is None else client.deadline(options.timeout_ms)
+
+
+def _is_enough(source: Source, options: argparse.Namespace, count: int, quiet: Deadline | None) -> bool:
+    if options.max_messages is not None and count >= options.max_messages:
+        return True
+    if options.exit_at_end and source.is_at_end():
+        return True
+    return quiet is not None and quiet.is_over
+
+
+def _line_writer(options: argparse.Namespace) -> Callable[[ConsumedRecord], bytes]:
+    separator: bytes = options.separator.encode("utf-8", "surrogateescape")
+
+    def line(consumed: ConsumedRecord) -> bytes:
+        record = consumed.record
+        parts: list[bytes] = []
+        if options.print_timestamp:
+            parts.append(b"%d" % record.timestamp)
+        if options.print_partition:
+            parts.append(b"%d" % consumed.partition)
+        if options.print_offset:
+            parts.append(b"%d" % record.offset)
+        if options.print_headers:
+            parts.append(b",".join(_raw_header(name, value) for name, value in record.headers))
+        if options.print_key:
+            parts.append(_raw(record.key))
+        return separator.join([*parts, _raw(record.value)])
+
+    return line
+
+
+def _raw(data: bytes | None) -> bytes:
+    return b"null" if data is None else data
+
+
+def _raw_header(name: str, value: bytes | None) -> bytes:
+    return name.encode("utf-8", "surrogateescape") + b":" + _raw(value)
+
+
+def _json_line(consumed: ConsumedRecord) -> bytes:
+    import json
+
+    record = consumed.record
+    fields: dict[str, Any] = {
+        "topic": consumed.topic,
+        "partition": consumed.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        **_json_bytes("key", record.key),
+        **_json_bytes("value", record.value),
+        "headers": [{"key": name, **_json_bytes("value", value)} for name, value in record.headers],
+    }
+    return json.dumps(fields).encode()
+
+
+def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Text where it is text; under another name in base64 where it is not, so that nothing is lost or mistaken."""
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return {f"{name}_base64": b64encode(data).decode()}

@@ -1,0 +1,30 @@
+"""From an exception to the line a person reads and the exit status. What is not here is our bug and keeps its trace."""
+
+from __future__ import annotations
+
+import os
+
+from broker.cli import FAILURE, USAGE_ERROR
+
+
+class UsageError(Exception):
+    """The command line makes no sense; says what is wrong with it."""
+
+
+def describe(error: Exception) -> tuple[str | None, int]:
+    """(the sentence, the exit status); no sentence for what nobody foresaw."""
+    from client.errors import ConnectionFailed
+    from protocol.errors import DecodeError, KafkaError
+    from storage.errors import StorageError
+
+    if isinstance(error, UsageError):
+        return str(error), USAGE_ERROR
+    if isinstance(error, ConnectionFailed):
+        hint = " (is a broker running there?)" if "refused" in error.message else ""
+        return f"{error}{hint}", FAILURE
+    if isinstance(error, KafkaError | StorageError | DecodeError):
+        return str(error), FAILURE
+    if isinstance(error, OSError):
+        what = (error.strerror or str(error)).lower()
+        return (f"{os.fspath(error.filename)}: {what}" if error.filename else what), FAILURE
+    return None, FAILURE

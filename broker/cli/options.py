@@ -1,0 +1,88 @@
+"""What the commands' parsers share: one-line usage errors, and how to reach a broker."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from broker.cli.failures import UsageError
+from client.client import Client
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+REQUEST_TIMEOUT_MS = 10_000
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports what is wrong in one line instead of printing the whole usage in front of it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {message} (see {self.prog} --help)")
+
+
+def connection_options() -> Parser:
+    """A parent parser with the options of every command that talks to a broker."""
+    options = Parser(add_help=False)
+    group = options.add_argument_group("connection")
+    group.add_argument(
+        "--bootstrap-server",
+        default=DEFAULT_BOOTSTRAP,
+        metavar="HOST:PORT[,…]",
+        help=f"where to find the cluster (default {DEFAULT_BOOTSTRAP})",
+    )
+    group.add_argument(
+        "--request-timeout-ms",
+        type=positive,
+        default=REQUEST_TIMEOUT_MS,
+        metavar="MS",
+        help=f"how long to try a request (default {REQUEST_TIMEOUT_MS})",
+    )
+    return options
+
+
+def json_option() -> Parser:
+    """A parent parser with --json."""
+    options = Parser(add_help=False)
+    options.add_argument("--json", action="store_true", help="print JSON")
+    return options
+
+
+def connected(options: argparse.Namespace) -> Client:
+    """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address."""
+    try:
+        client = Client(options.bootstrap_server, client_id="barnabas-cli", timeout_ms=options.request_timeout_ms)
+    except ValueError as error:
+        raise UsageError(f"--bootstrap-server: {error}") from error
+    client.connect()
+    return client
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    number = whole(text)
+    if not number:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return number
+
+
+def whole(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """`key=value`."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def unique_keys(pairs: Sequence[tuple[str, str]], option: str) -> dict[str, str]:
+    """The pairs as a dictionary; UsageError if a key was given twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise UsageError(f"{option}: a key is given twice")
+    return found

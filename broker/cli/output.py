@@ -1,0 +1,47 @@
+"""How the commands print: tables for people, JSON for programs, progress on stderr for whoever waits."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+_PROGRESS_S = 0.5
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Columns as wide as they need to be; the last one is not padded."""
+    lines = [list(map(str, row)) for row in (header, *rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_json(value: Any) -> None:
+    """One JSON document."""
+    import json
+
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+class Progress:
+    """A counter on stderr that is rewritten in place, at most twice a second, and only on a terminal."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._is_shown = sys.stderr.isatty()
+        self._next_at = time.monotonic() + _PROGRESS_S
+        self._has_printed = False
+
+    def update(self, count: int) -> None:
+        """Show the count if it is time."""
+        if self._is_shown and time.monotonic() >= self._next_at:
+            self._next_at = time.monotonic() + _PROGRESS_S
+            self._has_printed = True
+            print(f"\r{count:,} {self._noun}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Make room for what is printed next."""
+        if self._has_printed:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,185 @@
+"""`barnabas produce`: every line of a file or of stdin becomes a record.
+
+What is typed or trickles in is sent at once, a file in large batches. Nothing is reported done before it is
+acknowledged: the exit status is 0 only if every record was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from broker.cli.failures import UsageError
+from broker.cli.lines import lines_as_they_come
+from broker.cli.options import Parser, assignment, connected, connection_options, json_option, whole
+from broker.cli.output import Progress, print_json
+from client.batching import Delivery
+from client.client import Client
+from client.producer import Producer
+from protocol.errors import ErrorCode, KafkaError
+from protocol.records.compression import COMPRESSION_IDS
+
+ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
+_SETTLE_EVERY = 50_000  # records
+_TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    with _input(options.file) as descriptor, connected(options) as client:
+        _check_topic(client, options)
+        totals = _produce(client, options, descriptor)
+    if options.json:
+        print_json(totals.as_json(options.topic))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    top = Parser(
+        prog="barnabas produce",
+        description="Write the lines of a file or of stdin to a topic.",
+        parents=[connection_options(), json_option()],
+    )
+    top.add_argument("topic", metavar="TOPIC")
+    top.add_argument("file", metavar="FILE", nargs="?", help="default: stdin, also as `-`")
+    top.add_argument("--key-separator", metavar="TEXT", help="what stands before it in a line is the record's key")
+    top.add_argument("--null-value", metavar="TEXT", help="a value that is exactly this becomes null (a tombstone)")
+    top.add_argument(
+        "--header",
+        action="append",
+        type=assignment,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a header of every record; may be repeated",
+    )
+    top.add_argument("--compression", choices=list(COMPRESSION_IDS), default="none", help="default none")
+    top.add_argument("--compression-level", type=int, metavar="N", help="on the codec's own scale")
+    top.add_argument("--acks", choices=list(ACKS), default="all", help="who has written before it counts: default all")
+    top.add_argument("--partition", type=whole, metavar="N", help="default: by the key, as Kafka's clients choose")
+    top.add_argument("--timestamp", type=whole, metavar="MS", help="of every record; default: now")
+    top.add_argument("--no-idempotence", action="store_true", help="a retry may double a record")
+    return top
+
+
+class Totals:
+    """What was acknowledged, and where. Keeps the deliveries of what is still on its way."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.bytes = 0
+        self.offsets: dict[int, tuple[int, int]] = {}
+        self._waiting: list[Delivery] = []
+        self._settle_at = _SETTLE_EVERY
+
+    def add(self, delivery: Delivery, size: int) -> None:
+        """A record was sent."""
+        self.records += 1
+        self.bytes += size
+        self._waiting.append(delivery)
+        if len(self._waiting) >= self._settle_at:
+            self.settle()
+
+    def settle(self) -> None:
+        """Take in what is acknowledged by now."""
+        still: list[Delivery] = []
+        for delivery in self._waiting:
+            if delivery.offset is None:
+                still.append(delivery)
+                continue
+            first, _ = self.offsets.get(delivery.partition, (delivery.offset, 0))
+            self.offsets[delivery.partition] = first, delivery.offset
+        self._waiting = still
+        self._settle_at = len(still) + _SETTLE_EVERY
+
+    def as_json(self, topic: str) -> dict[str, object]:
+        """The facts."""
+        partitions = [
+            {"partition": partition, "first_offset": first, "last_offset": last}
+            for partition, (first, last) in sorted(self.offsets.items())
+        ]
+        return {"topic": topic, "records": self.records, "bytes": self.bytes, "partitions": partitions}
+
+
+def _produce(client: Client, options: argparse.Namespace, descriptor: int) -> Totals:
+    totals, progress = Totals(), Progress("records")
+    headers = [(key, value.encode()) for key, value in options.header]
+    producer = Producer(
+        client,
+        acks=ACKS[options.acks],
+        idempotent=not options.no_idempotence,
+        compression=options.compression,
+        level=options.compression_level,
+    )
+    separator = None if options.key_separator is None else os.fsencode(options.key_separator)
+    null_value = None if options.null_value is None else os.fsencode(options.null_value)
+    try:
+        for number, line in _numbered(descriptor, producer):
+            key, value = _key_and_value(line, separator, number)
+            sent = None if value == null_value and null_value is not None else value
+            delivery = producer.send(
+                options.topic,
+                sent,
+                key=key,
+                headers=headers,
+                timestamp=options.timestamp,
+                partition=options.partition,
+            )
+            totals.add(delivery, len(line))
+            progress.update(number)
+        producer.flush()
+    finally:
+        progress.close()
+    totals.settle()
+    return totals
+
+
+def _numbered(descriptor: int, producer: Producer) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers from 1; what was sent is flushed while nothing more comes."""
+    number = 0
+    for lines in lines_as_they_come(descriptor):
+        if not lines:
+            producer.flush()
+        for line in lines:
+            number += 1
+            yield number, line
+
+
+def _key_and_value(line: bytes, separator: bytes | None, number: int) -> tuple[bytes | None, bytes]:
+    if separator is None:
+        return None, line
+    key, found, value = line.partition(separator)
+    if not found:
+        raise UsageError(f"produce: line {number} has no key separator {os.fsdecode(separator)!r}")
+    return key, value
+
+
+def _check_topic(client: Client, options: argparse.Namespace) -> None:
+    """Refuse what cannot work before the first line is read; a topic the broker creates when asked is waited for."""
+    if options.key_separator == "":
+        raise UsageError("produce: --key-separator is empty")
+    deadline = client.deadline(min(_TOPIC_PATIENCE_MS, options.request_timeout_ms))
+
+    def attempt() -> int:
+        found = client.refresh([options.topic], deadline, auto_create=True)
+        return len(found.topic(options.topic).partitions)
+
+    partitions = client.with_retries(attempt, deadline)
+    if options.partition is not None and options.partition >= partitions:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"topic {options.topic!r} has {partitions} partitions, there is no partition {options.partition}",
+        )
+
+
+@contextmanager
+def _input(file: str | None) -> Iterator[int]:
+    if file is None or file == "-":
+        yield sys.stdin.fileno()
+        return
+    with open(file, "rb", buffering=0) as opened:
+        yield opened.fileno()

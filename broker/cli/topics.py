@@ -1,0 +1,187 @@
+"""`barnabas topics`: list, create, delete, describe, alter."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from broker.cli.options import (
+    Parser,
+    assignment,
+    connected,
+    connection_options,
+    json_option,
+    positive,
+    unique_keys,
+)
+from broker.cli.output import print_json, print_table
+from client import admin
+from client.client import Client
+from client.metadata import TopicInfo
+from client.offsets import EARLIEST, LATEST, list_offsets
+from protocol.errors import ErrorCode, KafkaError
+from protocol.primitives import uuid_text
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    with connected(options) as client:
+        options.action(client, options)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    parents = [connection_options(), json_option()]
+    top = Parser(prog="barnabas topics", description="List, create, delete, describe, alter topics.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", parents=parents, help="the names of all topics")
+    listing.add_argument("--internal", action="store_true", help="the broker's own topics too")
+    listing.set_defaults(action=_list)
+
+    create = commands.add_parser("create", parents=parents, help="create a topic")
+    create.add_argument("topic", metavar="TOPIC")
+    create.add_argument("--partitions", type=positive, metavar="N", help="default: num.partitions of the broker")
+    create.add_argument("--replication-factor", type=positive, metavar="N", help="default: as the broker is set")
+    create.add_argument("--config", action="append", type=assignment, default=[], metavar="KEY=VALUE")
+    create.add_argument("--if-not-exists", action="store_true", help="be content if the topic is there already")
+    create.add_argument("--validate-only", action="store_true", help="check, but create nothing")
+    create.set_defaults(action=_create)
+
+    delete = commands.add_parser("delete", parents=parents, help="delete topics with everything in them")
+    delete.add_argument("topics", metavar="TOPIC", nargs="+")
+    delete.add_argument("--if-exists", action="store_true", help="be content if a topic is not there")
+    delete.set_defaults(action=_delete)
+
+    describe = commands.add_parser("describe", parents=parents, help="partitions, leaders and configs of topics")
+    describe.add_argument("topics", metavar="TOPIC", nargs="*", help="default: all but the broker's own")
+    describe.add_argument("--offsets", action="store_true", help="the first and the next offset of each partition too")
+    describe.set_defaults(action=_describe)
+
+    alter = commands.add_parser("alter", parents=parents, help="give a topic more partitions")
+    alter.add_argument("topic", metavar="TOPIC")
+    alter.add_argument("--partitions", type=positive, required=True, metavar="N", help="the new total")
+    alter.add_argument("--validate-only", action="store_true", help="check, but change nothing")
+    alter.set_defaults(action=_alter)
+    return top
+
+
+def _list(client: Client, options: argparse.Namespace) -> None:
+    topics = [topic for topic in admin.list_topics(client) if options.internal or not topic.is_internal]
+    if options.json:
+        print_json([_summary(topic) for topic in topics])
+    else:
+        for topic in topics:
+            print(topic.name)
+
+
+def _create(client: Client, options: argparse.Namespace) -> None:
+    try:
+        topic_id = admin.create_topic(
+            client,
+            options.topic,
+            partitions=options.partitions or -1,
+            replication_factor=options.replication_factor or -1,
+            configs=unique_keys(options.config, "--config"),
+            validate_only=options.validate_only,
+        )
+    except KafkaError as error:
+        if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS or not options.if_not_exists:
+            raise
+        _report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} is there already")
+        return
+    if options.validate_only:
+        _report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} could be created")
+    else:
+        created = {"topic": options.topic, "created": True, "topic_id": uuid_text(topic_id)}
+        _report(options, created, f"created topic {options.topic}")
+
+
+def _delete(client: Client, options: argparse.Namespace) -> None:
+    for name in options.topics:
+        try:
+            admin.delete_topic(client, name)
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or not options.if_exists:
+                raise
+            _report(options, {"topic": name, "deleted": False}, f"there is no topic {name}")
+        else:
+            _report(options, {"topic": name, "deleted": True}, f"deleted topic {name}")
+
+
+def _alter(client: Client, options: argparse.Namespace) -> None:
+    admin.create_partitions(client, options.topic, options.partitions, validate_only=options.validate_only)
+    altered = not options.validate_only
+    text = f"topic {options.topic} {'has' if altered else 'could have'} {options.partitions} partitions"
+    _report(options, {"topic": options.topic, "partitions": options.partitions, "altered": altered}, text)
+
+
+def _describe(client: Client, options: argparse.Namespace) -> None:
+    if options.topics:
+        topics = admin.describe_topics(client, options.topics)
+    else:
+        topics = [topic for topic in admin.list_topics(client) if not topic.is_internal]
+    described = [_description(client, topic, with_offsets=options.offsets) for topic in topics]
+    if options.json:
+        print_json(described)
+        return
+    for index, topic in enumerate(described):
+        if index:
+            print()
+        _print_description(topic, with_offsets=options.offsets)
+
+
+def _description(client: Client, topic: TopicInfo, *, with_offsets: bool) -> dict[str, Any]:
+    configs = admin.describe_configs(client, admin.ResourceType.TOPIC, topic.name)
+    own = {config.name: config.value for config in configs if config.source == admin.ConfigSource.TOPIC}
+    partitions: list[dict[str, Any]] = [
+        {
+            "partition": number,
+            "leader": partition.leader_id,
+            "leader_epoch": partition.leader_epoch,
+            "replicas": list(partition.replicas),
+            "isr": list(partition.isr),
+        }
+        for number, partition in topic.partitions.items()
+    ]
+    if with_offsets:
+        places = [(topic.name, number) for number in topic.partitions]
+        first, after = (list_offsets(client, dict.fromkeys(places, which)) for which in (EARLIEST, LATEST))
+        for place, partition in zip(places, partitions, strict=True):
+            partition |= {"first_offset": first[place].offset, "next_offset": after[place].offset}
+    return _summary(topic) | {"configs": own, "partitions": partitions}
+
+
+def _print_description(topic: dict[str, Any], *, with_offsets: bool) -> None:
+    print(f"{topic['topic']}  id {topic['topic_id']}  {len(topic['partitions'])} partitions")
+    for name, value in topic["configs"].items():
+        print(f"  {name}={value}")
+    columns = ["partition", "leader", "leader_epoch", "replicas", "isr"]
+    columns += ["first_offset", "next_offset"] if with_offsets else []
+    print_table(columns, [[_cell(partition[column]) for column in columns] for partition in topic["partitions"]])
+
+
+def _cell(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _summary(topic: TopicInfo) -> dict[str, Any]:
+    return {
+        "topic": topic.name,
+        "topic_id": uuid_text(topic.topic_id),
+        "internal": topic.is_internal,
+        "partition_count": len(topic.partitions),
+    }
+
+
+def _report(options: argparse.Namespace, facts: dict[str, Any], sentence: str) -> None:
+    """What was done: a sentence, or with --json the facts, one object per thing done."""
+    if options.json:
+        import json
+
+        print(json.dumps(facts))
+    else:
+        print(sentence)
