@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.partitioner.default import murmur2 as their_murmur2  # type: ignore[import-untyped]  # because it has no types
 
 from client.addresses import Address, parse_addresses
 from client.assignors import (
@@ -108,11 +107,6 @@ def test_what_does_not_pass_is_raised_at_the_deadline_and_what_cannot_at_once() 
 
 
 # --- partitions ---
-
-
-@given(st.binary(max_size=40))
-def test_keys_are_hashed_as_another_client_hashes_them(key: bytes) -> None:
-    assert murmur2(key) == their_murmur2(key) & 0xFFFFFFFF
 
 
 def test_keys_are_hashed_as_kafkas_own_tests_say() -> None:
