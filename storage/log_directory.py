@@ -46,7 +46,7 @@ class LogDirectory:
         self._root = root
         self._lock = lock
         self._live = inventory.live
-        self._unrecovered = set() if was_clean else set(inventory.live)
+        self._unrecovered = set() if was_clean else inventory.live - {(names.CLUSTER_METADATA_TOPIC, 0)}
         self._deleted: set[TopicPartition] = set()  # whose old name could come back in a power cut
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: dict[TopicPartition, Directory] = {}  # of the logs above
@@ -74,11 +74,10 @@ class LogDirectory:
         lock = lock_root(root)
         try:
             meta = read_meta_properties(root, node_id, new_id)
-            was_clean = root.exists(names.CLEAN_SHUTDOWN)
-            if was_clean:
-                root.remove(names.CLEAN_SHUTDOWN)
+            directory = cls(root, lock, meta, was_clean=root.exists(names.CLEAN_SHUTDOWN))
+            root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
             root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
-            return cls(root, lock, meta, was_clean=was_clean)
+            return directory
         except BaseException:
             lock.release()
             raise
