@@ -12,14 +12,28 @@ from __future__ import annotations
 
 import os
 import struct
-
-from storage.files import Capabilities, Lock, LockHeld
+from typing import Protocol
 
 _FLOCK = struct.Struct("@hhqqi")  # l_type, l_whence, l_start, l_len, l_pid on 64-bit Linux
 _MODE = 0o644
 
 _held: dict[tuple[int, int], int] = {}
 """(device, inode) of what is locked, and by which process: a fork inherits this table but no lock."""
+
+
+class LockHeld(OSError):
+    """Somebody else holds the lock. `pid` is None where that cannot be known."""
+
+    def __init__(self, pid: int | None) -> None:
+        super().__init__("locked")
+        self.pid = pid
+
+
+class Lock(Protocol):
+    """A held lock on a file."""
+
+    def release(self) -> None:
+        """Remove the file and let go."""
 
 
 class FileLock:
@@ -39,16 +53,16 @@ class FileLock:
             os.close(self._descriptor)
 
 
-def take_lock(path: str, capabilities: Capabilities) -> Lock:
-    """Take the lock or raise LockHeld at once."""
-    if not capabilities.record_lock:
+def take_lock(path: str, *, record_lock: bool, lock_owner: bool) -> Lock:
+    """Take the lock or raise LockHeld at once. The flags say which calls this system has (storage/files.py)."""
+    if not record_lock:
         return _take_by_name(path)
     while True:
         if _is_held_by_us(path):
             raise LockHeld(os.getpid())
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         try:
-            _lock_descriptor(descriptor, capabilities)
+            _lock_descriptor(descriptor, lock_owner)
             found = os.fstat(descriptor)
             if _is_still_named(path, found):
                 os.ftruncate(descriptor, 0)
@@ -62,13 +76,13 @@ def take_lock(path: str, capabilities: Capabilities) -> Lock:
         os.close(descriptor)  # the holder removed the file between our opening and our locking it
 
 
-def _lock_descriptor(descriptor: int, capabilities: Capabilities) -> None:
+def _lock_descriptor(descriptor: int, lock_owner: bool) -> None:
     import fcntl
 
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as refused:
-        if not capabilities.lock_owner:
+        if not lock_owner:
             raise LockHeld(_written_pid(os.pread(descriptor, 32, 0))) from refused
         asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))[4]

@@ -15,7 +15,23 @@ import os
 import sys
 from typing import NamedTuple, Protocol
 
+from storage.file_lock import Lock, LockHeld, take_lock
+
 Buffer = bytes | bytearray | memoryview
+
+__all__ = [
+    "Buffer",
+    "Capabilities",
+    "Entry",
+    "File",
+    "FileStat",
+    "Files",
+    "Lock",
+    "LockHeld",
+    "RealFiles",
+    "detect_capabilities",
+    "raise_descriptor_limit",
+]
 
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
@@ -82,21 +98,6 @@ class File(Protocol):
 
     def close(self) -> None:
         """Give the descriptor back. Says nothing about durability."""
-
-
-class LockHeld(OSError):
-    """Somebody else holds the lock. `pid` is None where that cannot be known."""
-
-    def __init__(self, pid: int | None) -> None:
-        super().__init__("locked")
-        self.pid = pid
-
-
-class Lock(Protocol):
-    """A held lock on a file."""
-
-    def release(self) -> None:
-        """Remove the file and let go."""
 
 
 class Files(Protocol):
@@ -174,9 +175,8 @@ class RealFiles:
             os.close(descriptor)
 
     def lock(self, path: str) -> Lock:
-        from storage.file_lock import take_lock  # once per run, and the only user of fcntl
-
-        return take_lock(path, self.capabilities)
+        wanted = self.capabilities
+        return take_lock(path, record_lock=wanted.record_lock, lock_owner=wanted.lock_owner)
 
 
 class RealFile:
