@@ -151,6 +151,7 @@ _TABLE = (
     Key("offsets.commit.timeout.ms", INT, "5000", Range(1)),
     Key("offsets.load.buffer.size", INT, "5242880", Range(1)),
     Key("offsets.topic.compression.codec", INT, "0"),
+    Key("offsets.topic.replication.factor", SHORT, "1", Range(1)),
     Key(
         "principal.builder.class",
         CLASS,
@@ -282,6 +283,7 @@ _TABLE = (
     Key("share.fetch.purgatory.purge.interval.requests", INT, "1000"),
     Key("socket.connection.setup.timeout.max.ms", LONG, "30000"),
     Key("socket.connection.setup.timeout.ms", LONG, "10000"),
+    Key("socket.listen.backlog.size", INT, "50", Range(1)),
     Key("socket.receive.buffer.bytes", INT, "102400"),
     Key("socket.send.buffer.bytes", INT, "102400"),
     Key("ssl.allow.dn.changes", BOOLEAN, "false"),

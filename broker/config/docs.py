@@ -21,7 +21,6 @@ _TEXTS = {
     "the broker stops reading from them. -1 is no limit.",
     "connections.max.idle.ms": "A connection that was silent for so long is closed.",
     "max.connections": "How many connections may be open at once; a further one is closed at once.",
-    "socket.listen.backlog.size": "How many connections the kernel may hold that were not accepted yet.",
     "fetch.max.bytes": "The most bytes of records one answer to a fetch carries, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
     "max.request.partition.size.limit": "The most partitions one page of DescribeTopicPartitions tells.",
@@ -80,7 +79,6 @@ _TEXTS = {
     "offsets.retention.minutes": "Offsets of a group without members are forgotten after so long.",
     "offsets.retention.check.interval.ms": "How often offsets are looked at that may be forgotten.",
     "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
-    "offsets.topic.replication.factor": "The replication factor of __consumer_offsets; 1 here, where Kafka has 3.",
     "offsets.topic.segment.bytes": "The segment.bytes __consumer_offsets is created with.",
     # topics' own
     "cleanup.policy": "delete drops old segments, compact keeps the last record of each key; both may be given.",
@@ -123,6 +121,7 @@ _WITHOUT_EFFECT = (
     ("create.topic.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("alter.config.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("controller.", "There is no controller quorum beside this node."),
+    ("offsets.topic.replication.", "There is one replica."),
     ("remote.", "There is no tiered storage."),
     ("follower.", "There is one replica."),
     ("replica", "There is one replica."),

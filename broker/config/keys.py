@@ -60,7 +60,6 @@ _TABLE = (
     Key("queued.max.request.bytes", LONG, "67108864"),
     Key("connections.max.idle.ms", LONG, "600000"),
     Key("max.connections", INT, "2147483647", Range(0), CLUSTER_WIDE),
-    Key("socket.listen.backlog.size", INT, "50", Range(1)),
     Key("fetch.max.bytes", INT, "57671680", Range(1024)),
     Key("max.incremental.fetch.session.cache.slots", INT, "1000", Range(0)),
     Key("max.request.partition.size.limit", INT, "2000", Range(1)),
@@ -124,7 +123,6 @@ _TABLE = (
     Key("offsets.retention.minutes", INT, "10080", Range(1)),
     Key("offsets.retention.check.interval.ms", LONG, "600000", Range(1)),
     Key("offsets.topic.num.partitions", INT, "50", Range(1)),
-    Key("offsets.topic.replication.factor", SHORT, "1", Range(1)),
     Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
 )
 

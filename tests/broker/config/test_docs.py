@@ -30,3 +30,9 @@ def test_there_are_no_texts_of_keys_that_do_not_exist() -> None:
 def test_the_page_in_docs_is_the_one_the_tables_make() -> None:
     """`python -m broker.config.reference_page > docs/config.md` brings it up to date."""
     assert (ROOT / "docs" / "config.md").read_text() == render()
+
+
+def test_every_key_with_an_effect_is_read_somewhere() -> None:
+    tables = {"keys.py", "docs.py"}
+    sources = [path.read_text() for path in (ROOT / "broker").rglob("*.py") if path.name not in tables]
+    assert [name for name in KEYS if not any(f'"{name}"' in source for source in sources)] == []
