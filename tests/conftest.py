@@ -4,7 +4,7 @@ Property tests that are the same in every run and stay within their budget, and 
 real clients against Apache Kafka instead of Barnabas.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="barnabas",
         help="which broker the tests with real clients talk to",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure shows what the server said, too."""
+    report = yield
+    server = getattr(item, "funcargs", {}).get("server")
+    if report.failed and isinstance(server, Server):
+        report.sections.append(("What the server said", server.log[-10_000:]))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ SINCE_VERSION = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+LEADER_EPOCH_SINCE_VERSION = 4
 READ_COMMITTED = 1
 
 
@@ -75,6 +76,8 @@ def _find(
     leader_epoch = found.leader_epoch
     if asked.timestamp == LATEST:
         leader_epoch = context.services.catalogue.current_leader_epoch(topic, asked.partition_index)
+    if context.api_version < LEADER_EPOCH_SINCE_VERSION:
+        leader_epoch = -1
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=ErrorCode.NONE,

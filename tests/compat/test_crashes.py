@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -112,10 +111,3 @@ def _assert_each_once(reader: Client, server: Server, topic: str, acknowledged: 
     assert sorted(int(record.value or b"") for record in found) == sorted(acknowledged)
     moved = [record for record in found if acknowledged[int(record.value or b"")] != record.offset]
     assert moved == []
-
-
-def test_no_data_directory_is_left_dirty_by_a_clean_stop(server: Server) -> None:
-    server.stop()
-    marker = Path(server.data_dir) / ".kafka_cleanshutdown"
-    assert marker.exists()
-    server.start()

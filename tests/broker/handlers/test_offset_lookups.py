@@ -15,7 +15,9 @@ from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
+    ListOffsetsResponse,
     ListOffsetsTopic,
+    ListOffsetsTopicResponse,
 )
 from protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -23,6 +25,7 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from protocol.registry import ApiKey, response_codec
 from storage.log import PartitionLog
 from tests.support.log_world import START_MS, LogWorld
 
@@ -75,6 +78,15 @@ def look_up(
         replica_id=-1, isolation_level=int(committed), topics=[ListOffsetsTopic(name=topic, partitions=[asked])]
     )
     return list_offsets.handle(request, broker.context(version)).topics[0].partitions[0]
+
+
+@pytest.mark.parametrize("version", range(1, 12))
+def test_the_leader_epoch_is_told_from_version_4_on(broker: OnePartition, version: int) -> None:
+    found = look_up(broker, -1, version=version)
+    assert found.leader_epoch == (EPOCH if version >= 4 else -1)
+
+    response = ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[found])])
+    assert response_codec(ApiKey.LIST_OFFSETS, version).encode(response)
 
 
 @pytest.mark.parametrize(
