@@ -1,0 +1,178 @@
+"""FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, in all their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.support.group_api import GroupApi
+
+E = ErrorCode
+_JOIN_VERSIONS = range(10)
+
+
+@pytest.fixture
+def api() -> Iterator[GroupApi]:
+    api = GroupApi()
+    yield api
+    api.close()
+
+
+def _join(member_id: str = "", group_id: str = "g", **fields: Any) -> JoinGroupRequest:
+    settings: dict[str, Any] = {
+        "session_timeout_ms": 10_000,
+        "rebalance_timeout_ms": 60_000,
+        "protocol_type": "consumer",
+        "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
+    }
+    return JoinGroupRequest(group_id=group_id, member_id=member_id, **(settings | fields))
+
+
+def _sync(member_id: str, generation_id: int, version: int, assignment: bytes = b"all") -> SyncGroupRequest:
+    return SyncGroupRequest(
+        group_id="g",
+        generation_id=generation_id,
+        member_id=member_id,
+        protocol_type="consumer" if version >= 5 else None,
+        protocol_name="range" if version >= 5 else None,
+        assignments=[SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)],
+    )
+
+
+def _heartbeat(member_id: str, generation_id: int) -> HeartbeatRequest:
+    return HeartbeatRequest(group_id="g", generation_id=generation_id, member_id=member_id)
+
+
+def _joined(api: GroupApi, version: int = 9) -> Any:
+    first = api.begin(_join(), version)
+    if first.done() and first.result().error_code == E.MEMBER_ID_REQUIRED:
+        first = api.begin(_join(first.result().member_id), version)
+    api.world.advance(0)
+    api.world.settle()
+    return first.result()
+
+
+@pytest.mark.parametrize("version", _JOIN_VERSIONS)
+def test_a_member_lives_its_life_in_every_version(api: GroupApi, version: int) -> None:
+    joined = _joined(api, version)
+    assert (joined.error_code, joined.generation_id, joined.protocol_name) == (E.NONE, 1, "range")
+    assert joined.leader == joined.member_id
+    assert joined.protocol_type == ("consumer" if version >= 7 else None)
+    assert [(member.member_id, member.metadata) for member in joined.members] == [(joined.member_id, b"m")]
+    others = min(version, 5)
+    synced = api.ask(_sync(joined.member_id, 1, others), others)
+    assert (synced.error_code, synced.assignment) == (E.NONE, b"all")
+    assert (synced.protocol_type, synced.protocol_name) == (("consumer", "range") if others >= 5 else (None, None))
+    assert api.ask(_heartbeat(joined.member_id, 1), min(version, 4)).error_code == E.NONE
+    leaving = LeaveGroupRequest(group_id="g", member_id=joined.member_id)
+    if others >= 3:
+        leaving = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=joined.member_id)])
+    left = api.ask(leaving, others)
+    assert left.error_code == E.NONE
+    assert [member.error_code for member in left.members] == ([E.NONE] if others >= 3 else [])
+    assert api.ask(_heartbeat(joined.member_id, 1), min(version, 4)).error_code == E.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", _JOIN_VERSIONS)
+def test_the_name_of_no_protocol_is_null_from_version_7_on(api: GroupApi, version: int) -> None:
+    refused = api.ask(_join("nobody"), version)
+    assert (refused.error_code, refused.member_id, refused.generation_id) == (E.UNKNOWN_MEMBER_ID, "nobody", -1)
+    assert refused.protocol_name == (None if version >= 7 else "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"group_id": ""}, E.INVALID_GROUP_ID),
+        ({"session_timeout_ms": 5_999}, E.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1_800_001}, E.INVALID_SESSION_TIMEOUT),
+        ({"protocols": []}, E.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_type": ""}, E.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_a_bad_join_is_refused_and_leaves_no_group(api: GroupApi, fields: dict[str, Any], code: ErrorCode) -> None:
+    assert api.ask(_join(**fields), 9).error_code == code
+    assert api.world.coordinator.groups() == []
+
+
+def test_a_member_is_named_after_its_client_and_known_by_its_address(api: GroupApi) -> None:
+    member_id = api.ask(_join(), 9, client_id="who").member_id
+    assert member_id.startswith("who-")
+    api.begin(_join(member_id), 9, client_id="who")
+    group = api.world.coordinator.describe("g")
+    assert group is not None
+    assert group.members[member_id].client_host == "/10.0.0.9"
+
+
+def test_the_session_timeout_stands_in_for_the_rebalance_timeout_of_version_0(api: GroupApi) -> None:
+    api.begin(_join(), 0)
+    group = api.world.coordinator.describe("g")
+    assert group is not None
+    assert [member.rebalance_timeout_ms for member in group.members.values()] == [10_000]
+
+
+def test_a_protocol_named_twice_counts_as_it_was_named_first(api: GroupApi) -> None:
+    twice = [JoinGroupRequestProtocol(name="range", metadata=metadata) for metadata in (b"1", b"2")]
+    api.begin(_join(protocols=twice), 3)
+    api.world.advance(0)
+    group = api.world.coordinator.describe("g")
+    assert group is not None
+    assert [member.protocols for member in group.members.values()] == [(("range", b"1"),)]
+
+
+@pytest.mark.parametrize(("kind", "name"), [(None, "range"), ("consumer", None), ("other", "range"), ("consumer", "x")])
+def test_from_version_5_on_a_sync_names_the_groups_protocol(api: GroupApi, kind: str | None, name: str | None) -> None:
+    joined = _joined(api)
+    request = _sync(joined.member_id, 1, 5)
+    request.protocol_type, request.protocol_name = kind, name
+    assert api.ask(request, 5).error_code == E.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_a_request_that_waits_is_told_when_the_broker_stops(api: GroupApi) -> None:
+    joined = _joined(api)
+    api.ask(_sync(joined.member_id, 1, 5), 5)
+    newcomer = api.ask(_join(), 9).member_id
+    waiting = api.begin(_join(newcomer), 9)
+    assert not waiting.done()
+    api.world.coordinator.close()
+    api.world.settle()
+    api.world.settle()
+    assert (waiting.result().error_code, waiting.result().member_id) == (E.COORDINATOR_NOT_AVAILABLE, newcomer)
+
+
+def test_leaving_a_group_without_a_name_is_refused_as_a_whole(api: GroupApi) -> None:
+    left = api.ask(LeaveGroupRequest(group_id="", members=[MemberIdentity(member_id="m")]), 5)
+    assert (left.error_code, left.members) == (E.INVALID_GROUP_ID, [])
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_every_group_is_coordinated_here(api: GroupApi, version: int) -> None:
+    is_batched = version >= 4
+    request = FindCoordinatorRequest(coordinator_keys=["g", "h"]) if is_batched else FindCoordinatorRequest(key="g")
+    found = api.ask(request, version)
+    answers = found.coordinators if is_batched else [found]
+    here = (E.NONE, 1, "localhost", 9092)
+    found_at = [(each.error_code, each.node_id, each.host, each.port) for each in answers]
+    assert found_at == ([here, here] if is_batched else [here])
+
+
+@pytest.mark.parametrize(
+    ("key_type", "code"), [(1, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), (2, E.INVALID_REQUEST), (9, E.INVALID_REQUEST)]
+)
+@pytest.mark.parametrize("version", [1, 3, 4, 6])
+def test_what_has_no_coordinator_is_refused(api: GroupApi, key_type: int, code: ErrorCode, version: int) -> None:
+    if version >= 4:
+        found = api.ask(FindCoordinatorRequest(key_type=key_type, coordinator_keys=["x"]), version).coordinators[0]
+        assert found.key == "x"
+    else:
+        found = api.ask(FindCoordinatorRequest(key="x", key_type=key_type), version)
+    assert (found.error_code, found.node_id, found.host, found.port) == (code, -1, "", -1)
+    assert found.error_message
