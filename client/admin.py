@@ -34,6 +34,9 @@ from protocol.registry import ApiKey
 
 T = TypeVar("T")
 
+# Who administers a topic that is not there is told so; nobody is about to create it.
+_FINAL = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+
 
 class ResourceType(IntEnum):
     """What a config belongs to."""
@@ -218,7 +221,7 @@ def delete_records(client: Client, before: Mapping[TopicPartition, int]) -> dict
 
 def _ask_controller(client: Client, attempt: Callable[[Connection, Deadline], T]) -> T:
     deadline = client.deadline()
-    return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline)
+    return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline, final=_FINAL)
 
 
 def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Callable[[Connection, Deadline], T]) -> T:
@@ -233,7 +236,7 @@ def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Calla
                 return attempt(client.node(int(name), deadline), deadline)
         return attempt(client.controller(deadline), deadline)
 
-    return client.with_retries(ask, deadline)
+    return client.with_retries(ask, deadline, final=_FINAL)
 
 
 def _read_config(result: DescribeConfigsResourceResult) -> ConfigValue:

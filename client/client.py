@@ -6,7 +6,7 @@ Not thread-safe: one client to a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -84,9 +84,10 @@ class Client:
         attempt: Callable[[], T],
         deadline: Deadline,
         before_next: Callable[[KafkaError], None] = lambda error: None,
+        final: Container[ErrorCode] = (),
     ) -> T:
         """`attempt`, again after retriable errors, until the deadline (see client.retries)."""
-        return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next)
+        return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
     def node(self, node_id: int, deadline: Deadline) -> Connection:
         """The connection to one broker, by node id. One attempt."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TypeVar
 
 from client.clock import Clock, Deadline
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
@@ -23,17 +23,23 @@ def backoffs_ms() -> Iterator[float]:
 
 
 def retry(
-    attempt: Callable[[], T], *, clock: Clock, deadline: Deadline, before_next: Callable[[KafkaError], None]
+    attempt: Callable[[], T],
+    *,
+    clock: Clock,
+    deadline: Deadline,
+    before_next: Callable[[KafkaError], None],
+    final: Container[ErrorCode] = (),
 ) -> T:
     """What `attempt` returns, tried again after every retriable KafkaError until the deadline; then that error.
 
-    `before_next` is told the error before the next attempt: where the leader is asked for again, for instance.
+    before_next: is told the error before the next attempt, where the leader is asked for again, for instance.
+    final: codes that are an answer here, though they may pass elsewhere.
     """
     for pause_ms in backoffs_ms():
         try:
             return attempt()
         except KafkaError as error:
-            if not error.code.retriable or deadline.left_ms <= pause_ms:
+            if not error.code.retriable or error.code in final or deadline.left_ms <= pause_ms:
                 raise
             clock.sleep(pause_ms / 1000)
             before_next(error)

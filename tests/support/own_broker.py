@@ -1,0 +1,16 @@
+"""A broker for the fast tests: this interpreter, this checkout, a free port, and the directory the test gives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tests.support.broker_process import BrokerProcess
+
+
+class OwnBroker(BrokerProcess):
+    """`python -m barnabas serve` under the Python that runs the tests, whichever that is."""
+
+    def command(self) -> Sequence[str]:
+        _, *arguments = super().command()
+        return [sys.executable, "-m", "barnabas", *arguments]
