@@ -140,6 +140,18 @@ class LogDirectory:
         self._directories[key] = directory
         return log
 
+    def close_log(self, topic: str, partition: int) -> None:
+        """Close a log cleanly and forget it until it is opened again: for who looked in without using it.
+
+        Nothing happens if it is not open. StorageError leaves it open.
+        """
+        key = topic, partition
+        if (log := self._logs.get(key)) is None:
+            return
+        log.close()
+        self._note_offsets({key: log})
+        del self._logs[key], self._directories[key]
+
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
         """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
 
@@ -173,7 +185,7 @@ class LogDirectory:
 
         Hand it back to `end_checkpoint` afterwards.
         """
-        self._note_offsets()
+        self._note_offsets(self._logs)
         writes = [(self._root, file.name, file.content()) for file in self._checkpoints if file.is_dirty]
         if not writes:
             return None
@@ -230,9 +242,9 @@ class LogDirectory:
             if checkpoint.is_written(key):
                 checkpoint.write()
 
-    def _note_offsets(self) -> None:
+    def _note_offsets(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Kafka gives the catalogue's own log no rows, and a log start only where the first segment begins below."""
-        logs = {key: log for key, log in self._logs.items() if key[0] != names.CLUSTER_METADATA_TOPIC}
+        logs = {key: log for key, log in logs.items() if key[0] != names.CLUSTER_METADATA_TOPIC}
         self._recovery_points.update({key: log.recovery_point for key, log in logs.items()})
         self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
         self._log_starts.update(
@@ -251,7 +263,7 @@ class LogDirectory:
                 failures.append(failure)
         if failures:
             raise failures[0]
-        self._note_offsets()
+        self._note_offsets(self._logs)
         for checkpoint in self._checkpoints:
             checkpoint.write()
         if self._root.is_dirty:

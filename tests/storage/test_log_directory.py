@@ -280,6 +280,22 @@ def test_reading_one_partition_syncs_none() -> None:
     assert synced == []
 
 
+def test_a_log_somebody_looked_into_can_be_closed_and_opened_again() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    append(open_log(directory), 3)
+    directory.close_log("t", 0)
+    directory.close_log("t", 0)
+    assert directory.logs == {}
+    checkpoint(directory)
+    assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    log = open_log(directory)
+    assert (log.log_end_offset, log.recovered.segments_reread) == (3, 0)
+    assert append(log) == 3
+    directory.close(clean=True)
+    assert open_log(start(files)).log_end_offset == 4
+
+
 def test_500_partitions_live_under_16_descriptors(tmp_path: Path) -> None:
     before = len(os.listdir("/dev/fd"))
     directory = start(RealFiles(), str(tmp_path / "data"), open_files_max=16)
