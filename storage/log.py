@@ -17,6 +17,7 @@ from struct import Struct
 from zlib import crc32 as spread
 
 from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import FileKind, segment_file
 from protocol.records.batch import (
     CREATE_TIME,
     HEADER,
@@ -35,11 +36,10 @@ from storage.config import LogConfig
 from storage.deletion import Deletions
 from storage.directory import Directory
 from storage.errors import StorageError
-from storage.log_append import AppendOrigin, AppendResult, Judged, judge
+from storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
 from storage.log_flush import Flusher, FlushPlan
 from storage.log_loader import LoadedLog, load_log
 from storage.log_view import LogView
-from storage.producer_rebuild import batches_between
 from storage.producers import SeenBatch
 from storage.refusals import AppendRefused, OffsetOutOfRange
 from storage.retention import deletable_segments
@@ -251,23 +251,12 @@ class PartitionLog(LogView):
         )
 
     def _complete_windows(self, batch: WritableBuffer) -> bool:
-        """Before a batch is called out of order: may it repeat one that lies below the snapshot we started from?
-
-        A snapshot keeps one batch of five, so the log is read backwards, in growing steps, until the producer's window
-        is whole or too many headers have been read in this run. True if the batch is worth judging again.
-        """
-        header, producers, step = BatchHeader._make(_unpack_header(batch)), self.producers, _WINDOW_SCAN_STEP
-        scanned = False
-        while self._window_scan_left > 0 and producers.wants_older(header):
-            known_from = producers.seen_from
-            start = max(known_from - min(step, self._window_scan_left), self._segments[0].base_offset)
-            if start >= known_from:
-                break
-            producers.add_older((older for older, _ in batches_between(self._segments, start, known_from)), start)
-            self._window_scan_left -= known_from - start
-            step *= 4
-            scanned = True
-        return scanned
+        """Before a batch is called out of order: True if more was read of its producer's past and it may be judged
+        again."""
+        header = BatchHeader._make(_unpack_header(batch))
+        used = read_older_batches(header, self.producers, self._segments, self._window_scan_left)
+        self._window_scan_left -= used
+        return used > 0
 
     def _roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next at the log's end. On StorageError the old one stays active."""
@@ -281,14 +270,19 @@ class PartitionLog(LogView):
                 self._flush_now(self._flusher.plan_all([active], end_offset))
             fresh = Segment.create(self.directory, end_offset, self._config, now_ms)
         except StorageError:
-            try:
-                active.activate()
-            except StorageError as error:
-                self.directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
+            self._undo_roll(end_offset)
             raise
         self._segments.append(fresh)
         self._active = fresh
         self._jitter_ms = self._spread_jitter()
+
+    def _undo_roll(self, base_offset: int) -> None:
+        """Go on with the active segment; the next one's file, empty, must not stay behind the end of this one."""
+        try:
+            self.directory.remove(segment_file(base_offset, FileKind.LOG))
+            self._active.activate()
+        except StorageError as error:
+            self.directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
 
     def _spread_jitter(self) -> int:
         """How much earlier than segment.ms the active segment ends: the same for it every time, spread over many."""
@@ -336,6 +330,7 @@ class PartitionLog(LogView):
             self._start_at(max(self._segments[1].base_offset, self.log_start_offset))
             doomed = self._segments[0]
             names = doomed.mark_deleted()
+            doomed.log.close()  # a removed file keeps its room on the disk while it is open
             del self._segments[0]
             snapshot = self._snapshots.mark_deleted(doomed.base_offset)
             self._deletions.schedule(

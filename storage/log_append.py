@@ -7,6 +7,7 @@ feeds both the same batches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -21,9 +22,13 @@ from protocol.records.batch import (
 )
 from protocol.records.control import EndTxnMarker, read_marker
 from storage.config import LogConfig
+from storage.producer_rebuild import batches_between
 from storage.producers import Producers, SeenBatch
 from storage.refusals import AppendRefused
+from storage.segment import Segment
 from storage.validate import Demands, check_batch, needs_walk, walk
+
+_WINDOW_STEP_OFFSETS = 1024
 
 
 class AppendOrigin(Enum):
@@ -94,3 +99,22 @@ def judge(
     elif header.has_producer_id:
         repeated = producers.check_batch(header, from_client=from_client)
     return Judged(batch, header, marker, log_append_time_ms, repeated)
+
+
+def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:
+    """Complete the producers' windows as far as `header` may need it; returns how many offsets were read.
+
+    A snapshot keeps one batch of five for each producer. When a batch seems out of order and may repeat one that lies
+    below the snapshot the log was loaded from, the headers before it are read, backwards in growing steps, until the
+    producer's window is whole.
+    """
+    used, step = 0, _WINDOW_STEP_OFFSETS
+    while used < offsets_max and producers.wants_older(header):
+        known_from = producers.seen_from
+        start = max(known_from - min(step, offsets_max - used), segments[0].base_offset)
+        if start >= known_from:
+            break
+        producers.add_older((older for older, _ in batches_between(segments, start, known_from)), start)
+        used += known_from - start
+        step *= 4
+    return used

@@ -8,6 +8,7 @@ would speak of a log that is gone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file
@@ -66,8 +67,7 @@ class _Loader:
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> LoadedLog:
-        self._finish_what_was_begun()
-        files = [file for file in map(parse_segment_file, self._directory.names()) if file is not None]
+        files = [file for file in map(parse_segment_file, self._finish_what_was_begun()) if file is not None]
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
@@ -79,22 +79,24 @@ class _Loader:
 
     # --- names ---
 
-    def _finish_what_was_begun(self) -> None:
-        self._clear_up(unfinished_files(self._directory.names()))
-        names = self._directory.names()
+    def _finish_what_was_begun(self) -> list[str]:
+        names = self._clear_up(self._directory.names(), unfinished_files)
         swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
         ends = {file.base_offset: self._end_of(file) for file in swapped if file.kind is FileKind.LOG}
-        self._clear_up(finished_swaps(names, ends))
-        self._clear_up(orphaned_indexes(self._directory.names()))
+        names = self._clear_up(names, lambda names: finished_swaps(names, ends))
+        return self._clear_up(names, orphaned_indexes)
 
-    def _clear_up(self, leftovers: Leftovers) -> None:
+    def _clear_up(self, names: list[str], find: Callable[[list[str]], Leftovers]) -> list[str]:
+        """Remove and rename what `find` finds among `names`; returns the names then."""
+        leftovers = find(names)
+        self._letters += leftovers.letters
         for name in leftovers.removals:
             self._directory.remove(name)
         if leftovers.removals:
             self._directory.sync()  # before a rename that a power cut might keep while it brings these back
         for source, target in leftovers.renames:
             self._directory.rename(source, target)
-        self._letters += leftovers.letters
+        return self._directory.names() if leftovers.letters else names
 
     def _end_of(self, file: SegmentFile) -> int:
         segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)
@@ -107,7 +109,13 @@ class _Loader:
     # --- segments ---
 
     def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
-        bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
+        logs = sorted((file.base_offset, file.name) for file in files if file.kind is FileKind.LOG)
+        empty = [(base, name) for base, name in logs if self._directory.size(name) == 0]
+        for base, name in empty if len(empty) < len(logs) else empty[:-1]:
+            self._note("X")  # made by a roll that failed or came last; the log may have grown past its base
+            Segment(self._directory, base, self._config, self._now_ms).remove()
+            logs.remove((base, name))
+        bases = [base for base, _ in logs]
         return [
             self._open_segment(base, is_durable=self._is_synced(after))
             for base, after in zip(bases, [*bases[1:], None], strict=False)
@@ -140,7 +148,7 @@ class _Loader:
                     break
             elif damage is not None:
                 self._judge(segment, damage)
-            elif is_last and end_offset is not None:
+            elif is_last and not self._checkpoint.was_clean:
                 self._segments[index] = self._open_segment(segment.base_offset, is_durable=True)
 
     def _has_indexes(self, segment: Segment) -> bool:

@@ -80,6 +80,8 @@ def batches_between(
             for position, header in segment.headers(segment.position_of(start_offset)):
                 if header.base_offset >= end_offset:
                     return
+                if header.base_offset < start_offset:
+                    continue
                 marker = None
                 if header.is_control and header.has_producer_id:
                     marker = read_marker(segment.batch_bytes(position, header.size_in_bytes))

@@ -231,10 +231,10 @@ class Producers:
             self._unreplicated = [txn for txn in self._unreplicated if txn.last_offset >= high_watermark]
 
     def add_older(self, headers: Iterable[BatchHeader], from_offset: int) -> None:
-        """Every batch from `from_offset` to `seen_from`, in order: completes the windows that have room."""
+        """Every batch that begins in [from_offset, seen_from), in order: completes the windows that have room."""
         found: dict[int, deque[SeenBatch]] = {}
         for header in headers:
-            assert from_offset <= header.last_offset < self.seen_from
+            assert from_offset <= header.base_offset < self.seen_from
             producer = self._producers.get(header.producer_id)
             if producer is None or producer.producer_epoch != header.producer_epoch or header.is_control:
                 continue

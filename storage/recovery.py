@@ -164,6 +164,11 @@ def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_en
     return [offset for offset in offsets if offset not in usable or (offset not in bases and offset not in newest)]
 
 
+# Other cases, decided where they are met: R, S, T how producer state was rebuilt (producer_rebuild.py); U segments
+# behind a cut or a hole, V a log that ends below its start, W a recovery point above the log's end, X empty segments
+# (log_loader.py).
+
+
 class Recovered(NamedTuple):
     """What opening a partition took and cost, for the log and for tests."""
 

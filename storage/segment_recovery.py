@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from protocol.errors import DecodeError
-from protocol.records.batch import LOG_OVERHEAD, BatchHeader, verify_crc
+from protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
 from protocol.records.control import EndTxnMarker, read_marker
 from storage.directory import Directory
 from storage.errors import CorruptFile
@@ -47,9 +47,9 @@ class SegmentWalk:
     def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
         what = None
         try:
-            for position, header in self._segment.headers(self.position):
-                marker = self._check(position, header)
-                self.position, self.next_offset = position + header.size_in_bytes, header.next_offset
+            for position, batch in self._batches():
+                header, marker = self._check(position, batch)
+                self.position, self.next_offset = position + len(batch), header.next_offset
                 yield position, header, marker
         except DecodeError as error:
             what = str(error)
@@ -61,16 +61,40 @@ class SegmentWalk:
             pass
         return self
 
-    def _check(self, position: int, header: BatchHeader) -> EndTxnMarker | None:
+    def _batches(self) -> Iterator[tuple[int, memoryview]]:
+        """(position, bytes) of everything that has a batch's length, read in pieces of a megabyte or a batch."""
+        position, end = self.position, self._segment.size
+        wanted = _PIECE_BYTES
+        while position < end:
+            piece = memoryview(self._segment.batch_bytes(position, min(wanted, end - position)))
+            at = 0
+            while (size := next_batch_size(piece, at, len(piece))) is not None:
+                yield position + at, piece[at : at + size]
+                at += size
+            if at == 0:  # a batch larger than the piece, or the end of the file inside one
+                wanted = self._claimed_size(piece)
+                if not len(piece) < wanted <= end - position:
+                    return
+            else:
+                wanted = _PIECE_BYTES
+            position += at
+
+    def _claimed_size(self, piece: memoryview) -> int:
+        """How large the batch at the start of `piece` says it is; 0 where not even that is there."""
+        if len(piece) < LOG_OVERHEAD:
+            return 0
+        return LOG_OVERHEAD + int.from_bytes(piece[8:LOG_OVERHEAD], "big", signed=True)
+
+    def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
+        header = parse_header(batch)
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
                 f"expected {self.next_offset} or more"
             )
-        batch = self._segment.batch_bytes(position, header.size_in_bytes)
-        if len(batch) != header.size_in_bytes or not verify_crc(batch):
+        if not verify_crc(batch):
             raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
-        return read_marker(batch) if header.is_control and header.has_producer_id else None
+        return header, read_marker(batch) if header.is_control and header.has_producer_id else None
 
     def _judge(self, what: str | None) -> Damage | None:
         size = self._segment.size - self.position
@@ -78,18 +102,16 @@ class SegmentWalk:
             return None
         if self._ends_in_zeros():
             tail, what = Tail.TORN, "nothing but zeros"
-        elif what is None and self._is_plausible(size):
+        elif what is None and self._is_plausible():
             tail, what = Tail.TORN, "the file ends inside a batch"
         else:
             tail, what = Tail.BAD, what or "no batch is that large"
         return Damage(tail, self.position, self.next_offset, size, what)
 
-    def _is_plausible(self, size: int) -> bool:
+    def _is_plausible(self) -> bool:
         """Whether the beginning of a batch, cut off by the end of the file, may be one."""
-        if size < LOG_OVERHEAD:
-            return True
-        batch_length = int.from_bytes(self._segment.batch_bytes(self.position + 8, 4), "big", signed=True)
-        return LOG_OVERHEAD + batch_length <= self._batch_bytes_max
+        start = memoryview(self._segment.batch_bytes(self.position, LOG_OVERHEAD))
+        return self._claimed_size(start) <= self._batch_bytes_max
 
     def _ends_in_zeros(self) -> bool:
         for position in range(self.position, self._segment.size, _PIECE_BYTES):

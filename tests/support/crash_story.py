@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import errno
 import random
+from contextlib import suppress
 from typing import NamedTuple
 
 from protocol.errors import ErrorCode
 from storage.config import LogConfig
 from storage.errors import StorageError
+from storage.log_append import AppendResult
 from storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
 from tests.support.memory_files import PowerCut
@@ -76,7 +78,16 @@ class CrashStory:
 
     def _step(self) -> None:
         step = self.random.choices(
-            [self._append, self._mark, self._flush, self._checkpoint, self._retry, self._delete, self._fail, self._restart],
+            [
+                self._append,
+                self._mark,
+                self._flush,
+                self._checkpoint,
+                self._retry,
+                self._delete,
+                self._fail,
+                self._restart,
+            ],
             [40, 8, 6, 4, 6, 2, 4, 6],
         )[0]
         step()
@@ -114,7 +125,7 @@ class CrashStory:
             self._pending = None if acknowledged else batch
         assert (result.base_offset, result.is_duplicate) == (batch.base_offset, False)
 
-    def _send(self, batch: Written):  # noqa: ANN202  (AppendResult)
+    def _send(self, batch: Written) -> AppendResult:
         if batch.kind != "data":
             return self.world.mark(batch.producer_id, batch.epoch, commit=batch.kind == "commit")
         return self.world.append(
@@ -174,10 +185,7 @@ class CrashStory:
             times=1,
             short=self.random.choice([None, 0, 7, 61]),
         )
-        try:
-            self._append()
-        except StorageError:
-            pass
+        self._append()
         self.world.files.heal()
         assert self.world.directory is not None
         if self.world.directory.offline_reason is not None:
@@ -227,10 +235,8 @@ class CrashStory:
 
     def _open_interrupted(self) -> None:
         self.world.files.cut_power_at(self.world.files.changes_made + self.random.randint(0, 10))
-        try:
+        with suppress(PowerCut):
             self.world.open()
-        except PowerCut:
-            pass
         self.world.files.cut_power_at(None)
         self.world.kill()
 
@@ -279,8 +285,12 @@ class CrashStory:
         """Each of the last five batches of every producer is known; asking changes nothing."""
         for producer_id in PRODUCERS:
             epoch = self._next_of(producer_id)[0]
-            batches = [b for b in self.written if b.kind == "data" and b.producer_id == producer_id and b.epoch == epoch]
-            kept = [batch for batch in batches[-WINDOW:] if batch.base_offset >= self.world.log.first_segment_base_offset]
+            batches = [
+                b for b in self.written if b.kind == "data" and b.producer_id == producer_id and b.epoch == epoch
+            ]
+            kept = [
+                batch for batch in batches[-WINDOW:] if batch.base_offset >= self.world.log.first_segment_base_offset
+            ]
             self.random.shuffle(kept)
             for batch in kept:
                 result = self._send(batch)
