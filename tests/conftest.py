@@ -1,7 +1,7 @@
 """What every group of tests shares.
 
-Property tests that are the same in every run and stay within their budget, and the option that holds the tests with
-real clients against Apache Kafka instead of Barnabas.
+Property tests that are the same in every run and stay within their budget, and two options: one holds the tests with
+real clients against Apache Kafka instead of Barnabas, one writes the golden stories as they now come out.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -25,6 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("barnabas", "kafka"),
         default="barnabas",
         help="which broker the tests with real clients talk to",
+    )
+    parser.addoption(
+        "--rewrite",
+        action="store_true",
+        help="tell the golden stories anew; commit the change only if you understand what caused it",
     )
 
 

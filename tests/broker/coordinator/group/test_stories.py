@@ -13,7 +13,7 @@ STORIES = sorted((Path(__file__).parents[3] / "golden" / "group").glob("*.txt"))
 def test_the_story_comes_out_as_it_is_written(path: Path, request: pytest.FixtureRequest) -> None:
     written = path.read_text()
     told = Story().run(written)
-    if request.config.getoption("--rewrite", default=False):
+    if request.config.getoption("--rewrite"):
         path.write_text(told)
     assert told == path.read_text()
 
