@@ -73,7 +73,8 @@ class GroupWorld:
 
     def settle(self) -> None:
         """Let the callbacks of completed futures run."""
-        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.call_soon(self.loop.stop)
+        self.loop.run_forever()
 
     # Requests, with what a test usually wants as defaults
 

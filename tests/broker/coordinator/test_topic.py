@@ -72,7 +72,8 @@ class _Broker:
 
     def settle(self) -> None:
         for _ in range(5):
-            self.loop.run_until_complete(asyncio.sleep(0))
+            self.loop.call_soon(self.loop.stop)
+            self.loop.run_forever()
 
     def commit(self, offset: int, topic: str = "t") -> Any:
         topic_id = self.catalogue.topics[topic].topic_id
