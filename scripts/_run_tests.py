@@ -56,6 +56,9 @@ def _fast() -> Iterator[Group]:
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
+    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat")),),
+    "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
+    "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
 
 
