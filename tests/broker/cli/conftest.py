@@ -1,0 +1,34 @@
+"""One broker for the commands that talk to one, and `barnabas` as a function that returns what a shell would see."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker.cli import main
+from tests.support.command_line import Barnabas, Outcome
+from tests.support.own_broker import OwnBroker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
+    with OwnBroker(tmp_path_factory.mktemp("cli") / "data") as running:
+        yield running
+        assert running.stop() == 0
+
+
+@pytest.fixture
+def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Barnabas:
+    """The command line, run in this process."""
+
+    def run(*arguments: str) -> Outcome:
+        status = main(arguments)
+        out, err = capfdbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.fixture
+def barnabas(broker: OwnBroker, offline: Barnabas) -> Barnabas:
+    """The same, with --bootstrap-server."""
+    return lambda *arguments: offline(*arguments, "--bootstrap-server", broker.address)

@@ -1,0 +1,138 @@
+"""Every failure is one line on stderr and an exit status; nothing is imported that a command does not need."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from broker.cli import COMMANDS, main
+from broker.cli.failures import UsageError, describe
+from protocol.errors import DecodeError, ErrorCode, KafkaError
+from storage.errors import StorageError
+from tests.support.command_line import Barnabas
+
+
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        return int(unused.getsockname()[1])
+
+
+def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
+    assert offline() == (
+        2,
+        "",
+        "barnabas: no command given, expected one of: serve, topics, produce, consume, configs, log\n",
+    )
+    assert offline("dance")[::2] == (
+        2,
+        "barnabas: no command 'dance', expected one of: serve, topics, produce, consume, configs, log\n",
+    )
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_help_names_every_command(offline: Barnabas, word: str) -> None:
+    status, out, err = offline(word)
+    assert (status, err) == (0, "")
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+def test_the_version_is_told(offline: Barnabas) -> None:
+    status, out, _ = offline("--version")
+    assert status == 0
+    assert out.startswith("barnabas 0.")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(offline: Barnabas, name: str) -> None:
+    status, out, err = offline(name, "--help")
+    assert (status, err) == (0, "")
+    assert f"usage: barnabas {name}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["topics"], "topics: the following arguments are required: COMMAND (see barnabas topics --help)"),
+        (["topics", "dance"], "topics: argument COMMAND: invalid choice: 'dance'"),
+        (["topics", "create"], "topics create: the following arguments are required: TOPIC"),
+        (["topics", "create", "t", "--partitions", "0"], "topics create: argument --partitions: must be above 0"),
+        (["topics", "create", "t", "--partitions", "x"], "argument --partitions: 'x' is no whole number"),
+        (["topics", "create", "t", "--config", "x"], "argument --config: 'x' is not KEY=VALUE"),
+        (["topics", "list", "--bootstrap-server", "h:x"], "--bootstrap-server: not a broker address: 'h:x'"),
+        (["produce"], "produce: the following arguments are required: TOPIC"),
+        (["produce", "t", "--compression", "rar"], "produce: argument --compression: invalid choice: 'rar'"),
+        (["consume", "t", "--offset", "5"], "consume: an --offset by number needs --partition"),
+        (["consume", "t", "--offset", "soon"], "consume: --offset 'soon' is neither a number nor earliest or latest"),
+        (["consume", "t", "--group", "g", "--partition", "1"], "consume: with --group the group decides"),
+        (["configs", "describe"], "configs describe: one of the arguments --topic --broker --broker-defaults"),
+        (["configs", "alter", "--topic", "t"], "configs alter: nothing to do"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_status_2(offline: Barnabas, arguments: list[str], said: str) -> None:
+    status, out, err = offline(*arguments)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("barnabas: ")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["topics", "list"], ["consume", "t"], ["produce", "t", os.devnull], ["configs", "describe", "--topic", "t"]],
+)
+def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str]) -> None:
+    address = f"127.0.0.1:{unused_port()}"
+    assert offline(*arguments, "--bootstrap-server", address) == (
+        1,
+        "",
+        f"barnabas: cannot connect to {address}: connection refused (is a broker running there?)\n",
+    )
+
+
+def test_a_file_that_is_not_there_is_named(offline: Barnabas, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    assert offline("produce", "t", missing) == (1, "", f"barnabas: {missing}: no such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "status"),
+    [
+        (UsageError("no"), "no", 2),
+        (KafkaError(ErrorCode.INVALID_CONFIG, "topic 't': bad"), "INVALID_CONFIG: topic 't': bad", 1),
+        (StorageError("/data/x", "no space left on device"), "/data/x: no space left on device", 1),
+        (DecodeError("cut"), "cut", 1),
+        (PermissionError(13, "Permission denied", "/data"), "/data: permission denied", 1),
+        (OSError("plain"), "plain", 1),
+    ],
+)
+def test_what_can_go_wrong_has_a_sentence(error: Exception, sentence: str, status: int) -> None:
+    assert describe(error) == (sentence, status)
+
+
+def test_our_own_mistakes_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert describe(ZeroDivisionError()) == (None, 1)
+
+    def fail(arguments: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("broker.cli.topics.run", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["topics"])
+
+
+def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("broker.cli.topics.run", interrupt)
+    assert main(["topics"]) == 130
+
+
+def test_naming_a_command_imports_no_other() -> None:
+    program = "import sys; from broker.cli import main; main(['--help']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "broker.cli" in loaded
+    assert not {"argparse", "asyncio", "json", "client", "storage", "broker.cli.topics"} & set(loaded)
