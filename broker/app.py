@@ -109,7 +109,7 @@ class Broker:
             random_bytes=random_bytes,
         )
         waiters = Waiters(clock, loop)
-        flush = GroupFlush(loop, self._in_flush_thread)
+        self._flush = flush = GroupFlush(loop, self._in_flush_thread)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
         self.services = Services(
             node=self._node(bound[0]),
@@ -128,7 +128,7 @@ class Broker:
             offered_apis=offered_apis(),
         )
         self._housekeeping = Housekeeping(partitions, config, clock, waiters, flush, self._in_flush_thread)
-        self._listener = Listener(
+        self.listener = Listener(
             clock,
             request_bytes_max=config.integer("socket.request.max.bytes"),
             queued_bytes_max=config.integer("queued.max.request.bytes"),
@@ -159,9 +159,9 @@ class Broker:
         dispatchers = []
         for bound in self.bound:
             dispatcher = Dispatcher(replace(self.services, node=self._node(bound)))
-            await self._listener.listen(bound.sockets, dispatcher)
+            await self.listener.listen(bound.sockets, dispatcher)
             dispatchers.append(dispatcher)
-        self._listener.watch_idle()
+        self.listener.watch_idle()
         self._housekeeping.start()
         self._preload(dispatchers[0], [row for row in API_TABLE if row.handler in _PRELOADED])
         _log.info(
@@ -176,15 +176,16 @@ class Broker:
 
     async def stop(self) -> None:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
-        self._listener.stop_accepting()
+        self.listener.stop_accepting()
         self._housekeeping.stop()
         if self.services.deferred_groups.built is not None:
             self.services.groups.close()
         self.services.waiters.wake_all()
-        await self._listener.drain(_DRAIN_MS)
+        await self.listener.drain(_DRAIN_MS)
         if self._flush_thread is not None:
-            await self._loop.run_in_executor(None, self._flush_thread.shutdown)
-            await asyncio.sleep(0)  # what the thread ended with is noted on the loop
+            while self._flush.is_busy or self._housekeeping.is_checkpointing:
+                await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
+            self._flush_thread.shutdown()
         try:
             self.catalogue.close()
         finally:

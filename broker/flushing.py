@@ -42,6 +42,11 @@ class GroupFlush:
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._is_running = False
 
+    @property
+    def is_busy(self) -> bool:
+        """A round is running or about to."""
+        return self._is_running
+
     def request(self, log: PartitionLog) -> None:
         """Sync this log in the next round; nobody waits."""
         self._waiting.setdefault(log, [])

@@ -4,7 +4,8 @@ Knows when; what is done is the logs' and the log directory's business. The inte
 Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
 
 A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
-between two, since data must go when its time has come whether anybody reads it or not.
+between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
+this also recovers them, so that a later clean stop may say that all is well.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Housekeeping:
         self._run_in_thread = run_in_thread
         self._timers: dict[str, Timer] = {}
         self._is_stopped = False
-        self._is_checkpointing = False
+        self.is_checkpointing = False
+        """A checkpoint is being written in the thread."""
 
     def start(self) -> None:
         """Begin; nothing happens now."""
@@ -104,6 +106,7 @@ class Housekeeping:
     def _retain(self, topic: str, partition: int) -> None:
         if not self._partitions.exists(topic, partition):
             return
+        was_open = self._partitions.is_open(topic, partition)
         try:
             log = self._partitions.get(topic, partition)
             now_ms = self._clock.now_ms()
@@ -115,6 +118,8 @@ class Housekeeping:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
         if reasons:
             self._waiters.wake(topic, partition)
+        if not was_open:
+            self._partitions.close(topic, partition)
 
     def _remove_due(self) -> None:
         try:
@@ -139,7 +144,7 @@ class Housekeeping:
 
     def _checkpoint(self) -> None:
         """Write the three checkpoint files if they are behind."""
-        if self._is_checkpointing or self._directory.offline_reason is not None:
+        if self.is_checkpointing or self._directory.offline_reason is not None:
             return
         try:
             job = self._directory.begin_checkpoint()
@@ -148,10 +153,10 @@ class Housekeeping:
             return
         if job is None:
             return
-        self._is_checkpointing = True
+        self.is_checkpointing = True
 
         def ended(done: Future[StorageError | None]) -> None:
-            self._is_checkpointing = False
+            self.is_checkpointing = False
             error = done.result()
             if error is not None:
                 _log.error(line("checkpoint failed", reason=error))

@@ -81,6 +81,18 @@ class Partitions:
         found = self._catalogue.topics.get(topic)
         return found is not None and 0 <= partition < len(found.partitions)
 
+    def is_open(self, topic: str, partition: int) -> bool:
+        """Whether the log was asked for in this run."""
+        return (topic, partition) in self._open
+
+    def close(self, topic: str, partition: int) -> None:
+        """Close a log nobody appends to; it opens again when it is asked for."""
+        if (topic, partition) not in self._led and self._open.pop((topic, partition), None) is not None:
+            try:
+                self.directory.close_log(topic, partition)
+            except StorageError as error:
+                self._storage_failed(topic, partition, "close", error)
+
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
         return iter(list(self._open.values()))

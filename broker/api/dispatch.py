@@ -64,8 +64,10 @@ class Dispatcher:
             raise CloseConnection(f"a request of {len(frame)} bytes has no whole header") from None
         if client_id_size > 0:
             position = 10 + client_id_size
-            if frame[10:position] != client.client_id_raw:
+            if len(client.client_id_raw) != client_id_size or frame[10:position] != client.client_id_raw:
                 _learn_client_id(frame, client_id_size, client)
+        elif client_id_size < -1:
+            raise CloseConnection(f"a client id of {client_id_size} bytes")
         else:
             position = 10
             client.client_id, client.client_id_raw = (None if client_id_size else ""), b""

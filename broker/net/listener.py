@@ -24,6 +24,8 @@ _log = logger("net")
 _BACKLOG = 1024
 _SWEEPS_PER_IDLE_TIME = 4
 _PORT_ATTEMPTS = 16
+_KERNEL_SEND_BYTES = 256 << 10
+"""For each connection. Left alone the kernel gives 4 MB, and a thousand deaf peers then have all it has for TCP."""
 
 
 class Listener:
@@ -149,6 +151,7 @@ def _bound(family: int, address: tuple[str, int] | tuple[str, int, int, int] | t
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_SEND_BYTES)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)

@@ -1,0 +1,205 @@
+"""Produce over real logs in memory: versions, acks, the code of each partition, flushing, walking, a failing disk."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from protocol.records.compression import GZIP
+from protocol.registry import ApiKey
+from storage.errors import StorageError
+from tests.support.broker_world import BrokerWorld, settle
+
+E = ErrorCode
+VERSIONS = range(ApiKey.PRODUCE.min_version, ApiKey.PRODUCE.max_version + 1)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 3)
+    yield world
+    await world.close()
+
+
+def request(
+    world: BrokerWorld, *partitions: tuple[str, int, bytes | None], acks: int = -1, transactional_id: str | None = None
+) -> ProduceRequest:
+    """One topic entry for each partition, as clients may send it."""
+    topics = world.services.catalogue.topics
+    return ProduceRequest(
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=1000,
+        topic_data=[
+            TopicProduceData(
+                name=topic,
+                topic_id=topics[topic].topic_id if topic in topics else b"unknown id here!",
+                partition_data=[PartitionProduceData(index=index, records=records)],
+            )
+            for topic, index, records in partitions
+        ],
+    )
+
+
+async def answers_to(world: BrokerWorld, asked: ProduceRequest, version: int | None = None) -> list[Any]:
+    """The partition results, in order."""
+    peer = world.connect()
+    peer.ask(asked, version)
+    await settle()
+    response: ProduceResponse = peer.answer()
+    return [each for topic in response.responses for each in topic.partition_responses]
+
+
+async def codes(world: BrokerWorld, asked: ProduceRequest, version: int | None = None) -> Sequence[int]:
+    return [each.error_code for each in await answers_to(world, asked, version)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_batch_is_appended_and_answered_in_every_version(world: BrokerWorld, version: int) -> None:
+    for base_offset in (0, 2):
+        (result,) = await answers_to(world, request(world, ("t", 1, world.batch(b"a", b"b"))), version)
+        assert (result.index, result.error_code, result.base_offset) == (1, E.NONE, base_offset)
+        assert result.log_append_time_ms == -1
+        assert result.log_start_offset == (0 if version >= 5 else -1)
+    assert world.services.partitions.get("t", 1).high_watermark == 4
+
+
+async def test_each_partition_has_its_own_answer(world: BrokerWorld) -> None:
+    asked = request(world, ("t", 0, world.batch(b"a")), ("missing", 0, world.batch(b"b")), ("t", 9, world.batch(b"c")))
+    assert await codes(world, asked, 12) == [E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION, E.UNKNOWN_TOPIC_OR_PARTITION]
+    assert await codes(world, asked, 13) == [E.NONE, E.UNKNOWN_TOPIC_ID, E.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+@pytest.mark.parametrize("acks", [2, -2, 100])
+async def test_other_acks_are_refused(world: BrokerWorld, acks: int) -> None:
+    (result,) = await answers_to(world, request(world, ("t", 0, world.batch(b"a")), acks=acks))
+    assert (result.error_code, result.base_offset, result.log_start_offset) == (E.INVALID_REQUIRED_ACKS, -1, -1)
+    assert world.services.partitions.get("t", 0).log_end_offset == 0
+
+
+async def test_a_retried_batch_is_answered_with_its_first_offset(world: BrokerWorld) -> None:
+    batch = world.batch(b"a", b"b", producer=(7, 0, 0))
+    again = [await answers_to(world, request(world, ("t", 0, batch))) for _ in range(2)]
+    assert [result.base_offset for (result,) in again] == [0, 0]
+    assert world.services.partitions.get("t", 0).log_end_offset == 2
+    gap = world.batch(b"x", producer=(7, 0, 5))
+    assert await codes(world, request(world, ("t", 0, gap))) == [E.OUT_OF_ORDER_SEQUENCE_NUMBER]
+
+
+async def test_a_request_with_a_transactional_batch_is_refused_whole(world: BrokerWorld) -> None:
+    transactional = world.batch(b"a", producer=(7, 0, 0), transactional=True)
+    asked = request(world, ("t", 0, world.batch(b"b")), ("t", 1, transactional), transactional_id="tx")
+    assert await codes(world, asked) == [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2
+    assert world.services.partitions.get("t", 0).log_end_offset == 0
+
+
+async def test_internal_topics_are_written_by_the_admin_client_only(world: BrokerWorld) -> None:
+    world.services.catalogue.create_internal_topic("__consumer_offsets")
+    asked = request(world, ("__consumer_offsets", 0, world.batch(b"a")))
+    assert await codes(world, asked) == [E.INVALID_TOPIC_EXCEPTION]
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda batch: None, E.INVALID_RECORD),
+        (lambda batch: b"", E.INVALID_RECORD),
+        (lambda batch: batch[:30], E.INVALID_RECORD),
+        (lambda batch: batch[:-1], E.INVALID_RECORD),
+        (lambda batch: batch + batch, E.INVALID_RECORD),
+        (lambda batch: batch[:-1] + b"X", E.CORRUPT_MESSAGE),
+        (lambda batch: batch[:16] + b"\x01" + batch[17:], E.INVALID_RECORD),
+        (lambda batch: b"\x00" * 7 + b"\x05" + batch[8:], E.INVALID_RECORD),
+        (lambda batch: batch[:8] + b"\x00\x00\x00\x10" + batch[12:], E.CORRUPT_MESSAGE),
+    ],
+)
+async def test_a_payload_that_is_not_one_good_batch_is_refused(world: BrokerWorld, damage: Any, code: E) -> None:
+    (result,) = await answers_to(world, request(world, ("t", 0, damage(world.batch(b"a")))))
+    assert result.error_code == code
+    assert result.error_message
+    assert world.services.partitions.get("t", 0).log_end_offset == 0
+
+
+async def test_a_batch_that_is_too_large_is_refused(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("small", 1, {"max.message.bytes": "100"})
+    assert await codes(world, request(world, ("small", 0, world.batch(bytes(100))))) == [E.MESSAGE_TOO_LARGE]
+
+
+async def test_records_without_a_key_are_named_where_the_topic_is_compacted(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("compacted", 1, {"cleanup.policy": "compact"})
+    (result,) = await answers_to(world, request(world, ("compacted", 0, world.batch(b"a", b"b"))))
+    assert result.error_code == E.INVALID_RECORD
+    assert [each.batch_index for each in result.record_errors] == [0, 1]
+
+
+@pytest.mark.parametrize("value", [b"small", bytes(100_000)])
+async def test_a_batch_is_compressed_anew_where_the_topic_says_so(world: BrokerWorld, value: bytes) -> None:
+    world.services.catalogue.create_topic("zipped", 1, {"compression.type": "gzip"})
+    peer = world.connect()
+    for _ in range(3):
+        peer.ask(request(world, ("zipped", 0, world.batch(value))))
+    answers: list[Any] = []
+    while len(answers) < 3:
+        await peer.until_answered()
+        answers += peer.answers()
+    offsets = [answer.responses[0].partition_responses[0].base_offset for answer in answers]
+    assert offsets == [0, 1, 2]
+    log = world.services.partitions.get("zipped", 0)
+    stored = log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all()
+    assert stored[22] & 7 == GZIP
+
+
+async def test_with_log_append_time_the_broker_says_when(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("stamped", 1, {"message.timestamp.type": "LogAppendTime"})
+    (result,) = await answers_to(world, request(world, ("stamped", 0, world.batch(b"a"))))
+    assert result.log_append_time_ms == world.clock.now_ms()
+
+
+async def test_with_too_few_replicas_acks_all_is_refused_and_acks_1_is_not(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("wide", 1, {"min.insync.replicas": "2"})
+    batch = world.batch(b"a")
+    assert await codes(world, request(world, ("wide", 0, batch))) == [E.NOT_ENOUGH_REPLICAS]
+    assert world.services.partitions.get("wide", 0).log_end_offset == 0
+    assert await codes(world, request(world, ("wide", 0, batch), acks=1)) == [E.NONE]
+
+
+async def test_with_flush_messages_1_the_answer_comes_after_the_sync(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
+    peer = world.connect()
+    peer.ask(request(world, ("safe", 0, world.batch(b"a"))))
+    assert peer.frames() == []
+    await peer.until_answered()
+    assert peer.answer().responses[0].partition_responses[0].error_code == E.NONE
+    log = world.services.partitions.get("safe", 0)
+    assert log.recovery_point == log.log_end_offset == 1
+
+
+async def test_a_failed_sync_is_answered_and_takes_the_directory_offline(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
+    peer = world.connect()
+    peer.ask(request(world, ("safe", 0, world.batch(b"a"))))
+    world.files.fail("sync", errno.EIO)
+    await peer.until_answered()
+    assert peer.answer().responses[0].partition_responses[0].error_code == E.KAFKA_STORAGE_ERROR
+    world.files.heal()
+    assert await codes(world, request(world, ("t", 0, world.batch(b"b")))) == [E.KAFKA_STORAGE_ERROR]
+    assert world.services.partitions.directory.offline_reason is not None
+    with pytest.raises(StorageError):
+        await world.close()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+async def test_a_failed_write_is_answered_and_nothing_of_it_is_served(world: BrokerWorld, number: int) -> None:
+    assert await codes(world, request(world, ("t", 0, world.batch(b"a")))) == [E.NONE]
+    world.files.fail("pwrite", number, path="t-0")
+    assert await codes(world, request(world, ("t", 0, world.batch(b"b")))) == [E.KAFKA_STORAGE_ERROR]
+    world.files.heal()
+    assert world.services.partitions.get("t", 0).high_watermark == 1
+    (result,) = await answers_to(world, request(world, ("t", 0, world.batch(b"c"))))
+    assert (result.error_code, result.base_offset) == (E.NONE, 1)

@@ -1,0 +1,259 @@
+"""Connections over a transport in memory: order, parking, back-pressure both ways, acks=0, broken peers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.net.memory import SEND_PIECE_BYTES
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.metadata import MetadataRequest
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.broker_world import BrokerWorld, Peer, request_frame, settle
+
+VERSION = 12  # of Produce and Fetch: the last that name topics
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 2)
+    yield world
+    await world.close()
+
+
+def produce(world: BrokerWorld, *values: bytes, acks: int = -1, topic: str = "t") -> ProduceRequest:
+    records = PartitionProduceData(index=0, records=world.batch(*values))
+    return ProduceRequest(
+        acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[records])]
+    )
+
+
+def fetch(offset: int = 0, max_wait_ms: int = 500, min_bytes: int = 1, max_bytes: int = 50 << 20) -> FetchRequest:
+    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        topics=[FetchTopic(topic="t", partitions=[partition])],
+    )
+
+
+def records_of(answer: object) -> bytes:
+    return bytes(answer.responses[0].partitions[0].records)  # type: ignore[attr-defined]  # because it is a Fetch answer
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+async def test_pipelined_requests_are_answered_in_order(world: BrokerWorld, step: int) -> None:
+    stream = b""
+    for number in range(5):
+        stream += request_frame(produce(world, b"v%d" % number), VERSION, correlation_id=number)
+        stream += request_frame(
+            ApiVersionsRequest(client_software_name="x", client_software_version="1"), 3, 100 + number
+        )
+    peer = world.connect()
+    peer.transport.send(stream, step)
+    correlation_ids = [int.from_bytes(frame[:4], "big") for frame in peer.frames()]
+    assert correlation_ids == [0, 100, 1, 101, 2, 102, 3, 103, 4, 104]
+
+
+async def test_the_first_answer_of_a_read_leaves_at_once_and_the_rest_together(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.transport.send(b"".join(request_frame(produce(world, b"v"), VERSION) for _ in range(8)))
+    assert len(peer.transport.writes) == 2
+    assert len(peer.frames()) == 8
+
+
+async def test_acks_0_has_no_answer_and_the_next_request_has(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.transport.send(request_frame(produce(world, b"v", acks=0), VERSION))
+    assert peer.frames() == []
+    peer.ask(fetch(), VERSION)
+    assert peer.answer().responses[0].partitions[0].high_watermark == 1
+
+
+async def test_acks_0_and_an_error_closes_the_connection(world: BrokerWorld, caplog: pytest.LogCaptureFixture) -> None:
+    peer = world.connect()
+    with caplog.at_level(logging.WARNING, "barnabas"):
+        peer.transport.send(request_frame(produce(world, b"v", acks=0, topic="missing"), VERSION))
+    assert peer.is_closed
+    (record,) = caplog.records
+    assert "api=Produce" in record.message
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in record.message
+
+
+async def test_a_long_poll_is_answered_by_an_append_and_holds_what_came_after_it(world: BrokerWorld) -> None:
+    consumer, producer = world.connect(), world.connect()
+    consumer.ask(fetch(), VERSION, correlation_id=7)
+    consumer.ask(MetadataRequest(topics=[]), 1, correlation_id=8)
+    await settle()
+    assert consumer.frames() == []
+    producer.ask(produce(world, b"v"), VERSION)
+    assert producer.answer().responses[0].partition_responses[0].error_code == ErrorCode.NONE
+    await settle()
+    answers = consumer.answers()
+    assert b"v" in records_of(answers[0])
+    assert len(answers) == 2
+
+
+async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read_ahead(world: BrokerWorld) -> None:
+    consumer = world.connect()
+    consumer.ask(fetch(), VERSION)
+    consumer.transport.send(request_frame(MetadataRequest(topics=[]), 1))
+    assert not consumer.transport.is_reading
+    world.clock.advance(500)
+    await settle()
+    assert consumer.transport.is_reading
+    assert len(consumer.frames()) == 2
+
+
+async def test_a_consumer_that_hangs_up_leaves_nothing_parked(world: BrokerWorld) -> None:
+    consumer = world.connect()
+    consumer.ask(fetch(), VERSION)
+    assert len(world.services.waiters) == 1
+    consumer.transport.hang_up()
+    await settle()
+    assert consumer.is_closed
+    assert len(world.services.waiters) == 0
+
+
+async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) -> None:
+    peer = world.connect(kernel_bytes=1000)
+    stream = b"".join(request_frame(produce(world, b"v"), VERSION, number) for number in range(2000))
+    peer.transport.send(stream)
+    assert not peer.transport.is_reading
+    assert len(peer.transport.in_flight) > 0
+    assert world.listener.send_memory.unread_bytes > 0
+    frames: list[bytes] = []
+    while len(frames) < 2000:
+        frames += peer.frames()
+        await settle()
+    assert [int.from_bytes(frame[:4], "big") for frame in frames] == list(range(2000))
+    assert world.listener.send_memory.unread_bytes == 0
+
+
+async def test_a_large_answer_is_read_from_the_file_piece_by_piece(world: BrokerWorld) -> None:
+    producer = world.connect()
+    for _ in range(5):
+        producer.ask(produce(world, bytes(900_000)), VERSION)
+    assert len(producer.answers()) == 5
+    peer = world.connect(kernel_bytes=10_000)
+    peer.ask(fetch(), VERSION)
+    assert 0 < world.listener.send_memory.unread_bytes <= SEND_PIECE_BYTES
+    assert sum(peer.transport.writes) <= 2 * SEND_PIECE_BYTES
+    answers: list[object] = []
+    while not answers:
+        answers = peer.answers()
+    assert len(records_of(answers[0])) > 4_500_000
+    assert world.listener.send_memory.unread_bytes == 0
+
+
+async def test_a_peer_that_is_cut_off_while_sending_gives_everything_back(world: BrokerWorld) -> None:
+    producer = world.connect()
+    producer.ask(produce(world, bytes(900_000)), VERSION)
+    peer = world.connect(kernel_bytes=10_000)
+    peer.ask(fetch(), VERSION)
+    assert world.listener.send_memory.unread_bytes > 0
+    peer.connection.close()
+    assert peer.is_closed
+    assert world.listener.send_memory.unread_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("garbage", "reason"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
+        (b"\x16\x03\x01\x00\xee\x01\x00", "TLS"),
+        (b"\x00\x00\x00\x02ab", "header"),
+        (b"\x00\x00\x00\x0a\x7f\xff\x00\x00\x00\x00\x00\x00\x00\x00", "32767"),
+        (b"\x00\x00\x00\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00", "version 2 of Produce"),
+        (b"\x00\x00\x00\x0b\x00\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00", "Metadata"),
+        (b"\x00\x00\x00\x0b\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00", "Produce"),
+        (b"\x00\x00\x00\x0b\x00\x01\x00\x0c\x00\x00\x00\x00\x00\x00\x00", "Fetch"),
+        (b"\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x00\x00\x09", "client id"),
+        (b"\x00\x00\x00\x0c\x00\x03\x00\x01\x00\x00\x00\x00\x00\x02\xff\xfe", "UTF-8"),
+    ],
+)
+async def test_broken_bytes_close_the_connection_with_one_line(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture, garbage: bytes, reason: str
+) -> None:
+    peer = world.connect()
+    with caplog.at_level(logging.INFO, "barnabas"):
+        peer.transport.send(garbage)
+    assert peer.is_closed
+    (record,) = caplog.records
+    assert record.message.startswith("connection closed peer=127.0.0.1:50000")
+    assert reason in record.message
+
+
+async def test_what_was_answered_before_the_broken_bytes_still_leaves(world: BrokerWorld) -> None:
+    peer = world.connect()
+    good = request_frame(MetadataRequest(topics=[]), 1)
+    peer.transport.send(good + good + good + b"GET / HTTP/1.1\r\n")
+    assert len(peer.frames()) == 3
+    assert peer.is_closed
+
+
+async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.transport.send(b"\x00\x00\x00\x0a\x00\x12\x00\x63\x00\x00\x00\x05\xff\xff")
+    (frame,) = peer.frames()
+    assert frame == bytes.fromhex("00000005002300000001001200000004")
+    assert not peer.is_closed
+
+
+async def test_more_connections_than_allowed_are_refused() -> None:
+    world = BrokerWorld({"max.connections": "2"})
+    peers = [world.connect() for _ in range(3)]
+    assert [peer.is_closed for peer in peers] == [False, False, True]
+    peers[0].transport.hang_up()
+    assert not world.connect().is_closed
+    await world.close()
+
+
+async def test_an_idle_connection_is_closed_and_a_parked_or_busy_one_is_not() -> None:
+    world = BrokerWorld({"connections.max.idle.ms": "1000"})
+    world.services.catalogue.create_topic("t")
+    await world.broker.start()
+    idle, parked, busy = world.connect(), world.connect(), world.connect()
+    parked.ask(fetch(max_wait_ms=60_000), VERSION)
+    for _ in range(10):
+        world.clock.advance(300)
+        busy.ask(MetadataRequest(topics=[]), 1)
+    assert idle.is_closed
+    assert not parked.is_closed
+    assert not busy.is_closed
+    await world.close()
+
+
+async def test_a_stop_answers_what_is_parked_and_closes_every_connection(world: BrokerWorld) -> None:
+    parked, idle = world.connect(), world.connect()
+    parked.ask(fetch(max_wait_ms=60_000), VERSION)
+    await world.close()
+    assert parked.answer().error_code == ErrorCode.NONE
+    assert parked.is_closed
+    assert idle.is_closed
+
+
+async def test_an_exception_nobody_expected_is_answered_and_logged_with_its_stack(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(world.services.partitions, "get_led", broken)
+    monkeypatch.setattr(world.services.partitions, "get", broken)
+    peer: Peer = world.connect()
+    with caplog.at_level(logging.ERROR, "barnabas"):
+        peer.ask(produce(world, b"v"), VERSION)
+        peer.ask(fetch(), VERSION)
+    produced, fetched = peer.answers()
+    assert produced.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert fetched.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [record.exc_info is not None for record in caplog.records] == [True, True]
+    assert not peer.is_closed
+    monkeypatch.undo()

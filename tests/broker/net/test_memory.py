@@ -1,0 +1,97 @@
+"""The limit on frames that are still arriving: who gets memory, who waits, and who is cut off."""
+
+from __future__ import annotations
+
+from broker.net.memory import SEND_PIECE_BYTES, SEND_PIECE_BYTES_WHEN_FULL, STALLED_MS, FrameMemory, SendMemory
+from tests.support.virtual_clock import VirtualClock
+
+
+class Peer:
+    """A holder of frame buffers."""
+
+    def __init__(self, memory: FrameMemory) -> None:
+        self.memory = memory
+        self.made_progress = True
+        self.buffers: list[bytearray] = []
+        self.told = 0
+        self.cut_off_reason: str | None = None
+
+    def take(self, size: int) -> bool:
+        buffer = self.memory.take(self, size, self.when_free)
+        if buffer is not None:
+            self.buffers.append(buffer)
+        return buffer is not None
+
+    def give_back(self) -> None:
+        while self.buffers:
+            self.memory.give_back(self, self.buffers.pop())
+
+    def when_free(self) -> None:
+        self.told += 1
+
+    def cut_off(self, reason: str) -> None:
+        self.cut_off_reason = reason
+        self.give_back()
+
+
+def test_memory_is_given_until_the_limit_is_reached_and_one_frame_may_overshoot_it() -> None:
+    memory = FrameMemory(1000, VirtualClock())
+    first, second, third = Peer(memory), Peer(memory), Peer(memory)
+    assert first.take(900)
+    assert second.take(5000)
+    assert not third.take(10)
+    first.give_back()
+    assert third.told == 1
+    assert not third.take(10)
+    second.give_back()
+    assert third.take(10)
+
+
+def test_one_peer_alone_may_have_any_size() -> None:
+    memory = FrameMemory(1000, VirtualClock())
+    peer = Peer(memory)
+    assert all(peer.take(size) for size in (500, 2000, 100_000))
+
+
+def test_when_all_who_hold_memory_wait_the_one_who_asks_gets_it() -> None:
+    memory = FrameMemory(1000, VirtualClock())
+    first, second = Peer(memory), Peer(memory)
+    assert first.take(999)
+    assert second.take(1000)
+    assert first.take(10) is False
+    assert second.take(10)
+
+
+def test_a_peer_that_stalls_is_cut_off_when_others_wait_and_not_before() -> None:
+    clock = VirtualClock()
+    memory = FrameMemory(1000, clock)
+    stalled, busy, waiting = Peer(memory), Peer(memory), Peer(memory)
+    assert stalled.take(600)
+    assert busy.take(600)
+    clock.advance(10 * STALLED_MS)
+    assert stalled.cut_off_reason is None
+    assert not waiting.take(10)
+    busy.made_progress = True
+    clock.advance(STALLED_MS)
+    assert stalled.cut_off_reason is not None
+    assert busy.cut_off_reason is None
+    assert waiting.told == 1
+    assert waiting.take(10)
+
+
+def test_buffers_are_used_again() -> None:
+    memory = FrameMemory(1 << 30, VirtualClock())
+    peer = Peer(memory)
+    assert peer.take(100_000)
+    buffer = peer.buffers[0]
+    peer.give_back()
+    assert memory.used_bytes == 0
+    assert peer.take(90_000)
+    assert peer.buffers[0] is buffer
+
+
+def test_pieces_get_small_when_much_is_unread() -> None:
+    memory = SendMemory()
+    assert memory.piece_bytes() == SEND_PIECE_BYTES
+    memory.unread_bytes = 1 << 30
+    assert memory.piece_bytes() == SEND_PIECE_BYTES_WHEN_FULL
