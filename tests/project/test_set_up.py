@@ -1,0 +1,32 @@
+"""What scripts/_setup_venv.py leaves behind, apart from the packages that pip installs."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _set_up_script() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("_setup_venv", ROOT / "scripts" / "_setup_venv.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_our_packages_are_compiled_even_where_python_writes_no_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    inner = tmp_path / "package" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "module.py").write_text("VALUE = 1\n")
+    _set_up_script().compile_packages(Path(sys.executable), tmp_path, ["package"])
+    assert [path.name.partition(".")[0] for path in inner.glob("__pycache__/*.pyc")] == ["module"]
