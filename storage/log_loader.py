@@ -23,6 +23,7 @@ from storage.producers import Producers
 from storage.recovery import (
     Leftovers,
     Recovered,
+    Tail,
     Trust,
     Verdict,
     finished_swaps,
@@ -186,7 +187,7 @@ class _Loader:
             aborted = self._rebuild.replay(header, marker)
             if aborted is not None:
                 segment.add_aborted(aborted)
-        is_cut = walk.damage is not None and self._judge(segment, walk.damage)
+        is_cut = self._judge(segment, walk.damage)
         behind = self._segments[index + 1 :]
         if behind and (is_cut or self._has_hole_behind(walk.next_offset, behind[0])):
             self._drop_behind(index, walk.next_offset)
@@ -204,13 +205,17 @@ class _Loader:
         is_synced = self._is_synced(after.base_offset)
         return not is_synced and not self._config.is_compacted and after.base_offset != next_offset
 
-    def _judge(self, segment: Segment, damage: Damage) -> bool:
+    def _judge(self, segment: Segment, damage: Damage | None) -> bool:
         """Do what the table says about a tail. True if something was cut."""
-        is_synced = self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
-        case = judge_tail(damage.tail, is_synced=is_synced)
+        is_synced = damage is not None and (
+            self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
+        )
+        case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
         self._note(case.letter)
+        if damage is None:
+            return False
         if case.decision is Verdict.REFUSE:
-            raise corrupt(segment, damage, case.why)
+            raise corrupt(segment, damage, case)
         if case.decision is Verdict.SET_ASIDE:
             set_tail_aside(self._directory, segment, damage.position)
         segment.truncate(damage.position, damage.next_offset)

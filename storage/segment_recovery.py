@@ -13,7 +13,7 @@ from protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, p
 from protocol.records.control import EndTxnMarker, read_marker
 from storage.directory import Directory
 from storage.errors import CorruptFile
-from storage.recovery import Tail
+from storage.recovery import Tail, TailCase
 from storage.segment import Segment
 
 BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
@@ -142,10 +142,10 @@ def set_segment_aside(directory: Directory, segment: Segment) -> None:
     segment.remove()
 
 
-def corrupt(segment: Segment, damage: Damage, why: str) -> CorruptFile:
+def corrupt(segment: Segment, damage: Damage, case: TailCase) -> CorruptFile:
     """The refusal to open a partition, with everything a person needs to look into it."""
     return CorruptFile(
         segment.log.path,
-        f"{damage.what}; {damage.size} bytes from position {damage.position} (offset {damage.next_offset}) on are "
-        f"damaged and {why}: not opened",
+        f"{damage.what}; {case.why} (case {case.letter}): {damage.size} bytes from position {damage.position} on are "
+        f"damaged, the partition is not opened",
     )
