@@ -16,6 +16,7 @@ from protocol.files.names import CLEAN_SHUTDOWN
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.support.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
 from tests.support.java import run_tool
+from tests.support.kafka_jars import KAFKA_VERSION
 from tests.support.kafka_process import KafkaProcess
 
 _FORBIDDEN = (
@@ -69,14 +70,22 @@ def _new_producer_id(client: Client) -> int:
     raise AssertionError("Kafka gave out no producer id")
 
 
-@pytest.mark.parametrize("stopped_cleanly", [True, False])
-def test_kafka_boots_our_directory_with_everything_in_it(tmp_path: Path, stopped_cleanly: bool) -> None:
+@pytest.mark.parametrize(
+    ("stopped_cleanly", "version"),
+    [
+        (True, KAFKA_VERSION),
+        (False, KAFKA_VERSION),
+        pytest.param(True, "4.0.0", marks=pytest.mark.long),
+        pytest.param(False, "4.0.0", marks=pytest.mark.long),
+    ],
+)
+def test_kafka_boots_our_directory_with_everything_in_it(tmp_path: Path, stopped_cleanly: bool, version: str) -> None:
     data_dir = tmp_path / "data"
     catalogue = _fill(data_dir)
     if stopped_cleanly:
         catalogue.close()
     directories = {path.name for path in data_dir.iterdir() if path.is_dir()}
-    with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
+    with KafkaProcess(data_dir, version=version) as kafka, Client(kafka.address) as client:
         topics = {topic.name: topic for topic in admin.list_topics(client)}
         assert {"orders", "logs"} <= topics.keys()
         assert "gone" not in topics
@@ -115,6 +124,8 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
             admin.create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
         if killed:
             kafka.kill()
+        else:
+            kafka.stop()
     catalogue = open_catalogue(data_dir)
     assert catalogue.feature_levels["metadata.version"] == 30
     theirs = catalogue.topics["theirs"]

@@ -1,0 +1,116 @@
+"""Whoever outgrows this broker takes its data directory to Apache Kafka: everything in it is there, and goes on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from client import admin
+from client.client import Client
+from tests.support.broker_process import BrokerProcess
+from tests.support.kafka_process import KafkaProcess
+
+PARTITIONS, RECORDS = 3, 3000
+SETTINGS = {"log.segment.bytes": 1_048_576, "offsets.topic.num.partitions": 4}
+LOADING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
+FORBIDDEN = (
+    "marked stray",
+    "caused truncation of conflicting entries",
+    "using an unclean election",
+    "Skipping unsupported config",
+    "does not match",
+    "Found invalid messages",
+    "CorruptRecordException",
+    "CorruptIndexException",
+)
+
+
+def _produce(address: str, first: int) -> None:
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "compression.type": "lz4"})
+    for number in range(first, first + RECORDS):
+        producer.produce("words", f"{number:06d}".encode() * 200, partition=number % PARTITIONS)
+    assert producer.flush(30) == 0
+
+
+def _consume(address: str, group: str, expected: int) -> list[int]:
+    """What a group of one reads from where it stands, committed."""
+    consumer = Consumer(
+        {"bootstrap.servers": address, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    )
+    consumer.subscribe(["words"])
+    found: list[int] = []
+    while len(found) < expected:
+        message = consumer.poll(20)
+        assert message is not None, f"only {len(found)} of {expected} records came"
+        assert message.error() is None, message.error()
+        value = message.value()
+        assert value is not None
+        found.append(int(value[:6]))
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    return found
+
+
+def _committed(address: str, group: str) -> list[int]:
+    """A Kafka that has just started may still be loading the group."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": group})
+    asked = [TopicPartition("words", number) for number in range(PARTITIONS)]
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            positions = consumer.committed(asked, timeout=20)
+            break
+        except KafkaException as error:
+            if error.args[0].code() not in LOADING or time.monotonic() > deadline:
+                raise
+    consumer.close()
+    return [position.offset for position in positions]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_kafka_goes_on_where_this_broker_was_left(tmp_path: Path, end: str) -> None:
+    data_dir = tmp_path / "data"
+    with BrokerProcess(data_dir, SETTINGS) as broker:
+        with Client(broker.address) as client:
+            admin.create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
+        _produce(broker.address, 0)
+        assert sorted(_consume(broker.address, "readers", RECORDS)) == list(range(RECORDS))
+        _produce(broker.address, RECORDS)
+        offsets = _committed(broker.address, "readers")
+        getattr(broker, end)()
+    directories = {path.name for path in data_dir.iterdir() if path.is_dir()}
+    with KafkaProcess(data_dir) as kafka:
+        assert _committed(kafka.address, "readers") == offsets
+        assert sorted(_consume(kafka.address, "readers", RECORDS)) == list(range(RECORDS, 2 * RECORDS))
+        _produce(kafka.address, 2 * RECORDS)
+        assert sorted(_consume(kafka.address, "others", 3 * RECORDS)) == list(range(3 * RECORDS))
+        assert [phrase for phrase in FORBIDDEN if phrase in kafka.log] == []
+    assert directories <= {path.name for path in data_dir.iterdir() if path.is_dir()}
+
+
+def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with KafkaProcess(data_dir, SETTINGS) as kafka:
+        with Client(kafka.address) as client:
+            admin.create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
+        _produce(kafka.address, 0)
+        assert sorted(_consume(kafka.address, "readers", RECORDS)) == list(range(RECORDS))
+        offsets = _committed(kafka.address, "readers")
+        kafka.stop()
+    with BrokerProcess(data_dir, SETTINGS) as broker:
+        assert _committed(broker.address, "readers") == offsets
+        _produce(broker.address, RECORDS)
+        assert sorted(_consume(broker.address, "readers", RECORDS)) == list(range(RECORDS, 2 * RECORDS))
+        offsets = _committed(broker.address, "readers")
+        assert broker.stop() == 0
+    with KafkaProcess(data_dir, SETTINGS) as kafka:
+        assert _committed(kafka.address, "readers") == offsets
+        assert sorted(_consume(kafka.address, "others", 2 * RECORDS)) == list(range(2 * RECORDS))
+        assert [phrase for phrase in FORBIDDEN if phrase in kafka.log] == []
