@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -228,10 +230,24 @@ _VERBS = ["go"] * 24 + ["time"] * 5 + _WILD
 _STEPS = st.lists(st.tuples(st.sampled_from(_VERBS), st.integers(0, 3), st.integers(0, 29)), min_size=20, max_size=80)
 
 
-@given(_STEPS, st.sampled_from([GroupConfig(), GroupConfig(initial_rebalance_delay_ms=3_000, max_size=3)]))
+_CONFIGS = [GroupConfig(), GroupConfig(initial_rebalance_delay_ms=3_000, max_size=3)]
+
+
+@given(_STEPS, st.sampled_from(_CONFIGS))
 def test_no_life_of_a_group_breaks_its_promises(steps: list[tuple[str, int, int]], config: GroupConfig) -> None:
     with GroupWorld(config) as world:
         life = _Life(world)
         for step in steps:
             life.play(step)
+        life.end()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_long_life_does_either(seed: int) -> None:
+    """Not for shrinking, but for depth: hundreds of steps of one life."""
+    dice = random.Random(seed)
+    with GroupWorld(dice.choice(_CONFIGS)) as world:
+        life = _Life(world)
+        for _ in range(dice.randrange(100, 300)):
+            life.play((dice.choice(_VERBS), dice.randrange(4), dice.randrange(30)))
         life.end()
