@@ -22,6 +22,7 @@ from broker.api.answers import CloseConnection, Parked
 from broker.log_lines import line, logger
 from broker.net.outgoing import Outgoing
 from broker.net.receive import FramingError, Receiver
+from storage.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sized
@@ -228,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
                 buffers = outgoing.take(self._send_memory.piece_bytes())
                 self._last_piece_bytes = sum(map(len, buffers))
                 self._listener.write_buffers(self._transport, buffers)
-        except (OSError, EOFError) as error:
+        except (StorageError, EOFError) as error:
             self._refuse(f"the rest of a response could not be read: {error}", "Fetch")
         if outgoing.is_empty or self.is_closed:
             self._outgoing = None

@@ -34,7 +34,7 @@ class Outgoing:
     def take(self, size: int) -> list[bytes | bytearray]:
         """The next buffers: about `size` bytes together, at least one buffer.
 
-        EOFError when a file is shorter than it was when the response was made; OSError when it cannot be read.
+        EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be read.
         """
         buffers: list[bytes | bytearray] = []
         while size > 0 and self._index < len(self._parts):
