@@ -6,8 +6,8 @@
 
 Commands: `create NAME [partitions=N] [KEY=VALUE…]`, `delete NAME…`, `grow NAME TOTAL`, `set RESOURCE KEY=VALUE…`,
 `unset RESOURCE KEY…`, `append RESOURCE KEY=VALUE`, `lead TOPIC-PARTITION…`, `producer-ids`, `epochs TOPIC` (what
-clients are told), `stop`, `kill`, `cut-power`, `fill-disk`, `break-disk`, `mend-disk`. A RESOURCE is a topic, `broker` or
-`every-broker`. A start is told only by what it writes.
+clients are told), `stop`, `kill`, `cut-power`, `fill-disk`, `break-disk`, `mend-disk`. A RESOURCE is a topic,
+`broker` or `every-broker`. A start is told only by what it writes.
 
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
