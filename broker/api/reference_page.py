@@ -1,0 +1,47 @@
+"""docs/apis.md, from the API table. `python -m broker.api.reference_page` writes it; a test holds it equal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from broker.api.table import API_TABLE, Row
+from protocol.registry import ApiKey
+
+PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
+
+_HEAD = """\
+# APIs
+
+What ApiVersions offers is answered, in every version listed. The ranges are those of Apache Kafka 4.3.1. Produce is
+advertised from version 0, as Kafka does it: old librdkafka takes a missing version 0 for a broker that cannot
+compress. A request in version 0 to 2 of it closes the connection, as does a request for anything not listed here.
+
+| key | API | versions | flexible from | message | handler |
+|---:|---|---|---|---|---|
+"""
+
+_TAIL = """
+Not offered yet, though their messages are known to the codecs: {names}.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    offered = {row.key for row in API_TABLE}
+    missing = ", ".join(key.api_name for key in ApiKey if key not in offered)
+    return _HEAD + "".join(map(_line, API_TABLE)) + _TAIL.format(names=missing)
+
+
+def _line(row: Row) -> str:
+    served = f"{row.min_version}-{row.max_version}" if row.min_version < row.max_version else str(row.max_version)
+    if row.advertised_min_version < row.min_version:
+        served += f" (advertised from {row.advertised_min_version})"
+    flexible = "-" if row.key.flexible_since is None else str(row.key.flexible_since)
+    message = f"`protocol/messages/{row.key.name.lower()}.py`"
+    handler = f"`broker/handlers/{row.handler}.py`"
+    return f"| {int(row.key)} | {row.key.api_name} | {served} | {flexible} | {message} | {handler} |\n"
+
+
+if __name__ == "__main__":
+    sys.exit(None if PAGE.write_text(page()) else "nothing written")

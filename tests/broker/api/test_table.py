@@ -1,0 +1,49 @@
+"""The API table is the one truth: complete, Kafka's ranges, a handler behind every row, and the page that shows it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from broker.api.reference_page import PAGE, page
+from broker.api.table import API_TABLE, Row, offered_apis
+from protocol.registry import ApiKey, spec
+
+
+def test_each_api_is_there_once_in_order_of_its_key() -> None:
+    keys = [row.key for row in API_TABLE]
+    assert keys == sorted(set(keys))
+
+
+@pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
+def test_the_versions_served_are_all_of_kafkas(row: Row) -> None:
+    kafka = spec(row.key)
+    assert (row.min_version, row.max_version) == (kafka.min_version, kafka.max_version)
+
+
+@pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
+def test_there_is_a_handler(row: Row) -> None:
+    assert callable(import_module(f"broker.handlers.{row.handler}").handle)
+
+
+def test_what_is_offered_is_the_table_and_produce_from_0() -> None:
+    offered = {each.api_key: (each.min_version, each.max_version) for each in offered_apis()}
+    assert offered.keys() == {row.key for row in API_TABLE}
+    assert offered[ApiKey.PRODUCE] == (0, 13)
+    assert offered[ApiKey.FETCH] == (4, 18)
+
+
+def test_nothing_of_transactions_is_offered_yet() -> None:
+    transactional = {
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        ApiKey.END_TXN,
+        ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.TXN_OFFSET_COMMIT,
+    }
+    assert not transactional & {row.key for row in API_TABLE}
+
+
+def test_the_page_shows_the_table() -> None:
+    assert PAGE.read_text() == page(), "python -m broker.api.reference_page writes it anew"
