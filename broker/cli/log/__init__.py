@@ -7,12 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from broker.cli.options import Parser
+
 FOUND_SOMETHING = 1
 
 
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status: 0, or 1 where `verify` found something or `dump` met damage."""
-    parser = argparse.ArgumentParser(prog="barnabas log", description="Read the files of a data directory.")
+    parser = Parser(prog="barnabas log", description="Read the files of a data directory.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify")
     dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")
     dump.add_argument("path", nargs="+", type=Path, help="a file, a partition's directory or a data directory")
