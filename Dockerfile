@@ -16,7 +16,7 @@ COPY barnabas /src/barnabas
 RUN /opt/barnabas/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
 
 FROM ${BASE}
-RUN useradd --system --uid 1000 --user-group barnabas && install -d -o barnabas -g barnabas /data
+RUN useradd --uid 1000 --no-create-home --user-group barnabas && install -d -o barnabas -g barnabas /data
 COPY --from=build /opt/barnabas /opt/barnabas
 ENV PATH=/opt/barnabas/bin:${PATH} PYTHONUNBUFFERED=1
 USER barnabas
