@@ -109,7 +109,7 @@ class Broker:
             random_bytes=random_bytes,
         )
         waiters = Waiters(clock, loop)
-        self._flush = flush = GroupFlush(loop, self._in_flush_thread)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
         self.services = Services(
             node=self._node(bound[0]),
@@ -182,15 +182,19 @@ class Broker:
             self.services.groups.close()
         self.services.waiters.wake_all()
         await self.listener.drain(_DRAIN_MS)
+        await self.thread_is_idle()
         if self._flush_thread is not None:
-            while self._flush.is_busy or self._housekeeping.is_checkpointing:
-                await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
             self._flush_thread.shutdown()
         try:
             self.catalogue.close()
         finally:
             self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch)
         _log.info(line("broker stopped"))
+
+    async def thread_is_idle(self) -> None:
+        """Wait until nothing is being synced or checkpointed."""
+        while self.flush.is_busy or self._housekeeping.is_checkpointing:
+            await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
 
     def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
         """Import what the first client will need while nobody waits for it, one API at a time."""

@@ -53,6 +53,6 @@ def configure(level: str, stream: TextIO | None = None) -> None:
     handler.setFormatter(_Formatter())
     for name, threshold in ((_ROOT, level.upper()), ("asyncio", "WARNING")):
         target = logging.getLogger(name)
-        target.handlers[:] = [handler]
+        target.handlers = [handler]
         target.propagate = False
         target.setLevel(threshold)

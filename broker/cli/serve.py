@@ -117,6 +117,7 @@ def _serve(options: dict[str, list[str]]) -> int:
     finally:
         for each in bound:
             close_sockets(each)
+        asyncio.set_event_loop(None)
         loop.close()
 
 

@@ -1,0 +1,187 @@
+"""Partitions: opened when asked for, led when written, gone with their topic, synced together, kept by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator
+
+import pytest
+
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import StorageError
+from storage.log import PartitionLog
+from tests.support.broker_world import BrokerWorld, settle
+from tests.support.memory_files import MemoryFiles
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 2)
+    yield world
+    await world.close()
+
+
+def append(world: BrokerWorld, topic: str = "t", partition: int = 0, value: bytes = b"v") -> int:
+    return world.services.partitions.append(topic, partition, bytearray(world.batch(value))).base_offset
+
+
+async def until_synced(world: BrokerWorld, log: PartitionLog) -> None:
+    """Until nothing of the log waits for the disk."""
+    await asyncio.wait_for(world.broker.flush.synced(log, log.log_end_offset), 30)
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("missing", 0), ("t", 2), ("t", -1)])
+async def test_what_the_catalogue_does_not_have_is_not_opened(world: BrokerWorld, topic: str, partition: int) -> None:
+    with pytest.raises(KafkaError) as refused:
+        world.services.partitions.get(topic, partition)
+    assert refused.value.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_reading_opens_a_log_and_only_writing_leads_it(world: BrokerWorld) -> None:
+    calls = len(world.files.calls)
+    world.services.partitions.get("t", 0)
+    assert not any("__cluster_metadata" in call.path for call in world.files.calls[calls:])
+    announced = world.services.catalogue.current_leader_epoch("t", 0)
+    assert append(world) == 0
+    assert world.services.partitions.get("t", 0).leader_epoch == announced
+    assert world.services.catalogue.current_leader_epoch("t", 0) == announced
+
+
+async def test_the_leader_epoch_rises_in_the_next_run() -> None:
+    files, epochs = MemoryFiles(0), []
+    for _ in range(3):
+        world = BrokerWorld(files=files)
+        if "t" not in world.services.catalogue.topics:
+            world.services.catalogue.create_topic("t")
+        append(world)
+        epochs.append(world.services.partitions.get("t", 0).leader_epoch)
+        await world.close()
+    assert epochs == sorted(set(epochs))
+    assert len(epochs) == 3
+
+
+async def test_everything_acknowledged_is_there_after_a_kill() -> None:
+    files = MemoryFiles(0)
+    killed = BrokerWorld(files=files)
+    killed.services.catalogue.create_topic("t")
+    for _ in range(3):
+        append(killed)
+    files.crash("everything")
+    world = BrokerWorld(files=files)
+    assert append(world) == 3
+    await world.close()
+
+
+async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: BrokerWorld) -> None:
+    append(world)
+    world.services.catalogue.delete_topics(["t"])
+    with pytest.raises(KafkaError):
+        world.services.partitions.get("t", 0)
+    world.services.catalogue.create_topic("t")
+    assert append(world) == 0
+    await world.broker.start()
+    world.clock.advance(120_000)
+    assert not [name for name in world.files.entries("/data") if name.name.endswith("-delete")]
+
+
+async def test_changed_settings_take_effect_at_once(world: BrokerWorld) -> None:
+    append(world)
+    world.services.catalogue.replace_configs(2, "t", {"max.message.bytes": "70"})
+    with pytest.raises(KafkaError) as refused:
+        append(world, value=bytes(100))
+    assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+    world.services.catalogue.replace_configs(4, "1", {"message.max.bytes": "80"})
+    world.services.catalogue.replace_configs(2, "t", {})
+    with pytest.raises(KafkaError):
+        append(world, value=bytes(100))
+
+
+async def test_one_round_of_syncs_answers_all_who_wait(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
+    append(world, "safe")
+    log = world.services.partitions.get("safe", 0)
+    await until_synced(world, log)
+    calls = len(world.files.calls)
+    waiting = []
+    for _ in range(10):
+        offset = append(world, "safe")
+        synced = world.services.partitions.synced("safe", 0, offset + 1)
+        assert synced is not None
+        waiting.append(synced)
+    await asyncio.wait_for(asyncio.gather(*waiting), 30)
+    syncs = [call for call in world.files.calls[calls:] if call.name == "sync"]
+    assert len(syncs) == 1
+    assert log.recovery_point == 11
+
+
+async def test_nobody_waits_for_the_disk_where_the_topic_does_not_ask_for_it(world: BrokerWorld) -> None:
+    offset = append(world)
+    assert world.services.partitions.synced("t", 0, offset + 1) is None
+
+
+async def test_a_failed_sync_fails_all_who_wait(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
+    append(world, "safe")
+    log = world.services.partitions.get("safe", 0)
+    waiting = [world.broker.flush.synced(log, 1) for _ in range(3)]
+    world.files.fail("sync", errno.EIO)
+    for each in waiting:
+        with pytest.raises(KafkaError) as refused:
+            await asyncio.wait_for(each, 30)
+        assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    with pytest.raises(StorageError):
+        await world.close()
+
+
+async def test_flush_ms_syncs_in_the_background(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("timed", 1, {"flush.ms": "5000"})
+    await world.broker.start()
+    append(world, "timed")
+    log = world.services.partitions.get("timed", 0)
+    world.clock.advance(4000)
+    await settle()
+    assert log.recovery_point == 0
+    world.clock.advance(3000)
+    await until_synced(world, log)
+    assert log.recovery_point == 1
+
+
+async def test_retention_deletes_what_is_old_also_where_nobody_looks() -> None:
+    files = MemoryFiles(0)
+    first = BrokerWorld(files=files)
+    first.services.catalogue.create_topic("t", 1, {"retention.ms": str(DAY_MS)})
+    append(first)
+    await first.close()
+    world = BrokerWorld(files=files)
+    world.clock.advance(2 * DAY_MS)
+    await world.broker.start()
+    world.clock.advance(40_000)
+    assert not world.services.partitions.is_open("t", 0)
+    assert world.services.partitions.get("t", 0).log_start_offset == 1
+    await world.close()
+
+
+async def test_a_stop_after_a_kill_is_clean_once_every_partition_was_looked_at() -> None:
+    files = MemoryFiles(0)
+    killed = BrokerWorld(files=files)
+    killed.services.catalogue.create_topic("t", 2)
+    append(killed, partition=1)
+    files.crash("everything")
+    world = BrokerWorld(files=files)
+    await world.broker.start()
+    world.clock.advance(40_000)
+    await world.close()
+    assert ".kafka_cleanshutdown" in [entry.name for entry in files.entries("/data")]
+
+
+async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:
+    await world.broker.start()
+    append(world)
+    world.clock.advance(6_000)
+    await world.broker.thread_is_idle()
+    checkpoint = world.files.open("/data/replication-offset-checkpoint")
+    assert b"t 0 1" in checkpoint.pread(1000, 0)
