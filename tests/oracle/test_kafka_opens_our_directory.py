@@ -12,12 +12,13 @@ from client.client import Client
 from client.consumer import Consumer
 from protocol.errors import ErrorCode
 from protocol.files.checkpoints import encode_clean_shutdown
-from protocol.files.names import CLEAN_SHUTDOWN
+from protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.support.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
 from tests.support.java import run_tool
 from tests.support.kafka_jars import KAFKA_VERSION
 from tests.support.kafka_process import KafkaProcess
+from tests.support.waiting import until
 
 _FORBIDDEN = (
     "marked stray",
@@ -123,6 +124,8 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
         with Client(kafka.address) as client:
             admin.create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
         if killed:
+            named = [data_dir / f"theirs-{number}" / PARTITION_METADATA for number in (0, 1)]
+            until(lambda: all(path.exists() for path in named))  # a Kafka killed before takes its own files for strays
             kafka.kill()
         else:
             kafka.stop()
