@@ -2,12 +2,14 @@
 
 import socket
 import threading
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from client.addresses import Address
 from client.clock import Deadline, SystemClock
-from client.connection import Connection
+from client.connection import SOFTWARE_VERSION, Connection
 from client.errors import ConnectionFailed, UnsupportedByBroker
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersionsResponse
@@ -125,3 +127,8 @@ def test_an_interrupted_question_leaves_no_answer_behind() -> None:
             connection.ask(HEARTBEAT, soon())
         connection._protocol.receive = receive  # type: ignore[method-assign]  # because it is put back
         assert not connection.is_open
+
+
+def test_the_client_tells_brokers_the_version_it_has() -> None:
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["version"] == SOFTWARE_VERSION
