@@ -37,6 +37,7 @@ def clients() -> Iterator[dict[str, Client]]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    """A running broker that makes topics of three partitions by itself."""
-    with new_server(tmp_path_factory.mktemp("server") / "data", {"num.partitions": PARTITIONS}) as server:
+    """A running broker that makes topics of three partitions by itself, and keeps messages of times long past."""
+    settings = {"num.partitions": PARTITIONS, "log.retention.ms": -1}
+    with new_server(tmp_path_factory.mktemp("server") / "data", settings) as server:
         yield server

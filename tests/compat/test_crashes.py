@@ -22,7 +22,7 @@ StreamingClients = Mapping[str, StreamingClient]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
     """A broker whose segments are so small that recovery meets more than one."""
-    settings = {"num.partitions": PARTITIONS, "log.segment.bytes": 1024 * 1024}
+    settings = {"num.partitions": PARTITIONS, "log.retention.ms": -1, "log.segment.bytes": 1024 * 1024}
     with new_server(tmp_path_factory.mktemp("crashes") / "data", settings) as server:
         yield server
 

@@ -61,6 +61,7 @@ def _forget_the_jvm() -> None:
 def server(
     tmp_path_factory: pytest.TempPathFactory, new_server: Callable[[Path, Mapping[str, object]], Server]
 ) -> Iterator[Server]:
-    """A running broker that makes topics of three partitions by itself."""
-    with new_server(tmp_path_factory.mktemp("server") / "data", {"num.partitions": 3}) as server:
+    """A running broker that makes topics of three partitions by itself, and keeps messages of times long past."""
+    settings = {"num.partitions": 3, "log.retention.ms": -1}
+    with new_server(tmp_path_factory.mktemp("server") / "data", settings) as server:
         yield server
