@@ -30,6 +30,9 @@ def main(root: Path, directory: Path, lock_name: str) -> int:
         except subprocess.CalledProcessError as failure:
             print(f"barnabas: setting up {directory} failed: {failure}", file=sys.stderr)
             return 1
+        except KeyboardInterrupt:
+            print("barnabas: interrupted; the next run goes on from here", file=sys.stderr)
+            return 130
         stamp.write_text(wanted)
     return 0
 
