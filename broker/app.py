@@ -132,7 +132,7 @@ class Broker:
             clock,
             request_bytes_max=config.integer("socket.request.max.bytes"),
             queued_bytes_max=config.integer("queued.max.request.bytes"),
-            connections_max=config.integer("max.connections"),
+            connections_max=lambda: config.integer("max.connections"),
             connections_idle_ms_max=config.integer("connections.max.idle.ms"),
         )
 

@@ -173,6 +173,8 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(close.reason, close.api, later)
         except FramingError as error:
             self._refuse(str(error), None, later)
+        except Exception as error:
+            self._fail(error)
         else:
             if later:
                 self._write(later)
@@ -194,6 +196,9 @@ class Connection(asyncio.BufferedProtocol):
             answer = parked.answer()
         except CloseConnection as close:
             self._refuse(close.reason, close.api)
+            return
+        except Exception as error:
+            self._fail(error)
             return
         if type(answer) is bytearray:
             self._write(answer)
@@ -270,6 +275,13 @@ class Connection(asyncio.BufferedProtocol):
         _log.warning(line("connection closed", peer=self.peer, api=api, client_id=self.client_id, reason=reason))
         if unsent:
             self._write(unsent)
+        self.close()
+
+    def _fail(self, error: Exception) -> None:
+        """Close because of a mistake of ours that the dispatcher did not turn into an answer."""
+        _log.error(
+            line("connection failed", peer=self.peer, client_id=self.client_id, error=repr(error)), exc_info=error
+        )
         self.close()
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import errno
 import socket
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker.log_lines import line, logger
@@ -37,7 +38,7 @@ class Listener:
         *,
         request_bytes_max: int,
         queued_bytes_max: int,
-        connections_max: int,
+        connections_max: Callable[[], int],
         connections_idle_ms_max: int,
     ) -> None:
         self.loop = asyncio.get_running_loop()
@@ -69,8 +70,9 @@ class Listener:
 
     def connection_opened(self, connection: Connection) -> None:
         self._connections[connection] = None
-        if len(self._connections) > self._connections_max:
-            reason = f"more than max.connections={self._connections_max}"
+        connections_max = self._connections_max()
+        if len(self._connections) > connections_max:
+            reason = f"more than max.connections={connections_max}"
             _log.warning(line("connection refused", peer=connection.peer, reason=reason))
             connection.close()
         else:
@@ -153,7 +155,7 @@ def _bound(family: int, address: tuple[str, int] | tuple[str, int, int, int] | t
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_SEND_BYTES)
         if family == socket.AF_INET6:
-            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address[0] != "::")  # :: is IPv4, too
         bound.bind(address)
         bound.setblocking(False)
     except OSError:

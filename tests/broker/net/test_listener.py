@@ -1,0 +1,117 @@
+"""The listener on real sockets, on the standard library's event loop: both localhosts, large answers, stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from broker.net.listener import Listener, bind
+from protocol.headers import parse_response_header
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.metadata import MetadataRequest
+from protocol.registry import ApiKey, response_codec
+from protocol.schema import Request
+from tests.support.broker_world import BrokerWorld, request_frame
+
+VERSION = 12
+TIMEOUT_S = 30
+
+
+class Running:
+    """A broker in memory whose listener is real."""
+
+    def __init__(self) -> None:
+        self.world = BrokerWorld()
+        self.world.services.catalogue.create_topic("t")
+        self.sockets = bind("127.0.0.1", 0)
+        self.port: int = self.sockets[0].getsockname()[1]
+
+    async def start(self) -> None:
+        await self.world.listener.listen(self.sockets, self.world.dispatcher)
+
+    async def ask(self, request: Request, version: int, host: str = "127.0.0.1") -> Any:
+        """One exchange on a connection of its own."""
+        reader, writer = await asyncio.open_connection(host, self.port)
+        writer.write(request_frame(request, version))
+        size = int.from_bytes(await asyncio.wait_for(reader.readexactly(4), TIMEOUT_S), "big")
+        frame = await asyncio.wait_for(reader.readexactly(size), TIMEOUT_S)
+        writer.close()
+        key = ApiKey(request.__schema__.key or 0)
+        _, position = parse_response_header(key, version, frame)
+        return response_codec(key, version).decode(frame, position)[0]
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[Running]:
+    running = Running()
+    await running.start()
+    yield running
+    await running.world.close()
+
+
+async def test_both_localhosts_are_served_on_the_same_port(running: Running) -> None:
+    hosts = [each.getsockname()[0] for each in running.sockets]
+    assert hosts[0] == "127.0.0.1"
+    for host in hosts:
+        answer = await running.ask(MetadataRequest(topics=None), 1, host)
+        assert [topic.name for topic in answer.topics] == ["t"]
+
+
+async def test_a_large_answer_arrives_whole(running: Running) -> None:
+    values = [bytes([number]) * 900_000 for number in range(5)]
+    for value in values:
+        running.world.services.partitions.append("t", 0, bytearray(running.world.batch(value)))
+    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=50 << 20)
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[asked])])
+    answer = await running.ask(request, VERSION)
+    records = bytes(answer.responses[0].partitions[0].records)
+    positions = [records.find(value) for value in values]
+    assert positions == sorted(positions)
+    assert positions[0] > 0
+
+
+async def test_a_stop_closes_the_port_and_every_connection(running: Running) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+    await running.ask(MetadataRequest(topics=[]), 1)
+    await running.world.close()
+    assert await asyncio.wait_for(reader.read(), TIMEOUT_S) == b""
+    writer.close()
+    with pytest.raises(OSError, match=r"refused|Connect call failed"):
+        await asyncio.open_connection("127.0.0.1", running.port)
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(OSError, match="in use") as refused:
+        bind("127.0.0.1", other.getsockname()[1])
+    assert refused.value.errno == errno.EADDRINUSE
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "localhost", "127.0.0.1"])
+def test_a_free_port_is_found_for_every_kind_of_host(host: str) -> None:
+    sockets = bind(host, 0)
+    assert len({each.getsockname()[1] for each in sockets}) == 1
+    assert sockets[0].getsockname()[1] > 0
+    for each in sockets:
+        each.close()
+
+
+async def test_several_buffers_reach_the_transport_in_order_however_they_are_written(running: Running) -> None:
+    class Recorder:
+        def __init__(self) -> None:
+            self.written: list[bytes] = []
+
+        def write(self, data: bytes) -> None:
+            self.written.append(bytes(data))
+
+        def writelines(self, buffers: list[bytes]) -> None:
+            self.written.append(b"".join(buffers))
+
+    listener: Listener = running.world.listener
+    recorder: Any = Recorder()
+    listener.write_buffers(recorder, [b"head", bytearray(b"data")])
+    assert b"".join(recorder.written) == b"headdata"
