@@ -55,6 +55,7 @@ def _fast() -> Iterator[Group]:
 
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
+    "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat")),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),

@@ -277,9 +277,10 @@ class PartitionLog(LogView):
         self._jitter_ms = self._spread_jitter()
 
     def _undo_roll(self, base_offset: int) -> None:
-        """Go on with the active segment; the next one's file, empty, must not stay behind the end of this one."""
+        """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
         try:
             self.directory.remove(segment_file(base_offset, FileKind.LOG))
+            self.directory.sync()
             self._active.activate()
         except StorageError as error:
             self.directory.disk.go_offline(f"cannot go on after a failed roll: {error}")

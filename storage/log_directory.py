@@ -15,6 +15,7 @@ never outlive its directory's name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 from protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -213,7 +214,8 @@ class LogDirectory:
                 self._close_cleanly(broker_epoch)
         finally:
             self._root.disk.close()
-            self._lock.release()
+            with suppress(OSError):  # the name may stay, as after a kill; the lock itself is let go all the same
+                self._lock.release()
 
     # --- helpers ---
 

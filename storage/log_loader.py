@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file
+from protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
 from storage.checkpoints import LogCheckpoint
 from storage.config import LogConfig
 from storage.directory import Directory
@@ -110,13 +110,10 @@ class _Loader:
     # --- segments ---
 
     def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
-        logs = sorted((file.base_offset, file.name) for file in files if file.kind is FileKind.LOG)
-        empty = [(base, name) for base, name in logs if self._directory.size(name) == 0]
-        for base, name in empty if len(empty) < len(logs) else empty[:-1]:
+        bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
+        while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
             self._note("X")  # made by a roll that failed or came last; the log may have grown past its base
-            Segment(self._directory, base, self._config, self._now_ms).remove()
-            logs.remove((base, name))
-        bases = [base for base, _ in logs]
+            Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
         return [
             self._open_segment(base, is_durable=self._is_synced(after))
             for base, after in zip(bases, [*bases[1:], None], strict=False)

@@ -165,8 +165,8 @@ def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_en
 
 
 # Other cases, decided where they are met: R, S, T how producer state was rebuilt (producer_rebuild.py); U segments
-# behind a cut or a hole, V a log that ends below its start, W a recovery point above the log's end, X empty segments
-# (log_loader.py).
+# behind a cut or a hole, V a log that ends below its start, W a recovery point above the log's end, X an empty last
+# segment (log_loader.py).
 
 
 class Recovered(NamedTuple):

@@ -1,5 +1,6 @@
-"""A random life of one partition: appends, transactions, flushes, checkpoints, rolls, stops, kills and power cuts.
+"""The life of one partition: appends, transactions, flushes, checkpoints, rolls, stops, kills and power cuts.
 
+`live` leads a random one, `follow` a script, in which a test makes one call fail or cuts the power before one change.
 One seed is one story and can be told again. The story knows every batch it wrote and what was synced; after every start
 the checkers compare what the partition says with that:
 
@@ -14,12 +15,14 @@ from __future__ import annotations
 
 import errno
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from protocol.errors import ErrorCode
 from storage.config import LogConfig
 from storage.errors import StorageError
+from storage.log import PartitionLog
 from storage.log_append import AppendResult
 from storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
@@ -48,9 +51,12 @@ class Written(NamedTuple):
 class CrashStory:
     """Tell with `live(steps)`. Every assertion carries the seed by the test's parameters."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, config: LogConfig | None = None) -> None:
         self.random = random.Random(seed)
-        config = LogConfig(
+        self.interrupts_recovery = True
+        self.crash_as = "cut"  # what a power cut in a script is: "cut", or "kill" for the process alone
+        self._pending: Written | None = None  # sent when the power went, and perhaps written
+        config = config or LogConfig(
             segment_bytes=self.random.choice([600, 2000, 1 << 30]),
             index_interval_bytes=self.random.choice([0, 200, 4096]),
             segment_index_bytes=self.random.choice([40, 10 << 20]),
@@ -75,6 +81,18 @@ class CrashStory:
                 self._crash(self.random.choice(["kill", "cut", "cut"]))
             else:
                 self.world.files.cut_power_at(None)
+
+    def follow(self, script: Sequence[str]) -> None:
+        """Take the steps of a script whatever happens, like a broker whose clients go on."""
+        for name in script:
+            try:
+                getattr(self, "_" + name)()
+            except PowerCut:
+                self._crash(self.crash_as)
+            except StorageError:
+                assert self.world.directory is None or name != "append"
+            if self.world.directory is None or self.world.directory.offline_reason is not None:
+                self._crash("kill")
 
     def _step(self) -> None:
         step = self.random.choices(
@@ -191,6 +209,15 @@ class CrashStory:
         if self.world.directory.offline_reason is not None:
             self._crash("kill")
 
+    def _stop(self) -> None:
+        end = self.end
+        try:
+            self.world.stop()
+        except StorageError:  # no marker then; the process ends all the same
+            self._crash("kill")
+        else:
+            self._open(end, after_stop=True)
+
     def _restart(self) -> None:
         how = self.random.choice(["stop", "kill", "cut"])
         if how == "stop":
@@ -201,7 +228,7 @@ class CrashStory:
 
     def _crash(self, how: str) -> None:
         self.world.files.heal()
-        pending_start = self._pending.base_offset if getattr(self, "_pending", None) else self.end
+        pending_start = self._pending.base_offset if self._pending else self.end
         if how == "kill":
             self.world.kill()
             self._open(pending_start)
@@ -213,9 +240,9 @@ class CrashStory:
 
     def _open(self, least_end: int, *, after_stop: bool = False) -> None:
         self._pending = None
-        if self.random.random() < 0.2:  # recovery itself may be interrupted
+        if self.interrupts_recovery and self.random.random() < 0.2:  # recovery itself may be interrupted
             self._open_interrupted()
-        log = self.world.open()
+        log = self._open_log()
         end = log.log_end_offset
         assert least_end <= end <= self.end
         if after_stop:
@@ -232,6 +259,14 @@ class CrashStory:
             again = self.world.open()
             assert self._visible() == before
             assert again.recovered.bytes_dropped == 0
+
+    def _open_log(self) -> PartitionLog:
+        try:
+            return self.world.open()
+        except StorageError:  # the one failure a script injects; the next start works
+            self.world.files.heal()
+            self.world.kill()
+            return self.world.open()
 
     def _open_interrupted(self) -> None:
         self.world.files.cut_power_at(self.world.files.changes_made + self.random.randint(0, 10))

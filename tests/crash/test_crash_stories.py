@@ -1,0 +1,19 @@
+"""Deep seeds of the random life of a partition. A failure names its seed, `CrashStory(seed).live(80)` repeats it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.crash_story import CrashStory
+
+SEEDS = 800
+CHUNK = 40
+
+
+@pytest.mark.parametrize("first", range(1000, 1000 + SEEDS, CHUNK))
+def test_no_accident_loses_what_was_promised(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        try:
+            CrashStory(seed).live(80)
+        except Exception as failure:
+            raise AssertionError(f"seed {seed}") from failure

@@ -1,0 +1,243 @@
+"""What is due to be synced, what a plan covers, and what a failed one means."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from protocol.records.builder import build_batch
+from storage.config import LogConfig
+from storage.errors import DirectoryOffline, StorageError, SyncFailed
+from tests.support.log_world import START_MS, LogWorld
+
+
+def open_world(**settings: object) -> LogWorld:
+    world = LogWorld(config=LogConfig()._replace(**settings))
+    world.open()
+    return world
+
+
+def synced(world: LogWorld, since: int) -> list[str]:
+    """The names synced since the `since`-th call, in order."""
+    names = {"sync", "sync_directory"}
+    return [call.path.rpartition("/")[2] for call in world.files.calls[since:] if call.name in names]
+
+
+def test_by_default_nobody_waits_for_a_sync() -> None:
+    world = open_world()
+    before = len(world.files.calls)
+    world.append(b"a")
+
+    assert not world.log.flush_before_answer
+    assert not world.log.flush_due(START_MS + 10**12)
+    assert synced(world, before) == []
+
+
+def test_flush_messages_makes_the_answer_wait() -> None:
+    world = open_world(flush_messages=3)
+    world.append(b"a", b"b")
+    assert not world.log.flush_before_answer
+    world.append(b"c")
+    assert world.log.flush_before_answer
+
+    world.flush()
+
+    assert not world.log.flush_before_answer
+    assert world.log.recovery_point == 3
+
+
+def test_flush_ms_is_counted_from_the_last_flush() -> None:
+    world = open_world(flush_ms=1000)
+    assert not world.log.flush_due(START_MS)
+    world.append(b"a")
+
+    assert not world.log.flush_due(START_MS + 999)
+    assert world.log.flush_due(START_MS + 1000)
+    world.flush()
+    assert not world.log.flush_due(START_MS + 1000)
+    world.append(b"b")
+    assert not world.log.flush_due(START_MS + 1999)
+    assert world.log.flush_due(START_MS + 2000)
+
+
+def test_a_rolled_segment_is_synced_in_the_background_with_all_that_belongs_to_it() -> None:
+    world = open_world(segment_bytes=200)
+    for value in (b"a", b"b", b"c"):
+        world.append(value)
+    assert world.log.flush_due(START_MS)
+    before = len(world.files.calls)
+
+    plan = world.log.begin_flush(sealed_only=True)
+    assert plan is not None
+    plan.run()
+    world.log.end_flush(plan)
+
+    assert world.log.recovery_point == 2
+    assert {
+        f"{0:020d}.log",
+        f"{0:020d}.index",
+        f"{0:020d}.timeindex",
+        f"{2:020d}.snapshot",
+        "leader-epoch-checkpoint.tmp",
+        "t-0",
+    } <= set(synced(world, before))
+    assert not world.log.flush_due(START_MS)
+    assert world.log.begin_flush(sealed_only=True) is None
+
+
+def test_when_all_is_synced_there_is_no_plan() -> None:
+    world = open_world()
+    assert world.log.begin_flush() is None
+    world.append(b"a")
+    world.flush()
+
+    assert world.log.begin_flush() is None
+
+
+def test_a_plan_covers_what_there_was_and_the_log_may_grow_meanwhile() -> None:
+    world = open_world(segment_bytes=200)
+    world.append(b"a")
+    plan = world.log.begin_flush()
+    assert plan is not None
+    for value in (b"b", b"c", b"d"):
+        world.append(value)
+
+    plan.run()
+    world.log.end_flush(plan)
+
+    assert world.log.recovery_point == 1
+    world.flush()
+    assert world.log.recovery_point == 4
+
+
+def test_a_segment_may_be_deleted_while_a_plan_runs() -> None:
+    world = open_world(segment_bytes=200)
+    for value in (b"a", b"b", b"c"):
+        world.append(value)
+    plan = world.log.begin_flush()
+    assert plan is not None
+    world.log.delete_records_before(2)
+    assert world.log.apply_retention(START_MS)
+
+    plan.run()
+    world.log.end_flush(plan)
+
+    assert world.log.recovery_point == 3
+
+
+def test_after_a_failed_sync_the_directory_is_offline_and_never_synced_again() -> None:
+    world = open_world()
+    world.append(b"a")
+    world.files.fail("sync", errno.EIO, times=1)
+
+    with pytest.raises(SyncFailed):
+        world.flush()
+
+    assert world.log.recovery_point == 0
+    before = len(world.files.calls)
+    with pytest.raises(DirectoryOffline):
+        world.append(b"b")
+    with pytest.raises(DirectoryOffline):
+        world.append_batch(build_batch([(b"k", b"b", (), START_MS)]))
+    with pytest.raises(DirectoryOffline):
+        world.log.read(0, 100, committed=False, force_first_batch=True).read_all()
+    with pytest.raises(DirectoryOffline):
+        world.log.begin_flush()
+    assert world.directory is not None
+    world.directory.close(clean=True)
+    assert synced(world, before) == []
+    world.kill()
+    assert world.open().log_end_offset == 1
+
+
+def test_a_full_disk_refuses_an_append_and_takes_the_next_when_there_is_room() -> None:
+    world = open_world()
+    world.append(b"a" * 100)
+    world.files.capacity = world.files.used() + 50
+
+    for _ in range(2):
+        with pytest.raises(StorageError):
+            world.append(b"b" * 100)
+    assert world.values() == [b"a" * 100]
+    assert world.log.log_end_offset == 1
+
+    world.files.capacity = None
+    assert world.append(b"c" * 100).base_offset == 1
+    world.kill()
+    assert world.open().recovered.bytes_dropped == 0
+    assert world.values() == [b"a" * 100, b"c" * 100]
+
+
+def test_a_refused_append_leaves_no_trace_of_its_producer() -> None:
+    world = open_world()
+    world.append(b"a", producer_id=7, epoch=0, sequence=0)
+    world.files.fail("pwrite", errno.ENOSPC, short=10)
+    for producer_id, sequence in ((7, 1), (8, 0)):
+        with pytest.raises(StorageError):
+            world.append(b"b", producer_id=producer_id, epoch=0, sequence=sequence)
+    world.files.heal()
+
+    assert not world.append(b"b", producer_id=7, epoch=0, sequence=1).is_duplicate
+    assert world.log.producers.get(8) is None
+
+
+def test_half_a_batch_that_cannot_be_cut_off_takes_the_directory_offline() -> None:
+    world = open_world()
+    world.append(b"a")
+    world.files.fail("pwrite", errno.EIO, path=".log", short=20)
+    world.files.fail("truncate", errno.EIO)
+
+    with pytest.raises(StorageError):
+        world.append(b"b")
+
+    world.files.heal()
+    with pytest.raises(DirectoryOffline):
+        world.append(b"c")
+    world.kill()
+    world.open()
+    assert world.values() == [b"a"]
+
+
+def test_a_roll_that_fails_leaves_the_old_segment_in_use() -> None:
+    world = open_world(segment_bytes=200, index_interval_bytes=0)
+    world.append(b"a")
+    world.append(b"b")
+    for call in ("create", "pwrite"):
+        world.files.fail(call, errno.ENOSPC, times=1, path="" if call == "create" else ".index")
+        with pytest.raises(StorageError):
+            world.append(b"c" * 60)
+        world.files.heal()
+
+    assert world.append(b"d" * 60).base_offset == 2
+    assert world.restart("kill").recovered.bytes_dropped == 0
+    assert world.values() == [b"a", b"b", b"d" * 60]
+
+
+def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it() -> None:
+    world = open_world()
+    world.append(b"a", producer_id=1, epoch=0, sequence=0)
+    world.stop()
+    world.open()
+    world.values()
+    before = len(world.files.calls)
+
+    world.stop()
+
+    assert [name for name in synced(world, before) if name not in ("data", ".kafka_cleanshutdown.tmp")] == []
+
+
+def test_the_indexes_of_a_segment_are_synced_before_the_next_begins_behind_a_flushed_end() -> None:
+    """Else recovery would take them for synced: the recovery point stands at the new segment's base already."""
+    world = open_world(segment_bytes=200, index_interval_bytes=0)
+    world.append(b"a")
+    world.append(b"b")
+    world.flush()
+    world.checkpoint()
+    world.append(b"c")
+
+    world.cut_power("nothing")
+    world.open()
+
+    assert world.log.log_end_offset == 2
+    assert world.log.list_offset(START_MS, committed=False).offset == 0
