@@ -26,8 +26,10 @@ JAVA = ("java", "javac", "mvn")
 DEBIAN_PACKAGES = {
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
-    "mvn": "maven",
     "kcat": "kcat",
+    "mvn": "maven",
+    "node": "nodejs",
+    "npm": "npm",
 }
 
 
@@ -57,7 +59,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
-    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat")),),
+    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm")),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
@@ -169,6 +171,8 @@ def _set_up(group: Group) -> None:
         _install([DEBIAN_PACKAGES[program] for program in missing])
     if "mvn" in group.programs:
         _fetch_jars()
+    if "npm" in group.programs:
+        _install_javascript_clients()
 
 
 def _find_python(version: str) -> str:
@@ -203,6 +207,17 @@ def _fetch_jars() -> None:
     fetch = "from tests.support.kafka_jars import kafka_libs; kafka_libs()"
     if subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, check=False).returncode != 0:
         raise CannotRun("Apache Kafka's jars could not be fetched")
+
+
+def _install_javascript_clients() -> None:
+    """Have in node_modules what the lock says; npm itself writes down what it installed."""
+    home = ROOT / "tests" / "compat" / "js"
+    lock, installed = home / "package-lock.json", home / "node_modules" / ".package-lock.json"
+    if installed.exists() and installed.stat().st_mtime > lock.stat().st_mtime:
+        return
+    command = ["npm", "ci", "--silent", "--no-audit", "--no-fund"]
+    if subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise CannotRun("the JavaScript clients could not be installed")
 
 
 def _print_table(rows: list[Row]) -> None:

@@ -1,5 +1,6 @@
 """The locks are whole, hashed, free of addresses, and agree with pyproject.toml and with each other."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -28,6 +29,15 @@ def test_a_lock_hashes_every_package_and_names_no_address(lock: Path) -> None:
 
     assert [package for package in packages if "--hash=sha256:" not in package or not PINNED.match(package)] == []
     assert "://" not in lock.read_text()
+
+
+def test_the_lock_of_the_javascript_clients_hashes_every_package_and_names_no_address() -> None:
+    text = (ROOT / "tests" / "compat" / "js" / "package-lock.json").read_text()
+    packages = [package for path, package in json.loads(text)["packages"].items() if path]
+    assert packages
+
+    assert all(package["integrity"].startswith("sha512-") for package in packages)
+    assert "://" not in text
 
 
 def test_locks_agree_on_versions() -> None:
