@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from protocol.errors import DecodeError, ErrorCode, KafkaError
+from protocol.errors import DecodeError
 from protocol.files import checkpoints as formats
 from protocol.files import names
 from protocol.files.meta_properties import MetaProperties
@@ -37,7 +37,9 @@ from storage.sync_job import SyncJob
 class LogDirectory:
     """An open data directory. Built by `open`; ended by `close`, also after a failure."""
 
-    def __init__(self, root: Directory, lock: Lock, meta: MetaProperties, *, was_clean: bool) -> None:
+    def __init__(
+        self, root: Directory, lock: Lock, meta: MetaProperties, new_id: Callable[[], bytes], *, was_clean: bool
+    ) -> None:
         inventory = take_inventory(root)
         self.path = root.path
         self.meta = meta
@@ -46,9 +48,10 @@ class LogDirectory:
         self.deletions = Deletions()
         self._root = root
         self._lock = lock
+        self._new_id = new_id
         self._live = inventory.live
         self._unrecovered = set() if was_clean else inventory.live - {(names.CLUSTER_METADATA_TOPIC, 0)}
-        self._deleted: set[TopicPartition] = set()  # whose old name could come back in a power cut
+        self._gone: set[TopicPartition] = set()  # whose old directory could come back in a power cut
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: dict[TopicPartition, Directory] = {}  # of the logs above
         self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
@@ -75,7 +78,7 @@ class LogDirectory:
         lock = lock_root(root)
         try:
             meta = read_meta_properties(root, node_id, new_id)
-            directory = cls(root, lock, meta, was_clean=root.exists(names.CLEAN_SHUTDOWN))
+            directory = cls(root, lock, meta, new_id, was_clean=root.exists(names.CLEAN_SHUTDOWN))
             root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
             root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
             return directory
@@ -111,20 +114,27 @@ class LogDirectory:
         return self._root.disk.offline_reason
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
-        """The partition's log; made if there is none, recovered if the last stop was not clean.
+        """The partition's log; made if there is none, recovered if the last stop was not clean. StorageError.
 
-        KafkaError INCONSISTENT_TOPIC_ID if the directory belongs to another topic of the same name. StorageError.
+        A directory of another topic of the same name (deleted, but a kill or a power cut kept its directory) is set
+        aside first.
         """
         key = topic, partition
         if (log := self._logs.get(key)) is not None:
             return log
         self._root.disk.check_online()
         directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        if key in self._live and (found := _topic_id_of(directory)) != topic_id:
+            if found is None:
+                directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
+            else:
+                self.set_aside(topic, partition)
+                directory = self._root.subdirectory(names.partition_directory(topic, partition))
         if key not in self._live:
             self._make_room(key)
             directory.create()
+            directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
             self._live.add(key)
-        _check_topic_id(directory, topic_id)
         self._unrecovered.add(key)  # until it is open: a failure below leaves nobody knows what
         log = PartitionLog.open(
             directory,
@@ -158,22 +168,15 @@ class LogDirectory:
 
         Nothing happens if it has no directory.
         """
-        key = topic, partition
-        if key not in self._live:
-            return
-        directory = self._root.subdirectory(names.partition_directory(topic, partition))
-        if (log := self._logs.pop(key, None)) is not None:
-            log.abandon()
-            directory = self._directories.pop(key)  # whose open files follow it
-            self.deletions.forget(directory)
         gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
-        directory.move_to(gone.name)
-        self._live.discard(key)
-        self._unrecovered.discard(key)
-        self._deleted.add(key)
-        for checkpoint in self._checkpoints:
-            checkpoint.update({key: None})
-        self.deletions.schedule(due_ms, directory)
+        if (directory := self._take_away(gone)) is not None:
+            self.deletions.schedule(due_ms, directory)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
+        stray = names.PartitionDirectory(topic, partition, names.DirectoryState.STRAY, self._new_id().hex())
+        if (directory := self._take_away(stray)) is not None:
+            self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
 
     def delete_due(self, now_ms: int) -> int | None:
         """Remove from the disk what was given up long enough ago; returns when to call again, None for not at all."""
@@ -231,14 +234,32 @@ class LogDirectory:
             was_clean=self.was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
         )
 
+    def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
+        """Rename a partition's directory out of sight, and forget its rows. None if there is none."""
+        key = target.topic, target.partition
+        if key not in self._live:
+            return None
+        directory = self._root.subdirectory(names.partition_directory(*key))
+        if (log := self._logs.pop(key, None)) is not None:
+            log.abandon()
+            directory = self._directories.pop(key)  # whose open files follow it
+            self.deletions.forget(directory)
+        directory.move_to(target.name)
+        self._live.discard(key)
+        self._unrecovered.discard(key)
+        self._gone.add(key)
+        for checkpoint in self._checkpoints:
+            checkpoint.update({key: None})
+        return directory
+
     def _make_room(self, key: TopicPartition) -> None:
         """Before a new directory: nothing of an older one of the same name may come back, neither itself nor its rows.
 
         A row that outlived it would call bytes of the new log synced that are not.
         """
-        if key in self._deleted:
+        if key in self._gone:
             self._root.sync()
-            self._deleted.clear()
+            self._gone.clear()
         for checkpoint in self._checkpoints:
             checkpoint.update({key: None})
             if checkpoint.is_written(key):
@@ -274,15 +295,10 @@ class LogDirectory:
             self._root.write_atomically(names.CLEAN_SHUTDOWN, formats.encode_clean_shutdown(broker_epoch))
 
 
-def _check_topic_id(directory: Directory, topic_id: bytes) -> None:
-    """Compare with partition.metadata, or write it where there is none."""
+def _topic_id_of(directory: Directory) -> bytes | None:
+    """What partition.metadata says, None where there is none."""
     data = directory.read(names.PARTITION_METADATA)
-    if data is None:
-        directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
-        return
     try:
-        found = formats.decode_partition_metadata(data)
+        return None if data is None else formats.decode_partition_metadata(data)
     except DecodeError as error:
         raise CorruptFile(directory.path_of(names.PARTITION_METADATA), str(error)) from error
-    if found != topic_id:
-        raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{directory.path} belongs to another topic of the same name")

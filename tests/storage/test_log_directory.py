@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import ErrorCode, KafkaError
 from protocol.files import meta_properties
 from protocol.primitives import uuid_text
 from storage.config import LogConfig
@@ -207,15 +206,42 @@ def test_a_partition_is_made_once_and_found_again() -> None:
     assert open_log(directory).log_end_offset == 3
 
 
-def test_a_directory_of_an_older_topic_of_the_same_name_is_not_opened() -> None:
+def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
+    """The catalogue deleted the topic and made it again; the process was killed before the directory was renamed."""
     files = MemoryFiles()
     directory = start(files)
-    open_log(directory)
-    directory.close(clean=True)
+    append(open_log(directory), 5)
+    checkpoint(directory)
+    kill(files)
     directory = start(files)
-    with pytest.raises(KafkaError, match="another topic of the same name") as refused:
-        open_log(directory, topic_id=bytes(16))
-    assert refused.value.code == ErrorCode.INCONSISTENT_TOPIC_ID
+    log = open_log(directory, topic_id=b"\x07" * 16)
+    assert (log.log_end_offset, log.recovery_point) == (0, 0)
+    stray = next(name for name in names_in(files) if name.endswith("-stray"))
+    assert directory.notices == [f"/data/{stray} is set aside: the catalogue does not know it"]
+    assert "00000000000000000000.log" in names_in(files, f"/data/{stray}")
+    assert append(log) == 0
+    directory.close(clean=True)
+    assert start(files).notices == [f"/data/{stray} is left alone"]
+
+
+def test_a_partition_the_catalogue_does_not_know_can_be_set_aside() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    append(open_log(directory))
+    directory.set_aside("t", 0)
+    directory.set_aside("t", 0)
+    assert directory.partitions == frozenset()
+    assert len([name for name in names_in(files) if name.endswith("-stray")]) == 1
+
+
+def test_a_directory_without_its_topic_id_gets_it() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    append(open_log(directory), 5)
+    directory.close(clean=True)
+    files.remove("/data/t-0/partition.metadata")
+    assert open_log(start(files)).log_end_offset == 5
+    assert files.stat("/data/t-0/partition.metadata").size == 44
 
 
 def test_a_damaged_topic_id_is_no_licence_to_guess() -> None:

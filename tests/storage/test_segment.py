@@ -6,7 +6,7 @@ import errno
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.files import offset_index as offset_format
@@ -199,6 +199,33 @@ def test_truncation_leaves_what_came_before_and_goes_on(
     offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
     assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
     assert model.segment.max_timestamp == max(max(stored.timestamps) for stored in model.stored)
+
+
+def test_a_truncation_forgets_where_readers_were() -> None:
+    model = Model()
+    for number in range(10):
+        model.append([number], 100)
+        assert model.segment.find(model.next_offset - 1) is not None
+    del model.stored[4:]
+    model.segment.truncate(model.size, model.next_offset)
+    model.append([99, 99, 99, 99], 7)
+    assert model.segment.find(BASE + 6) == (model.stored[-1].position, parse_header(model.stored[-1].data))
+
+
+def test_a_truncation_survives_a_power_cut() -> None:
+    """Else entries of what was cut come back, and point into batches written since."""
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    model.segment.close()
+    model.directory.sync()
+    del model.stored[10:]
+    model.segment.truncate(model.size, model.next_offset)
+    model.files.crash("nothing")
+    root = Directory(Disk(model.files, "/d"), "/d")
+    assert root.size("00000000000000000500.log") == model.size
+    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
+    assert root.read("00000000000000000500.index") == offset_format.encode(offsets)
 
 
 @given(appends, st.sampled_from(["index", "timeindex", "both"]), st.sampled_from(["gone", "zeros", "cut", "lies"]))
