@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench import hostile
+from tests.bench import hostile, micro
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, kafka
 from tests.bench.report import summary, table
@@ -71,11 +71,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=f"two short rounds after {QUICK_WARM_S:.0f} s of warming")
     parser.add_argument("--alone", action="store_true", help="measure Barnabas without Apache Kafka: no ratios")
     parser.add_argument("--workload", action="append", choices=list(WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
     parser.add_argument(
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
     )
     options = parser.parse_args()
+    if options.micro:
+        micro.main()
+        return 0
     rounds, scale, warm_s = (2, 0.25, QUICK_WARM_S) if options.quick else (5, 1.0, FULL_WARM_S)
     makers = [barnabas] if options.alone else [barnabas, kafka]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:

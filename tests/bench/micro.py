@@ -1,0 +1,304 @@
+"""Processor time per request inside one process: `scripts/bench --micro`.
+
+A real broker on real files (in memory where the system has such a place), fed through its connections; only the
+socket is missing. What it prints is microseconds of processor time, the median of several rounds: made to compare two
+versions of the code on a machine that also does other things. What the kernel's socket calls cost is not in it; what
+copying a request into the receive buffer costs is, as the kernel would have to do that too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import uvloop
+
+from broker.api.dispatch import Dispatcher
+from broker.app import BoundAddress, Broker, open_directory
+from broker.clock import SystemClock
+from broker.config import BrokerConfig
+from broker.config.listeners import PLAINTEXT, Listener
+from broker.net.connection import Connection
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.records.builder import NewRecord, build_batch
+from protocol.registry import ApiKey, response_codec
+from storage.files import RealFiles
+from tests.support.broker_world import request_frame
+
+PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION = 9, 12, 12
+MEMORY_FILES = Path("/dev/shm")
+RESPONSE_BODY = 4 + 4 + 1  # behind the size, the correlation id and an empty section of tags
+ROUNDS = 9
+
+
+class Sink:
+    """A transport whose peer reads at once and forgets."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.last: list[bytes | bytearray] = []
+        self.connection = connection
+        connection.connection_made(cast("asyncio.Transport", self))
+
+    def get_extra_info(self, name: str) -> tuple[str, int]:
+        return "127.0.0.1", 50_000
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        """Nothing is ever held back."""
+
+    def write(self, data: bytearray) -> None:
+        self.last = [data]
+
+    def writelines(self, buffers: list[bytes | bytearray]) -> None:
+        self.last = buffers
+
+    def close(self) -> None:
+        self.connection.connection_lost(None)
+
+
+class Bench:
+    """A broker and one connection to it."""
+
+    def __init__(self, path: str) -> None:
+        loop = asyncio.get_running_loop()
+        config = BrokerConfig({"log.dirs": path})
+        directory = open_directory(config, RealFiles(), os.urandom, 1000)
+        address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
+        bound = BoundAddress(address, address, [])
+        self.broker = Broker(config, directory, SystemClock(loop), loop, os.urandom, [bound])
+        self.dispatcher = Dispatcher(self.broker.services)
+        self.connection = self.connect().connection
+        self._topics = map("micro-{}".format, itertools.count())
+
+    def connect(self) -> Sink:
+        return Sink(Connection(self.broker.listener, self.dispatcher))
+
+    def topic(self, partitions: int = 1) -> str:
+        name = next(self._topics)
+        self.broker.catalogue.create_topic(name, partitions)
+        return name
+
+    def send(self, data: bytes, connection: Connection | None = None) -> None:
+        """Everything in `data` arrives, in as many pieces as the receive buffer asks for."""
+        connection = connection or self.connection
+        left = memoryview(data)
+        while left:
+            buffer = connection.get_buffer(-1)
+            size = min(len(buffer), len(left))
+            buffer[:size] = left[:size]
+            connection.buffer_updated(size)
+            left = left[size:]
+
+
+def batch(records: int, value_bytes: int, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
+    now_ms = time.time_ns() // 1_000_000
+    producer_id, producer_epoch, base_sequence = producer
+    return bytes(
+        build_batch(
+            [NewRecord(None, b"x" * value_bytes, (), now_ms)] * records,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+    )
+
+
+def produce(topic: str, data: bytes, partitions: int = 1) -> bytes:
+    parts = [PartitionProduceData(index=index, records=memoryview(data)) for index in range(partitions)]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=parts)])
+    return request_frame(request, PRODUCE_VERSION)
+
+
+def fetch(
+    topic: str,
+    offsets: Sequence[int],
+    *,
+    max_bytes: int = 1 << 20,
+    max_wait_ms: int = 0,
+    session: tuple[int, int] = (0, -1),
+) -> bytes:
+    """Asks for partition 0 and those behind it, each from its offset; `session` is (id, epoch)."""
+    partitions = [
+        FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
+        for index, offset in enumerate(offsets)
+    ]
+    request = FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[FetchTopic(topic=topic, partitions=partitions)],
+    )
+    return request_frame(request, FETCH_VERSION)
+
+
+# --- the cases: each gives a function that prepares `count` requests; awaiting its result runs them -------------------
+
+Prepare = Callable[[int], Awaitable[None]]
+
+
+async def send_all(bench: Bench, frames: Iterable[bytes]) -> None:
+    for frame in frames:
+        bench.send(frame)
+
+
+def sent(bench: Bench, frame: bytes) -> Prepare:
+    """The same frame again and again."""
+    return lambda count: send_all(bench, itertools.repeat(frame, count))
+
+
+def produce_plain(bench: Bench) -> Prepare:
+    return sent(bench, produce(bench.topic(), batch(1, 100)))
+
+
+def produce_twelve(bench: Bench) -> Prepare:
+    return sent(bench, produce(bench.topic(12), batch(1, 100), 12))
+
+
+def produce_16k(bench: Bench) -> Prepare:
+    return sent(bench, produce(bench.topic(), batch(16, 1000)))
+
+
+def produce_1m(bench: Bench) -> Prepare:
+    return sent(bench, produce(bench.topic(), batch(1000, 1000)))
+
+
+def produce_pipelined(bench: Bench) -> Prepare:
+    """32 requests in one read."""
+    frames = produce(bench.topic(), batch(1, 100)) * 32
+    return lambda count: send_all(bench, itertools.repeat(frames, count // 32))
+
+
+def produce_idempotent(bench: Bench) -> Prepare:
+    topic, sequences = bench.topic(), itertools.count()
+
+    def frame() -> bytes:
+        return produce(topic, batch(1, 100, (7, 0, next(sequences))))
+
+    return lambda count: send_all(bench, [frame() for _ in range(count)])
+
+
+def fetch_of(value_bytes: int, records: int, batches: int, max_bytes: int) -> Callable[[Bench], Prepare]:
+    def make(bench: Bench) -> Prepare:
+        topic = bench.topic()
+        for _ in range(batches):
+            bench.send(produce(topic, batch(records, value_bytes)))
+        return sent(bench, fetch(topic, [0], max_bytes=max_bytes))
+
+    return make
+
+
+def follow(partitions: int) -> Callable[[Bench], Prepare]:
+    """A reader at the end of all partitions: a long poll, a message to the first, the answer."""
+
+    def make(bench: Bench) -> Prepare:
+        topic = bench.topic(partitions)
+        message = produce(topic, batch(1, 100))
+        bench.send(message)
+        offsets = itertools.count(1)
+        epochs = itertools.count(1)
+        sink = bench.connect()
+        reader = sink.connection
+        bench.send(fetch(topic, [1] + [0] * (partitions - 1), session=(0, 0)), reader)
+        session_id = response_codec(ApiKey.FETCH, FETCH_VERSION).decode(sink.last[0], RESPONSE_BODY)[0].session_id
+        loop = asyncio.get_running_loop()
+
+        async def run(polls: list[bytes]) -> None:
+            for poll in polls:
+                bench.send(poll, reader)
+                bench.send(message)
+                while reader.is_parked:
+                    turn = loop.create_future()
+                    loop.call_soon(turn.set_result, None)
+                    await turn
+
+        def poll() -> bytes:
+            return fetch(topic, [next(offsets)], max_wait_ms=500, session=(session_id, next(epochs)))
+
+        return lambda count: run([poll() for _ in range(count)])
+
+    return make
+
+
+def metadata(bench: Bench) -> Prepare:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=bench.topic())])
+    return sent(bench, request_frame(request, METADATA_VERSION))
+
+
+class Case(NamedTuple):
+    """What is measured, and how many requests a round of it has."""
+
+    name: str
+    make: Callable[[Bench], Prepare]
+    requests: int
+
+
+CASES = (
+    Case("Produce, 1 record of 100 B", produce_plain, 4000),
+    Case("Produce, 1 record of 100 B, 32 in a read", produce_pipelined, 4000),
+    Case("Produce, 1 record of 100 B, idempotent", produce_idempotent, 2000),
+    Case("Produce, 12 partitions of 1 record of 100 B", produce_twelve, 500),
+    Case("Produce, a batch of 16 KB", produce_16k, 500),
+    Case("Produce, a batch of 1 MB", produce_1m, 16),
+    Case("Fetch, 16 KB", fetch_of(1000, 16, 1, 1 << 20), 2000),
+    Case("Fetch, 1 MB of 64 batches", fetch_of(1000, 16, 128, 1 << 20), 100),
+    Case("Produce and the Fetch that waits for it", follow(1), 1000),
+    Case("the same, the Fetch of 12 partitions", follow(12), 200),
+    Case("Metadata, 1 topic", metadata, 2000),
+)
+
+
+def probe_us() -> float:
+    """What a fixed piece of Python costs: tells runs apart in which the machine was slow."""
+    start = time.process_time_ns()
+    total = 0
+    for number in range(100_000):
+        total += number & 3
+    return (time.process_time_ns() - start) / 1000
+
+
+async def measure(bench: Bench, case: Case) -> list[float]:
+    """Microseconds a request, for each round."""
+    prepare = case.make(bench)
+    await prepare(case.requests)
+    rounds = []
+    for _ in range(ROUNDS):
+        work = prepare(case.requests)
+        start = time.process_time_ns()
+        await work
+        spent = time.process_time_ns() - start
+        rounds.append(spent / 1000 / case.requests)
+    return rounds
+
+
+async def run_all(path: str, only: str) -> dict[str, dict[str, float]]:
+    bench = Bench(path)
+    found: dict[str, dict[str, Any]] = {}
+    print(f"{'100,000 turns of an empty loop':45} {statistics.median(probe_us() for _ in range(ROUNDS)):8.0f} us")
+    for case in CASES:
+        if only in case.name:
+            rounds = await measure(bench, case)
+            found[case.name] = {"median_us": statistics.median(rounds), "min_us": min(rounds)}
+            print(f"{case.name:45} {statistics.median(rounds):8.2f} us   (least {min(rounds):.2f})", flush=True)
+    await bench.broker.stop()
+    return found
+
+
+def main(only: str = "") -> dict[str, dict[str, float]]:
+    """Measure the cases whose name contains `only`; prints and returns microseconds of processor time a request."""
+    parent = str(MEMORY_FILES) if MEMORY_FILES.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="barnabas-micro-", dir=parent) as path:
+        return uvloop.run(run_all(path, only))
+
+
+if __name__ == "__main__":
+    main()
