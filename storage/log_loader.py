@@ -123,6 +123,7 @@ class _Loader:
         return Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
 
     def _is_synced(self, end_offset: int | None) -> bool:
+        """Whether what ends there is durable; of the last segment (None) a flush synced the log and not its indexes."""
         if self._checkpoint.was_clean:
             return True
         return end_offset is not None and end_offset <= self._checkpoint.recovery_point
@@ -135,6 +136,7 @@ class _Loader:
             if is_last and has_indexes:
                 walk = self._walk(segment, segment.offset_index.last[1]).to_end()
                 damage, end_offset = walk.damage, walk.next_offset if walk.damage is None else None
+                has_indexes = segment.time_index.last[1] <= walk.next_offset
             else:
                 end_offset = None if is_last else self._segments[index + 1].base_offset
             case = trust_segment(
@@ -146,14 +148,12 @@ class _Loader:
                     break
             elif damage is not None:
                 self._judge(segment, damage)
-            elif is_last and not self._checkpoint.was_clean:
-                self._segments[index] = self._open_segment(segment.base_offset, is_durable=True)
 
     def _has_indexes(self, segment: Segment) -> bool:
         """Both sparse indexes are there (and, in the last segment, sound); a transaction index can be read."""
         if not {segment.offset_index.name, segment.time_index.name} <= self._names:
             return False
-        if segment is self._segments[-1] and not segment.offset_index.load(segment.size):
+        if segment is self._segments[-1] and not segment.indexes.load(segment.size):
             return False
         if segment.txn_index.name in self._names:
             try:
@@ -176,6 +176,9 @@ class _Loader:
             if index > 0:
                 self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
         segment.reset_indexes()
+        # Files of before may tell of batches a power cut took. An active segment's come back when it is sealed.
+        self._directory.remove(segment.offset_index.name)
+        self._directory.remove(segment.time_index.name)
         walk = self._walk(segment, 0)
         for position, header, marker in walk:
             segment.index_batch(position, header.last_offset, header.max_timestamp)
@@ -190,7 +193,10 @@ class _Loader:
             self._drop_behind(index, walk.next_offset)
             return True
         if behind:
-            segment.seal()
+            if self._is_synced(behind[0].base_offset):
+                segment.close()  # the recovery point is behind it already
+            else:
+                segment.seal()
             self._rebuild.advance_to(behind[0].base_offset)
         return False
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.records.record import iter_records
 from storage.epochs import LeaderEpochs
 from storage.scan import FoundRecord
 from storage.segment import Segment
@@ -72,7 +73,23 @@ class OffsetQuery(NamedTuple):
 
     def _of_max_timestamp(self) -> FoundOffset:
         newest = max(self.segments, key=lambda segment: segment.max_timestamp)  # the first of them, if equal
-        return self._below_bound(newest.record_of_max_timestamp())
+        found = newest.record_of_max_timestamp()
+        if found is not None and found.offset < self.log_start_offset:  # it was deleted: which is it of the others?
+            return self._by_timestamp(self._largest_timestamp_left())
+        return self._below_bound(found)
+
+    def _largest_timestamp_left(self) -> int:
+        """Of the records at or above the log's start, from the headers of all batches there; 0 if none has one."""
+        largest = 0
+        for segment in self.segments:
+            for position, header in segment.headers(segment.position_of(self.log_start_offset)):
+                if header.base_offset >= self.log_start_offset:
+                    largest = max(largest, header.max_timestamp)
+                elif header.max_timestamp > largest:
+                    records = iter_records(segment.batch_bytes(position, header.size_in_bytes))
+                    left = (record.timestamp for record in records if record.offset >= self.log_start_offset)
+                    largest = max(largest, *left)
+        return largest
 
     def _below_bound(self, found: FoundRecord | None) -> FoundOffset:
         if found is None or found.offset >= self.bound:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
+from protocol.records.builder import build_batch
 from storage import log_offsets
 from storage.config import LogConfig
 from storage.log_offsets import NOT_FOUND, FoundOffset
@@ -56,8 +57,6 @@ def test_the_earliest_offset_whose_timestamp_is_not_older(world: LogWorld, times
 
 
 def test_records_inside_a_batch_are_found_by_their_own_timestamps() -> None:
-    from protocol.records.builder import build_batch
-
     world = open_world()
     world.append_batch(build_batch([(b"k", b"v", (), timestamp) for timestamp in (10, 30, 20, 40)]))
 
@@ -84,6 +83,18 @@ def test_records_below_the_log_start_are_not_found(world: LogWorld) -> None:
 
     assert look_up(world, 0) == (200, 2, 1)
     assert look_up(world, 300) == (300, 3, 1)
+
+
+def test_the_largest_timestamp_of_what_was_not_deleted_is_found() -> None:
+    world = open_world()
+    world.append_batch(build_batch([(b"k", b"v", (), timestamp) for timestamp in (10, 90, 20, 30)]))
+    world.append(b"v", timestamp=25)
+    world.append(b"v", timestamp=30)
+    assert look_up(world, log_offsets.MAX_TIMESTAMP) == (90, 1, 0)
+
+    for start, found in ((1, (90, 1, 0)), (2, (30, 3, 0)), (4, (30, 5, 0)), (6, NOT_FOUND)):
+        world.log.delete_records_before(start)
+        assert look_up(world, log_offsets.MAX_TIMESTAMP) == found
 
 
 def test_what_lies_behind_the_last_stable_offset_is_not_found_by_the_committed() -> None:

@@ -8,6 +8,7 @@ the checkers compare what the partition says with that:
 - what is there is a prefix of what was written, at the same offsets, without gaps;
 - committed readers see exactly the batches of committed transactions below the oldest open one;
 - each producer's last five batches are answered as duplicates, and its next one is accepted;
+- look-ups by time and by leader epoch find what the batches say;
 - recovering again changes nothing and drops nothing.
 """
 
@@ -42,6 +43,8 @@ class Written(NamedTuple):
     epoch: int = -1
     sequence: int = -1
     transactional: bool = False
+    timestamp: int = 0
+    leader_epoch: int = 0
 
     @property
     def end_offset(self) -> int:
@@ -130,6 +133,9 @@ class CrashStory:
         self._write(Written(kind, self.end, (), producer_id, epoch, -1, True))
 
     def _write(self, batch: Written) -> None:
+        self.world.now_ms += 1
+        timestamp = self.world.now_ms - self.random.randint(0, 3) * (batch.kind == "data")
+        batch = batch._replace(timestamp=timestamp, leader_epoch=self.world.leader_epoch)
         self.written.append(batch)
         acknowledged = False
         try:
@@ -148,6 +154,7 @@ class CrashStory:
             return self.world.mark(batch.producer_id, batch.epoch, commit=batch.kind == "commit")
         return self.world.append(
             *batch.values,
+            timestamp=batch.timestamp,
             producer_id=batch.producer_id,
             epoch=batch.epoch,
             sequence=batch.sequence,
@@ -187,11 +194,12 @@ class CrashStory:
         self.world.checkpoint()
 
     def _delete(self) -> None:
-        """Flush first: were the log cut below its new start, it would begin anew (case V), and this story knows no such
-        thing."""
+        """Flush first: were the log cut below its new start, it would begin anew (case V). Checkpoint at once: a start
+        that falls back has lost its epochs. This story knows no such things."""
         self._flush()
         self.start = max(self.start, self.random.randint(0, self.world.log.high_watermark))
         self.world.log.delete_records_before(self.start)
+        self.world.checkpoint()
         self.world.log.apply_retention(self.world.now_ms)
 
     def _fail(self) -> None:
@@ -242,6 +250,7 @@ class CrashStory:
         self._pending = None
         if self.interrupts_recovery and self.random.random() < 0.2:  # recovery itself may be interrupted
             self._open_interrupted()
+        self.world.leader_epoch += self.random.randint(0, 1)
         log = self._open_log()
         end = log.log_end_offset
         assert least_end <= end <= self.end
@@ -252,6 +261,7 @@ class CrashStory:
         self.synced_end = end if after_stop else min(self.synced_end, end)
         self.start = log.log_start_offset  # an unsaved start falls back, as Kafka's does
         self._check_contents()
+        self._check_look_ups()
         self._check_windows()
         if self.random.random() < 0.3 and not after_stop:
             before = self._visible()
@@ -287,6 +297,21 @@ class CrashStory:
         ]
         committed = {(record.offset, record.value) for record in self.world.records(committed=True)}
         assert committed == self._committed(log.log_start_offset)
+
+    def _check_look_ups(self) -> None:
+        log, start = self.world.log, self.world.log.log_start_offset
+        kept = [batch for batch in self.written if batch.end_offset > start]
+        times = [(batch.timestamp, max(batch.base_offset, start)) for batch in kept]
+        for asked in {timestamp + more for timestamp, _ in times for more in (0, 1)}:
+            expected = next(((timestamp, offset) for timestamp, offset in times if timestamp >= asked), (-1, -1))
+            assert log.list_offset(asked, committed=False)[:2] == expected
+        largest = max((timestamp for timestamp, _ in times), default=-1)
+        assert log.list_offset(-3, committed=False).timestamp == largest
+        if self.written:
+            for epoch in {batch.leader_epoch for batch in kept}:
+                begun_later = [batch.base_offset for batch in self.written if batch.leader_epoch > epoch]
+                found = log.end_offset_for_epoch(epoch)
+                assert found == (epoch, min(begun_later, default=self.end)), (epoch, found, log._epochs.entries)
 
     def _visible(self) -> tuple[object, ...]:
         log = self.world.log
