@@ -23,7 +23,10 @@ class Deletions:
         return len(self._due)
 
     def schedule(self, due_ms: int, directory: Directory, names: Iterable[str] | None = None) -> None:
-        """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it."""
+        """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
+
+        The directory may be renamed or removed meanwhile.
+        """
         heapq.heappush(self._due, (due_ms, self._count, directory, None if names is None else list(names)))
         self._count += 1
 
@@ -40,11 +43,6 @@ class Deletions:
                 self.schedule(due_ms + RETRY_MS, directory, names)
                 raise
         return self._due[0][0] if self._due else None
-
-    def forget(self, directory: Directory) -> None:
-        """Drop what waits in a directory that is going away as a whole."""
-        self._due = [entry for entry in self._due if entry[2] is not directory]
-        heapq.heapify(self._due)
 
 
 RETRY_MS = 60_000  # a file that cannot be removed now may be later

@@ -16,13 +16,7 @@ from storage.files import Files
 from storage.second_chance import SecondChance
 
 INDEX_MEMORY_BYTES = 16 << 20  # of sealed segments' indexes kept in memory, all partitions together
-OPEN_FILES_CEILING = 8192  # beyond this a descriptor saved is no gain, and each costs kernel memory
 OPEN_FILES_MAX = 100  # unless the caller knows the process's limit
-
-
-def open_files_budget(descriptor_limit: int) -> int:
-    """How many files may be open at a time in a process that may have so many descriptors; the rest is for sockets."""
-    return max(16, min(descriptor_limit * 2 // 5, OPEN_FILES_CEILING))
 
 
 class Disk:

@@ -243,7 +243,6 @@ class LogDirectory:
         if (log := self._logs.pop(key, None)) is not None:
             log.abandon()
             directory = self._directories.pop(key)  # whose open files follow it
-            self.deletions.forget(directory)
         directory.move_to(target.name)
         self._live.discard(key)
         self._unrecovered.discard(key)

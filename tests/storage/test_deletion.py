@@ -56,10 +56,14 @@ def test_what_cannot_be_removed_is_tried_again_later() -> None:
     assert partition.names() == ["b.deleted", "c.log"]
 
 
-def test_files_of_a_forgotten_directory_are_left_to_it() -> None:
-    _, partition = open_partition()
+def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_trouble() -> None:
+    files, partition = open_partition()
     deletions = Deletions()
-    deletions.schedule(100, partition, ["a.deleted"])
-    deletions.forget(partition)
-    assert (deletions.remove_due(1_000), len(deletions)) == (None, 0)
-    assert "a.deleted" in partition.names()
+    deletions.schedule(200, partition, ["a.deleted"])
+    deletions.schedule(400, partition, ["b.deleted"])
+    partition.move_to("t-0.gone-delete")
+    deletions.schedule(300, partition)
+    assert deletions.remove_due(200) == 300
+    assert partition.names() == ["b.deleted", "c.log"]
+    assert deletions.remove_due(400) is None
+    assert files.entries("/d") == []

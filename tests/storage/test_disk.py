@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.directory import Directory
-from storage.disk import Disk, open_files_budget
+from storage.disk import Disk
 from storage.disk_file import FileSlice
 from storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
 from storage.files import RealFiles
@@ -37,10 +37,6 @@ def test_more_files_than_descriptors_stay_usable(tmp_path: Path) -> None:
     assert all(file.pread(9, 0) == b"%d" % (number % 10) * 3 for number, file in enumerate(files))
     root.disk.close()
     assert len(os.listdir("/dev/fd")) == before
-
-
-def test_the_budget_leaves_sockets_their_share() -> None:
-    assert [open_files_budget(limit) for limit in (20, 256, 1024, 1 << 20)] == [16, 102, 409, 8192]
 
 
 def test_a_slice_reads_on_after_its_file_was_renamed_and_evicted() -> None:
@@ -238,6 +234,21 @@ def test_a_file_being_synced_elsewhere_is_not_closed_under_its_thread() -> None:
     job.run()
     job.finish()
     assert held.pread(1, 0) == b"y"
+
+
+def test_a_file_evicted_while_it_is_synced_elsewhere_is_closed_when_that_is_done(tmp_path: Path) -> None:
+    root = Directory(Disk(RealFiles(), str(tmp_path)), str(tmp_path))
+    file = root.open("a", create=True)
+    before = len(os.listdir("/dev/fd"))
+    jobs = [SyncJob(root.disk, [file]), SyncJob(root.disk, [file])]
+    root.disk.close()
+    file.pwrite(b"x", 0)
+    assert len(os.listdir("/dev/fd")) == before + 2
+    for job in jobs:
+        job.run_here()
+    assert len(os.listdir("/dev/fd")) == before + 1
+    file.close()
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_a_job_whose_sync_fails_takes_the_directory_offline_when_it_ends() -> None:

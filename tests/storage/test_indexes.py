@@ -219,6 +219,17 @@ def test_sealed_indexes_leave_memory_under_pressure_and_active_ones_do_not() -> 
     assert sealed.lookup(2) == (2, BASE + 2)
 
 
+def test_sealed_indexes_in_memory_stay_under_their_limit() -> None:
+    root = open_root()
+    root.disk.indexes.limit = 100
+    root.write("x.index", offset_format.encode([(number, number) for number in range(1, 10)]), 0)
+    indexes = [OffsetIndex(root, "x.index", BASE, 1 << 20) for _ in range(5)]
+    for index in indexes:
+        assert index.load(LOG_SIZE)
+    assert [index.is_loaded for index in indexes] == [False, False, False, False, True]
+    assert root.disk.indexes.weight == 9 * 8
+
+
 def test_an_index_appends_to_its_file_only_what_is_new() -> None:
     root = open_root()
     index = new_offset_index(root)

@@ -565,6 +565,22 @@ def test_a_new_topic_of_an_old_name_starts_from_nothing_even_after_a_power_cut()
         assert log.recovery_point <= 3, "the old rows are gone"
 
 
+def test_rows_of_a_partition_that_is_gone_do_not_speak_for_a_new_one() -> None:
+    """Killed after the directory was renamed and before the checkpoints were written."""
+    files = MemoryFiles()
+    directory = start(files)
+    append(open_log(directory), 50)
+    flush(open_log(directory))
+    checkpoint(directory)
+    directory.delete_log("t", 0, bytes(16), due_ms=10**9)
+    kill(files)
+    append(open_log(start(files), topic_id=b"\x07" * 16), 3)
+    kill(files)
+    assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n0\n"
+    log = open_log(start(files), topic_id=b"\x07" * 16)
+    assert (log.log_end_offset, log.recovery_point) == (3, 0)
+
+
 # --- the power cut, at every call ---
 
 

@@ -248,7 +248,7 @@ def test_indexes_that_are_missing_or_wrong_are_made_again_from_the_log(
         elif suffix == "index":  # entries in order, but of other batches
             entries = [(relative, max(1, position - 1)) for relative, position in offset_format.decode(data)]
             model.directory.write(name, offset_format.encode(entries), 0)
-    for is_active in (False, True):
+    for is_active in (True, False):  # the second one mends the files
         segment = Segment.open(model.directory, BASE, CONFIG, 0)
         if is_active:
             segment.activate()
@@ -477,6 +477,31 @@ def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
     assert [path.rpartition(".")[2] for path in work.paths] == ["index", "timeindex", "txnindex"]
     model.segment.mark_synced(work)
     assert model.segment.files_to_sync()[:2] == ([], [])
+
+
+def test_an_abort_that_comes_while_an_earlier_one_is_synced_waits_for_the_next_sync() -> None:
+    model = Model()
+    model.append([1])
+    model.segment.add_aborted(AbortedTxn(7, BASE, BASE, BASE + 1))
+    work = model.segment.files_to_sync()
+    model.segment.add_aborted(AbortedTxn(8, BASE, BASE + 1, BASE + 2))
+    model.segment.mark_synced(work)
+    assert model.segment.files_to_sync().paths == ["/d/00000000000000000500.txnindex"]
+
+
+def test_a_time_index_that_was_left_without_its_closing_entry_gets_it() -> None:
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    model.segment.close()
+    name = "00000000000000000500.timeindex"
+    whole = model.directory.read(name)
+    assert whole is not None
+    model.directory.write(name, b"", len(whole) - time_format.ENTRY_SIZE)
+    segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
+    segment.activate()
+    segment.close()
+    assert model.directory.read(name) == whole
 
 
 def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused() -> None:
