@@ -1,0 +1,96 @@
+"""The table at the end of scripts/test hides nothing: what failed, hung, took too long or could not run has failed."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from scripts import _run_tests as runner
+from scripts._run_tests import CannotRun, Group, Row
+
+PYTHON = sys.executable
+
+
+def _group(program: str, budget_s: float = 60) -> Group:
+    return Group("tried", budget_s, command=(PYTHON, "-c", program))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_to_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_set_up", lambda group: None)
+
+
+def test_a_command_that_succeeds_is_one_test_passed() -> None:
+    row = runner._run(_group("pass"), [])
+    assert (row.outcome, row.passed, row.failed, row.is_good) == ("ran", 1, 0, True)
+
+
+def test_a_command_that_fails_is_one_test_failed() -> None:
+    row = runner._run(_group("raise SystemExit(3)"), [])
+    assert (row.outcome, row.passed, row.failed, row.is_good) == ("FAILED", 0, 1, False)
+
+
+def test_a_group_over_twice_its_budget_has_failed() -> None:
+    row = runner._run(_group("pass", budget_s=0.001), [])
+    assert row.failed == 1
+    assert not row.is_good
+
+
+def test_a_group_that_hangs_is_ended() -> None:
+    row = runner._run(_group("import threading; threading.Event().wait()", budget_s=0.2), [])
+    assert not row.is_good
+    assert row.seconds < 30
+
+
+def test_a_group_without_tests_has_failed() -> None:
+    row = runner._run(Group("empty", 60, ("tests/project",)), ["-k", "no_test_has_this_name"])
+    assert row.outcome == "FAILED: exit status 5"
+    assert not row.is_good
+
+
+def test_what_pytest_reports_is_counted() -> None:
+    row = runner._run(Group("one", 60, ("tests/project/test_requirements.py",)), ["-k", "agree_on_versions"])
+    assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
+
+
+@pytest.mark.parametrize(("ci", "is_good"), [(False, True), (True, False)])
+def test_a_group_that_could_not_run_is_a_failure_on_ci(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: bool, is_good: bool
+) -> None:
+    def lacks_something(group: Group) -> None:
+        raise CannotRun("needs a program that is not here")
+
+    monkeypatch.setattr(runner, "CI", ci)
+    monkeypatch.setattr(runner, "_set_up", lacks_something)
+    row = runner._run(_group("pass"), [])
+    assert row.is_good is is_good
+
+    runner._print_table([row])
+    printed = capsys.readouterr().out
+    assert "not run: needs a program that is not here" in printed
+    assert printed.splitlines()[-1] == ("0 passed, 1 failed" if ci else "0 passed, 0 failed")
+
+
+def test_the_last_line_counts_what_passed_and_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    row = Row(_group("pass"), "ran", passed=3)
+    runner._print_table([row, replace(row, outcome="FAILED", failed=2)])
+    assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 2 failed"
+
+
+def test_long_tests_are_left_out_unless_asked_for() -> None:
+    assert runner._parse(["fast"]) == (["fast"], ["-m", "not long"])
+    assert runner._parse(["fast", "--long", "--", "-k", "x"]) == (["fast"], ["-k", "x"])
+    assert runner._parse([]) == (list(runner.GROUPS), ["-m", "not long"])
+
+
+def test_an_unknown_group_is_a_usage_error() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        runner._parse(["slow"])
+    assert stopped.value.code == 2
+
+
+def test_a_python_that_is_not_there_is_named() -> None:
+    with pytest.raises(CannotRun, match=r"there is no Python 3\.99"):
+        runner._find_python("3.99")
