@@ -1,9 +1,9 @@
 """ListOffsets (key 2), v1-11: where a partition begins, ends, or first reaches a timestamp.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice, UNSUPPORTED_VERSION for a special timestamp that
-is younger than the request's version or that means nothing. A timestamp after the last record is no error: offset
--1. Read_committed asks below the last stable offset.
+KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice or an isolation level that does not exist,
+UNSUPPORTED_VERSION for a special timestamp that is younger than the request's version or that means nothing. A
+timestamp after the last record is no error: offset -1. Read_committed asks below the last stable offset.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from storage.log_offsets import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
+    NOT_FOUND,
 )
 
 SINCE_VERSION = {
@@ -39,6 +40,8 @@ SINCE_VERSION = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 LEADER_EPOCH_SINCE_VERSION = 4
+NO_EPOCH = -1
+READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
 
@@ -52,6 +55,10 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
         partitions = []
         for asked in topic.partitions:
             try:
+                if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+                    raise KafkaError(
+                        ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}"
+                    )
                 if times_asked[topic.name, asked.partition_index] > 1:
                     raise KafkaError(
                         ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is asked for twice"
@@ -74,10 +81,11 @@ def _find(
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
     found = log.list_offset(asked.timestamp, committed=committed)
     leader_epoch = found.leader_epoch
-    if asked.timestamp == LATEST:
+    if asked.timestamp == LATEST or (leader_epoch == NO_EPOCH and found.offset != NOT_FOUND.offset):
+        # Of an empty log no batch tells the epoch. Kafka's leader notes its own at once, ours with the first batch.
         leader_epoch = context.services.catalogue.current_leader_epoch(topic, asked.partition_index)
     if context.api_version < LEADER_EPOCH_SINCE_VERSION:
-        leader_epoch = -1
+        leader_epoch = NO_EPOCH
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=ErrorCode.NONE,

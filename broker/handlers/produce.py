@@ -47,12 +47,14 @@ def handle(request: ProduceRequest, context: RequestContext) -> Produced | Await
     now_ms = services.clock.now_ms()
     answers: Pending = []
     is_complete = True
-    refusal = _refusal_of_all(request)
+    is_transactional = _is_transactional(request)
     for topic, partitions in topics:
         results: list[PartitionResult | Awaitable[PartitionResult]] = []
         answers.append((topic, results))
-        if refusal is not None:
-            results += [PartitionResult(index, refusal) for index, _ in partitions]
+        if is_transactional:
+            results += [
+                PartitionResult(index, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for index, _ in partitions
+            ]
             continue
         if isinstance(topic, bytes):
             found = services.catalogue.topics_by_id.get(topic)
@@ -74,13 +76,13 @@ def handle(request: ProduceRequest, context: RequestContext) -> Produced | Await
     return answers if is_complete else _completed(answers)  # type: ignore[return-value]  # because all are results
 
 
-def _refusal_of_all(request: ProduceRequest) -> ErrorCode | None:
-    """The code for a request that is refused before any partition is looked at."""
+def _is_transactional(request: ProduceRequest) -> bool:
+    """Whether any batch is; then the request is refused before any partition is looked at."""
     for _, partitions in request[3]:
         for _, records in partitions:
             if records is not None and len(records) >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
-                return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return None if request[1] in (_ALL, _NONE, _LEADER) else ErrorCode.INVALID_REQUIRED_ACKS
+                return True
+    return False
 
 
 def _append(
@@ -91,8 +93,11 @@ def _append(
     log = partitions.get_led(topic, index)
     if records is None:
         raise AppendRefused(ErrorCode.INVALID_RECORD, "no batch")
-    if acks == _ALL and not log.enough_replicas:
-        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    if acks == _ALL:
+        if not log.enough_replicas:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    elif acks not in (_NONE, _LEADER):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     size = len(records)
     if (
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)

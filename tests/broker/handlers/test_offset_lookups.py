@@ -146,6 +146,20 @@ def test_a_partition_named_twice_is_refused_both_times(broker: OnePartition) -> 
     assert [answer.error_code for answer in answers] == [ErrorCode.INVALID_REQUEST] * 2
 
 
+def test_an_empty_log_begins_in_the_leaders_epoch() -> None:
+    answer = look_up(OnePartition(), -2)
+    assert (answer.error_code, answer.offset, answer.leader_epoch) == (ErrorCode.NONE, 0, EPOCH)
+
+
+@pytest.mark.parametrize("level", [-1, 2])
+def test_an_isolation_level_that_does_not_exist_is_refused(broker: OnePartition, level: int) -> None:
+    asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    topics = [ListOffsetsTopic(name="t", partitions=[asked])]
+    request = ListOffsetsRequest(replica_id=-1, isolation_level=level, topics=topics)
+    (answer,) = list_offsets.handle(request, broker.context(11)).topics[0].partitions
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+
+
 def end_of_epoch(broker: OnePartition, epoch: int, *, topic: str = "t", current: int = -1) -> EpochEndOffset:
     asked = OffsetForLeaderPartition(partition=0, current_leader_epoch=current, leader_epoch=epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=[asked])])

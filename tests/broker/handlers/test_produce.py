@@ -83,6 +83,11 @@ async def test_other_acks_are_refused(world: BrokerWorld, acks: int) -> None:
     assert world.services.partitions.get("t", 0).log_end_offset == 0
 
 
+async def test_other_acks_are_refused_only_where_there_is_a_partition(world: BrokerWorld) -> None:
+    asked = request(world, ("t", 0, world.batch(b"a")), ("t", 9, world.batch(b"b")), acks=2)
+    assert await codes(world, asked) == [E.INVALID_REQUIRED_ACKS, E.UNKNOWN_TOPIC_OR_PARTITION]
+
+
 async def test_a_retried_batch_is_answered_with_its_first_offset(world: BrokerWorld) -> None:
     batch = world.batch(b"a", b"b", producer=(7, 0, 0))
     again = [await answers_to(world, request(world, ("t", 0, batch))) for _ in range(2)]
