@@ -74,7 +74,8 @@ class TimerQueue:
     def run_due(self, now: float) -> None:
         """Run every timer due at `now`, those included that the callbacks add."""
         while (due := self.next_due()) is not None and due <= now:
-            callback = heapq.heappop(self._heap).callback
+            timer = heapq.heappop(self._heap)
+            callback, timer.callback = timer.callback, None
             assert callback is not None, "next_due() leaves a live timer in front"
             try:
                 callback()

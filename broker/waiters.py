@@ -3,22 +3,23 @@
 Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a
 purgatory.
 
-Theory of operation: a handler parks a request under the partitions it cares about and returns the future. Whoever
+Theory of operation: a handler parks a request under the partitions it cares about and returns the `Waiting`. Whoever
 changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that
 says it is ready, or whose deadline passes, is finished in its own callback of the event loop, never inside the call
-that woke it.
+that woke it. Its owner is told in that same callback: in a turn of the loop between the two others would be served,
+and a consumer would wait for them.
 
-Invariants: a request is finished exactly once; its future's owner may cancel it at any moment and nothing of it stays
-behind; an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
+Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind;
+an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import AbstractEventLoop
 
     from broker.clock import Clock, Timer
 
@@ -27,24 +28,61 @@ PartitionKey = tuple[str, int]
 """(topic name, partition index)"""
 
 
-class _Parked:
-    """One parked request."""
+class Waiting(Generic[T]):
+    """One parked request, for its owner: as a future, but callbacks are called as soon as it is finished."""
 
-    __slots__ = ("deadline", "finish", "future", "is_ready", "is_scheduled", "keys")
+    __slots__ = ("_callback", "_error", "_is_over", "_result", "_waiters", "deadline", "finish", "is_ready", "keys")
 
     def __init__(
         self,
+        waiters: Waiters,
         keys: tuple[PartitionKey, ...],
-        is_ready: Callable[[], bool],
-        finish: Callable[[], Any],
-        future: Future[Any],
+        is_ready: Callable[[PartitionKey], bool],
+        finish: Callable[[], T],
     ) -> None:
         self.keys = keys
         self.is_ready = is_ready
         self.finish = finish
-        self.future = future
         self.deadline: Timer | None = None
-        self.is_scheduled = False
+        """None once it is about to be finished."""
+        self._waiters = waiters
+        self._callback: Callable[[Waiting[T]], object] | None = None
+        self._is_over = False
+        self._result: T | None = None
+        self._error: Exception | None = None
+
+    def done(self) -> bool:
+        """Whether it was finished or cancelled."""
+        return self._is_over
+
+    def result(self) -> T:
+        """What `finish` returned or raised."""
+        assert self._is_over, "asked before it was finished"
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]  # because it is over, and there was no error
+
+    def add_done_callback(self, callback: Callable[[Waiting[T]], object]) -> None:
+        """Call `callback(self)` when it is finished, never when it is cancelled. There can be one."""
+        self._callback = callback
+
+    def cancel(self) -> None:
+        """Wait no more."""
+        self._is_over = True
+        self._waiters.forget(self)
+
+    def run(self) -> None:
+        """Finish, and tell the owner."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._waiters.forget(self)
+        try:
+            self._result = self.finish()
+        except Exception as error:
+            self._error = error
+        if self._callback is not None:
+            self._callback(self)
 
 
 class Waiters:
@@ -53,8 +91,8 @@ class Waiters:
     def __init__(self, clock: Clock, loop: AbstractEventLoop) -> None:
         self._clock = clock
         self._loop = loop
-        self._parked: dict[_Parked, None] = {}  # a set that keeps the order of arrival
-        self._by_key: dict[PartitionKey, dict[_Parked, None]] = {}
+        self._parked: dict[Waiting[Any], None] = {}  # a set that keeps the order of arrival
+        self._by_key: dict[PartitionKey, dict[Waiting[Any], None]] = {}
 
     def __len__(self) -> int:
         return len(self._parked)
@@ -64,33 +102,31 @@ class Waiters:
         keys: Iterable[PartitionKey],
         *,
         timeout_ms: int,
-        is_ready: Callable[[], bool],
+        is_ready: Callable[[PartitionKey], bool],
         finish: Callable[[], T],
-    ) -> Future[T]:
-        """A future that gets `finish()` once `is_ready()` after a wake-up of one of `keys`, or after `timeout_ms`.
+    ) -> Waiting[T]:
+        """Something that gets `finish()` once `is_ready(key)` after a wake-up of one of `keys`, or after `timeout_ms`.
 
         `is_ready` is called for every wake-up, so it must be cheap; it is not called now: the caller has just looked.
-        Cancelling the future unparks the request.
         """
-        future: Future[T] = self._loop.create_future()
-        parked = _Parked(tuple(keys), is_ready, finish, future)
+        parked = Waiting(self, tuple(keys), is_ready, finish)
         self._parked[parked] = None
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         parked.deadline = self._clock.call_later(timeout_ms, lambda: self._schedule(parked))
-        future.add_done_callback(lambda _: self._forget(parked))
-        return future
+        return parked
 
     def wake(self, topic: str, partition: int) -> None:
         """Something changed in this partition: finish those that now have what they waited for."""
-        parked_here = self._by_key.get((topic, partition))
+        key = topic, partition
+        parked_here = self._by_key.get(key)
         if parked_here is None:
             return
         for parked in parked_here:
-            if parked.is_scheduled:
+            if parked.deadline is None:
                 continue
             try:
-                is_ready = parked.is_ready()
+                is_ready = parked.is_ready(key)
             except Exception:
                 is_ready = True  # finish() meets the same trouble and hands it to the request it belongs to
             if is_ready:
@@ -101,31 +137,23 @@ class Waiters:
         for parked in self._parked:
             self._schedule(parked)
 
-    def _schedule(self, parked: _Parked) -> None:
-        if not parked.is_scheduled:
-            parked.is_scheduled = True
-            self._loop.call_soon(self._finish, parked)
-
-    def _finish(self, parked: _Parked) -> None:
-        if parked.future.done():
-            return
-        self._forget(parked)
-        try:
-            result = parked.finish()
-        except Exception as error:
-            parked.future.set_exception(error)
-        else:
-            parked.future.set_result(result)
-
-    def _forget(self, parked: _Parked) -> None:
+    def forget(self, parked: Waiting[Any]) -> None:
+        """It is over: nobody needs to wake it."""
         if parked not in self._parked:
             return
         del self._parked[parked]
         if parked.deadline is not None:
             parked.deadline.cancel()
+            parked.deadline = None
         for key in parked.keys:
             others = self._by_key.get(key)
             if others is not None:
                 others.pop(parked, None)
                 if not others:
                     del self._by_key[key]
+
+    def _schedule(self, parked: Waiting[Any]) -> None:
+        if parked.deadline is not None:
+            parked.deadline.cancel()
+            parked.deadline = None
+            self._loop.call_soon(parked.run)

@@ -129,10 +129,13 @@ def skip_tags(buffer: Buffer, position: int) -> int:
 # --- writing ---
 
 
+_UVARINTS = [bytes((value,)) for value in range(0x80)]
+
+
 def uvarint(value: int) -> bytes:
     """The bytes of an unsigned varint."""
-    if value < 0x80:
-        return value.to_bytes(1, "big")
+    if 0 <= value < 0x80:
+        return _UVARINTS[value]
     out = bytearray()
     write_uvarint(out, value)
     return bytes(out)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence, Sized
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from broker.context import RequestContext
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from broker.waiters import Waiting
 
 _log = logger("api")
 
@@ -28,8 +31,8 @@ class Parked:
 
     __slots__ = ("_encode", "_future", "_is_abandoned")
 
-    def __init__(self, future: asyncio.Future[Any], encode: Callable[[asyncio.Future[Any]], Answer]) -> None:
-        """encode: what to send once the future is done, with a result or an exception."""
+    def __init__(self, future: Later, encode: Callable[[Any], Answer]) -> None:
+        """encode: what to send for the future, once that is done, with a result or an exception."""
         self._future = future
         self._encode = encode
         self._is_abandoned = False
@@ -51,6 +54,7 @@ class Parked:
             self._future.cancel()
 
 
+Later: TypeAlias = "asyncio.Future[Any] | Waiting[Any]"
 Answer: TypeAlias = "bytearray | Sequence[Sized] | Parked | None"
 """One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
 

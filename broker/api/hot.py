@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker.api.answers import Answer, CloseConnection, Parked, code_of
 from broker.context import RequestContext, Services
+from broker.waiters import Waiting
 from protocol.errors import DecodeError, ErrorCode
 from protocol.hot import fetch, produce
 from protocol.hot.writing import Topic
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | Awaitable[Produced]]
-HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Awaitable[fetch.FetchAnswer]]
+HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Waiting[fetch.FetchAnswer]]
 
 
 def produce_entry(services: Services, handle: HandleProduce, version: int) -> Entry:
@@ -98,36 +99,39 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int) -> Entry:
         context = RequestContext(
             services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
         )
-
-        def encoded(answer: fetch.FetchAnswer) -> Answer:
-            parts = fetch.encode_response(
-                version, correlation_id, answer.topics, error_code=answer.error_code, session_id=answer.session_id
-            )
-            return parts if len(parts) > 1 else parts[0]
-
-        def refused(error: BaseException) -> Answer:
-            return encoded(_fetch_failed(request, version, code_of(error, "Fetch", context)[0]))
-
-        def late_answer(done: asyncio.Future[fetch.FetchAnswer]) -> Answer:
-            try:
-                return encoded(done.result())
-            except (Exception, asyncio.CancelledError) as error:
-                return refused(error)
-
         try:
             answer = handle(request, context)
             if isinstance(answer, fetch.FetchAnswer):
-                return encoded(answer)
+                return _fetched(answer, context)
         except Exception as error:
-            return refused(error)
-        return Parked(asyncio.ensure_future(answer), late_answer)
+            return _fetched(_fetch_failed(request, error, context), context)
+
+        def late_answer(waiting: Waiting[fetch.FetchAnswer]) -> Answer:
+            try:
+                return _fetched(waiting.result(), context)
+            except Exception as error:
+                return _fetched(_fetch_failed(request, error, context), context)
+
+        return Parked(answer, late_answer)
 
     return serve
 
 
-def _fetch_failed(request: fetch.FetchRequest, version: int, code: ErrorCode) -> fetch.FetchAnswer:
+def _fetched(answer: fetch.FetchAnswer, context: RequestContext) -> Answer:
+    parts = fetch.encode_response(
+        context.api_version,
+        context.correlation_id,
+        answer.topics,
+        error_code=answer.error_code,
+        session_id=answer.session_id,
+    )
+    return parts if len(parts) > 1 else parts[0]
+
+
+def _fetch_failed(request: fetch.FetchRequest, error: Exception, context: RequestContext) -> fetch.FetchAnswer:
     """The error at the top; in the versions that have no place there, on every partition."""
-    if version >= 7:
+    code = code_of(error, "Fetch", context)[0]
+    if context.api_version >= 7:
         return fetch.FetchAnswer(code, 0, [])
     return fetch.FetchAnswer(
         0,

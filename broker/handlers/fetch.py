@@ -12,7 +12,6 @@ the sum.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from broker.context import RequestContext
@@ -23,14 +22,16 @@ from protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, Fe
 from storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
+    from broker.waiters import Waiting
     from storage.log import PartitionLog
 
 _TOPIC_IDS_SINCE = 13
+_STORAGE_ERROR_SINCE = 6
 _READ_COMMITTED = 1
 _NO_EPOCH = -1
 
 
-def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Awaitable[FetchAnswer]:
+def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Waiting[FetchAnswer]:
     services = context.services
     try:
         session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
@@ -68,19 +69,19 @@ class _Fetch:
         self._partitions = services.partitions
         self._wanted = session.wanted
         self._committed = request.isolation_level == _READ_COMMITTED
-        self._storage_error_code = (
-            ErrorCode.KAFKA_STORAGE_ERROR if context.api_version > 5 else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        )
+        self._api_version = context.api_version
         self._max_bytes = min(max(0, request.max_bytes), services.config.integer("fetch.max.bytes"))
         self.min_bytes = min(request.min_bytes, self._max_bytes)
         self.size = 0
         """Bytes of records in the last read."""
+        self._waits_for: dict[tuple[str, int], FetchPartition] = {}
         self.must_answer = False
         """The last read met something that is told at once: an error, or logs that diverge."""
 
-    def keys(self) -> list[tuple[str, int]]:
-        """The partitions to wait for."""
-        return [(self._name(topic), asked.partition) for topic, asked in self._wanted]
+    def keys(self) -> dict[tuple[str, int], FetchPartition]:
+        """The partitions to wait for, and what is asked of each."""
+        self._waits_for = {(self._name(topic), asked.partition): asked for topic, asked in self._wanted}
+        return self._waits_for
 
     def read(self) -> list[FetchedPartition]:
         """What there is now, in the order it was asked for."""
@@ -88,11 +89,16 @@ class _Fetch:
         self.must_answer = False
         return [self._read_partition(each) for each in self._wanted]
 
-    def is_ready(self) -> bool:
-        """Whether min_bytes have come together, as far as that can be told cheaply. Raises what a read would."""
+    def is_ready(self, woken: tuple[str, int]) -> bool:
+        """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
+
+        As far as that can be told cheaply: one byte is enough for most, and then only the partition woken can have it.
+        """
+        keys = (woken,) if self.min_bytes <= 1 else self._waits_for
         size = 0
-        for topic, asked in self._wanted:
-            log = self._partitions.get(self._name(topic), asked.partition)
+        for key in keys:
+            asked = self._waits_for[key]
+            log = self._partitions.get(*key)
             check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
             if asked.fetch_offset < log.log_start_offset:
                 return True
@@ -133,7 +139,8 @@ class _Fetch:
         except (CorruptFile, DecodeError):
             return self._failed(asked, ErrorCode.CORRUPT_MESSAGE)
         except StorageError:
-            return self._failed(asked, self._storage_error_code)
+            is_known = self._api_version >= _STORAGE_ERROR_SINCE
+            return self._failed(asked, ErrorCode.KAFKA_STORAGE_ERROR if is_known else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records = found.data
         if records is not None:
             self.size += len(records)

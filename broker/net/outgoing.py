@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Protocol, cast
 
+_OURS = (bytes, bytearray)  # a tuple: faster to check against than a union
+
 
 class FileSlice(Sized, Protocol):
     """A stretch of a file that can still be read."""
@@ -36,22 +38,26 @@ class Outgoing:
 
         EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be read.
         """
+        parts, index = self._parts, self._index
         buffers: list[bytes | bytearray] = []
-        while size > 0 and self._index < len(self._parts):
-            part = self._parts[self._index]
-            if isinstance(part, bytes | bytearray):
+        while size > 0 and index < len(parts):
+            part = parts[index]
+            index += 1
+            if isinstance(part, _OURS):
                 buffers.append(part)
                 size -= len(part)
-                self._index += 1
                 continue
-            wanted = min(size, len(part) - self._position)
+            left = len(part) - self._position
+            wanted = min(size, left)
             data = cast("FileSlice", part).read(self._position, wanted)
             if len(data) != wanted:
                 raise EOFError(f"{len(data)} bytes in a segment where there were {wanted}")
             buffers.append(data)
             size -= wanted
-            self._position += wanted
-            if self._position == len(part):
-                self._index += 1
+            if wanted == left:
                 self._position = 0
+            else:
+                self._position += wanted
+                index -= 1
+        self._index = index
         return buffers

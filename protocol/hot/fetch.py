@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from protocol.errors import DecodeError
-from protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_topic
+from protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_topic
 from protocol.hot.writing import LeaderIdAndEpoch, NodeEndpoint, Topic, endpoints_section, leader_tag, topic_name
 from protocol.primitives import read_uvarint, uvarint
 
@@ -53,6 +53,7 @@ _PARTITION_V4 = Struct(">iqi")  # index, fetch_offset, partition_max_bytes
 _PARTITION_V5 = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V9 = Struct(">iiqqi")  # index, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V12 = Struct(">iiqiqi")  # as FetchPartition
+_partition_v12 = FetchPartition._make
 
 _REPLICA_STATE_TAG = 1
 
@@ -99,18 +100,19 @@ def _read_topics(
         partition_count, position = read_count(frame, position, flexible)
         partitions = []
         for _ in range(partition_count):
-            partition, position = _read_partition(frame, position, version)
-            partitions.append(partition)
+            if flexible:
+                partitions.append(_partition_v12(_PARTITION_V12.unpack_from(frame, position)))
+                position = pass_tags(frame, position + _PARTITION_V12.size)
+            else:
+                partition, position = _read_classic_partition(frame, position, version)
+                partitions.append(partition)
         topics.append((topic, partitions))
         if flexible:
             position = pass_tags(frame, position)
     return topics, position
 
 
-def _read_partition(frame: memoryview, position: int, version: int) -> tuple[FetchPartition, int]:
-    if version >= 12:
-        partition = FetchPartition(*_PARTITION_V12.unpack_from(frame, position))
-        return partition, pass_tags(frame, position + _PARTITION_V12.size)
+def _read_classic_partition(frame: memoryview, position: int, version: int) -> tuple[FetchPartition, int]:
     if version >= 9:
         index, leader_epoch, offset, log_start, max_bytes = _PARTITION_V9.unpack_from(frame, position)
         return FetchPartition(index, leader_epoch, offset, -1, log_start, max_bytes), position + _PARTITION_V9.size
@@ -184,6 +186,8 @@ class FetchAnswer(NamedTuple):
 
 
 _HEAD = Struct(">ii")
+_HEAD_V12 = Struct(">iiBihi")  # size, correlation id, no tags, no throttling, error, session id
+_ANSWER_V12 = Struct(">ihqqqBi")  # as _PARTITION_WITH_START; no aborted transactions, preferred read replica
 _PARTITION = Struct(">ihqq")  # index, error, high watermark, last stable offset
 _PARTITION_WITH_START = Struct(">ihqqq")  # v5+: and the log start offset
 _ABORTED = Struct(">qq")
@@ -202,21 +206,24 @@ def encode_response(
 ) -> list[Any]:
     """A whole response frame, as buffers to be sent one after another: bytearrays of ours at even indexes."""
     flexible = version >= 12
-    head = own = bytearray(_HEAD.size)
-    parts: list[Any] = [head]
     if flexible:
-        own += b"\x00"
-    own += _THROTTLE_TIME_ZERO
-    if version >= 7:
-        own += error_code.to_bytes(2, "big", signed=True) + INT32.pack(session_id)
-    own += uvarint(len(topics) + 1) if flexible else INT32.pack(len(topics))
+        head = own = bytearray(_HEAD_V12.pack(0, correlation_id, 0, 0, error_code, session_id))
+        own += uvarint(len(topics) + 1)
+    else:
+        head = own = bytearray(_HEAD.size)
+        own += _THROTTLE_TIME_ZERO
+        if version >= 7:
+            own += INT16.pack(error_code) + INT32.pack(session_id)
+        own += INT32.pack(len(topics))
+    parts: list[Any] = [head]
     for topic, partitions in topics:
         own += topic_name(topic, flexible)
         own += uvarint(len(partitions) + 1) if flexible else INT32.pack(len(partitions))
         for partition in partitions:
             records = partition.records
-            _add_partition(own, partition, len(records), version)
-            if records:
+            records_size = len(records)
+            _add_partition(own, partition, records_size, version)
+            if records_size:
                 own = bytearray()
                 parts += (records, own)
             if flexible:
@@ -235,14 +242,18 @@ def encode_response(
 
 def _add_partition(own: bytearray, partition: FetchedPartition, records_size: int, version: int) -> None:
     """Everything up to and including the length of the records."""
+    flexible = version >= 12
+    aborted = partition.aborted_transactions
+    if flexible and not aborted:
+        own += _ANSWER_V12.pack(*partition[:5], aborted is not None, partition.preferred_read_replica)
+        own += uvarint(records_size + 1)
+        return
     if version >= 5:
         own += _PARTITION_WITH_START.pack(*partition[:5])
     else:
         own += _PARTITION.pack(*partition[:4])
-    flexible = version >= 12
-    aborted = partition.aborted_transactions
     if aborted is None:
-        own += b"\x00" if flexible else b"\xff\xff\xff\xff"
+        own += b"\xff\xff\xff\xff"
     else:
         own += uvarint(len(aborted) + 1) if flexible else INT32.pack(len(aborted))
         for producer_id, first_offset in aborted:

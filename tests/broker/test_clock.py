@@ -84,3 +84,12 @@ async def test_the_system_clock_runs_timers_on_the_loop_the_earliest_first() -> 
     assert ran == ["first", "second"]
     assert clock.monotonic() <= clock.monotonic()
     assert clock.now_ms() > 1_700_000_000_000
+
+
+def test_cancelling_a_timer_that_ran_changes_no_count() -> None:
+    queue = TimerQueue()
+    ran = queue.add(1.0, lambda: None)
+    queue.add(2.0, lambda: None)
+    queue.run_due(1.0)
+    ran.cancel()
+    assert len(queue) == 1

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.waiters import Waiters
+from broker.waiters import Waiters, Waiting
 from tests.support.broker_world import settle
 from tests.support.virtual_clock import VirtualClock
 
@@ -20,8 +20,8 @@ class Parking:
         self.is_ready = False
         self.finished = 0
 
-    def park(self, *keys: tuple[str, int], timeout_ms: int = 500) -> asyncio.Future[int]:
-        return self.waiters.park(keys, timeout_ms=timeout_ms, is_ready=lambda: self.is_ready, finish=self._finish)
+    def park(self, *keys: tuple[str, int], timeout_ms: int = 500) -> Waiting[int]:
+        return self.waiters.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: self.is_ready, finish=self._finish)
 
     def _finish(self) -> int:
         self.finished += 1
@@ -92,11 +92,11 @@ async def test_an_exception_reaches_the_parked_request_and_not_who_woke_it() -> 
     clock = VirtualClock()
     waiters = Waiters(clock, asyncio.get_running_loop())
 
-    def broken() -> bool:
+    def broken(*_: object) -> bool:
         raise ValueError("mine")
 
     ill = waiters.park([("t", 0)], timeout_ms=500, is_ready=broken, finish=broken)
-    well = waiters.park([("t", 0)], timeout_ms=500, is_ready=lambda: True, finish=lambda: "fine")
+    well = waiters.park([("t", 0)], timeout_ms=500, is_ready=lambda _: True, finish=lambda: "fine")
     waiters.wake("t", 0)
     await settle()
     with pytest.raises(ValueError, match="mine"):
@@ -110,3 +110,14 @@ async def test_at_the_end_everything_parked_is_finished() -> None:
     parking.waiters.wake_all()
     await settle()
     assert [future.result() for future in futures] == [1, 2, 3]
+
+
+async def test_its_owner_is_told_before_anything_else_of_that_turn_happens() -> None:
+    parking = Parking()
+    parking.is_ready = True
+    order: list[str] = []
+    parking.park(("t", 0)).add_done_callback(lambda waiting: order.append(f"answer {waiting.result()}"))
+    parking.waiters.wake("t", 0)
+    asyncio.get_running_loop().call_soon(order.append, "another connection")
+    await settle()
+    assert order == ["answer 1", "another connection"]
