@@ -16,7 +16,7 @@ from protocol.primitives import uuid_text
 from storage.checkpoints import TopicPartition
 from storage.directory import Directory
 from storage.disk import Disk
-from storage.errors import FileRemoved, LockedError, NotADataDirectory, StorageError, from_os_error
+from storage.errors import LockedError, NotADataDirectory, from_os_error
 from storage.files import Lock, LockHeld
 
 _EXEMPT = "remote-log-index-cache"  # Kafka's tiered storage keeps it here
@@ -35,11 +35,11 @@ def open_root(disk: Disk) -> Directory:
     """The root, made with its parents where there is nothing yet."""
     root = Directory(disk, disk.path)
     try:
-        root.entries()
-    except FileRemoved:
+        disk.files.stat(disk.path)
+    except FileNotFoundError:
         _make_path(disk, disk.path)
-    except StorageError as failure:
-        raise NotADataDirectory(disk.path, failure.reason, failure.errno) from failure
+    except OSError as error:
+        raise from_os_error(disk.path, "look at the directory", error) from error
     return root
 
 
@@ -50,6 +50,8 @@ def lock_root(root: Directory) -> Lock:
         return root.disk.files.lock(path)
     except LockHeld as held:
         raise LockedError(root.path, held.pid) from held
+    except NotADirectoryError as error:
+        raise NotADataDirectory(root.path, "is a file, not a directory") from error
     except OSError as error:
         raise from_os_error(path, "lock", error) from error
 

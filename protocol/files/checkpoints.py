@@ -14,6 +14,7 @@ from protocol.errors import DecodeError
 from protocol.primitives import uuid_bytes, uuid_text
 
 _VERSION = "0"
+_PLAIN_DIGITS_MAX = 20  # of a partition and an offset together; what has more is looked at with care
 
 
 class EpochEntry(NamedTuple):
@@ -32,7 +33,10 @@ def decode_offsets(data: bytes) -> dict[tuple[str, int], int]:
     """Offsets by (topic, partition). An empty file is an empty checkpoint: Kafka leaves one for an idle cleaner."""
     offsets: dict[tuple[str, int], int] = {}
     for line, (topic, partition, offset) in _decode(data, columns=3):
-        offsets[topic, _number(partition, line)] = _number(offset, line)
+        if partition.isdecimal() and offset.isdecimal() and len(partition) + len(offset) <= _PLAIN_DIGITS_MAX:
+            offsets[topic, int(partition)] = int(offset)  # a start reads as many rows as there are partitions
+        else:
+            offsets[topic, _number(partition, line)] = _number(offset, line)
     return offsets
 
 

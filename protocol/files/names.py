@@ -128,6 +128,9 @@ def partition_directory(topic: str, partition: int) -> str:
 
 def parse_partition_directory(name: str) -> PartitionDirectory | None:
     """What the name says, or None for a directory that holds no partition. The partition is behind the last dash."""
+    topic, _, partition = name.rpartition("-")
+    if partition.isdecimal() and is_topic_name(topic):  # live, as nearly all of them are: a start reads every name
+        return PartitionDirectory(topic, int(partition))
     found = _PARTITION_DIRECTORY.fullmatch(name)
     if found is None or not is_topic_name(found["topic"]):
         return None

@@ -99,7 +99,7 @@ def _of_zookeeper_days(files: MemoryFiles) -> None:
         (_of_another_node, "belongs to node.id 7, and this is 1"),
         (_with_a_foreign_directory, r"the directory lost\+found in it is no partition"),
         (_of_something_else, "not empty, and without meta.properties not a data directory: thesis.tex"),
-        (_a_file, "cannot list the directory: Not a directory"),
+        (_a_file, "is a file, not a directory"),
         (_of_zookeeper_days, "meta.properties has version 0, only 1 is supported"),
     ],
 )
