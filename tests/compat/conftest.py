@@ -11,13 +11,14 @@ from tests.compat.clients.aiokafka_client import Aiokafka
 from tests.compat.clients.confluent import Confluent
 from tests.compat.clients.java_client import JavaClient
 from tests.compat.clients.kafka_python import KafkaPython
+from tests.compat.clients.kafkajs_client import KafkaJs
 from tests.compat.clients.kcat import Kcat
 from tests.compat.model import PARTITIONS, Client
 from tests.support.server import Server
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1")
-ALL = (*STREAMING, "kcat")
+ALL = (*STREAMING, "kcat", "kafkajs")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,11 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def clients() -> Iterator[dict[str, Client]]:
-    """Every client by name; the JVMs start when they are first needed and end with the tests."""
-    java = [JavaClient("4.3.1"), JavaClient("3.9.1")]
-    all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *java]
+    """Every client by name; JVMs and Node.js start when they are first needed and end with the tests."""
+    with_processes = [JavaClient("4.3.1"), JavaClient("3.9.1"), KafkaJs()]
+    all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *with_processes]
     yield {client.name: client for client in all_clients}
-    for client in java:
+    for client in with_processes:
         client.close()
 
 
