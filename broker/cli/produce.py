@@ -29,7 +29,7 @@ _TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take 
 
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status."""
-    options = parser().parse_args(arguments)
+    options = parser().parse_intermixed_args(arguments)  # TOPIC, options, FILE in any order
     with _input(options.file) as descriptor, connected(options) as client:
         _check_topic(client, options)
         totals = _produce(client, options, descriptor)

@@ -217,11 +217,16 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tup
     except BaseException:
         directory.close(clean=False)
         raise
-    addresses = ",".join(f"{each.listener.host or '0.0.0.0'}:{each.port}" for each in bound)
+    addresses = ",".join(_address(each) for each in bound)
     print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
     await stopping.wait()
     await broker.stop()
     return 0
+
+
+def _address(bound: BoundAddress) -> str:
+    host = bound.listener.host or "0.0.0.0"
+    return f"[{host}]:{bound.port}" if ":" in host else f"{host}:{bound.port}"
 
 
 def _help() -> str:

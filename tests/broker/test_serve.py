@@ -21,6 +21,14 @@ TIMEOUT_S = 30
 Refused = Callable[..., tuple[int, str]]
 
 
+def _speaks_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
 class Served:
     """One `barnabas serve` on a free port."""
 
@@ -86,6 +94,14 @@ def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tm
     assert served.ready == f"barnabas ready 127.0.0.1:{served.port} data={tmp_path / 'data'}"
     for host in ("127.0.0.1", "localhost"):
         served.connect(host).close()
+
+
+@pytest.mark.skipif(not _speaks_ipv6(), reason="this machine's loopback has no IPv6")
+def test_an_address_of_ipv6_is_told_in_brackets() -> None:
+    served = Served("--port", "0", "--ephemeral", "--host", "::1")
+    assert served.ready.startswith(f"barnabas ready [::1]:{served.port} ")
+    served.connect("::1").close()
+    assert served.stop()[0] == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

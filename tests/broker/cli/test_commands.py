@@ -170,6 +170,13 @@ def test_what_was_produced_is_told_in_json(barnabas: Barnabas, typed: Typed) -> 
     }
 
 
+def test_the_file_may_come_after_the_options(barnabas: Barnabas, tmp_path: Path) -> None:
+    barnabas("topics", "create", "filed", "--partitions", "1")
+    (tmp_path / "lines").write_text("a\nb\n")
+    outcome = barnabas("produce", "filed", "--json", str(tmp_path / "lines"))
+    assert (outcome.status, json.loads(outcome.stdout)["records"]) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
