@@ -154,6 +154,7 @@ class Broker:
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are told that listener's advertised address."""
+        self.services.partitions.set_strays_aside()
         for notice in self._directory.notices:
             _log.warning(notice)
         dispatchers = []

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from broker.config.log_configs import log_config
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CLUSTER_METADATA_TOPIC
 from protocol.records.batch import WritableBuffer
 from storage.errors import StorageError
 from storage.log_append import AppendOrigin, AppendResult
@@ -111,7 +112,7 @@ class Partitions:
                 ErrorCode.KAFKA_STORAGE_ERROR, error.message
             ) from error  # the directory is another topic's
         self._open[topic, partition] = log
-        _log.debug(line("partition opened", topic=topic, partition=partition, log_end_offset=log.log_end_offset))
+        _tell_of_opening(log)
         return log
 
     def _lead(self, topic: str, partition: int) -> PartitionLog:
@@ -177,6 +178,17 @@ class Partitions:
         _log.error(line(f"could not {action} partition", topic=topic, partition=partition, reason=error))
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
+    def set_strays_aside(self) -> None:
+        """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
+        strays = [
+            key for key in self.directory.partitions if key[0] != CLUSTER_METADATA_TOPIC and not self.exists(*key)
+        ]
+        for topic, partition in sorted(strays):
+            try:
+                self.directory.set_aside(topic, partition)
+            except StorageError as error:
+                self._storage_failed(topic, partition, "set aside", error)
+
     # --- told by the catalogue ---------------------------------------------------------------------------------------
 
     def on_topic_created(self, topic: Topic) -> None:
@@ -201,3 +213,14 @@ class Partitions:
             if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
                 log.config = log_config(self._config, self._catalogue.topics[log.topic].configs)
                 self._waiters.wake(log.topic, log.partition)
+
+
+def _tell_of_opening(log: PartitionLog) -> None:
+    """One line for a log that was opened: a warning with every note where recovery dropped something."""
+    recovered = log.recovered
+    facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
+    if not recovered.notes:
+        _log.debug(line("partition opened", **facts))
+        return
+    dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
+    _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))

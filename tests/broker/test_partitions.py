@@ -185,3 +185,37 @@ async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:
     await world.broker.thread_is_idle()
     checkpoint = world.files.open("/data/replication-offset-checkpoint")
     assert b"t 0 1" in checkpoint.pread(1000, 0)
+
+
+async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -> None:
+    """A kill between the two halves of a deletion: the topic is gone, its directory is not."""
+    first = BrokerWorld()
+    first.services.catalogue.create_topic("t", 1)
+    append(first)
+    first.files.fail("rename", errno.EIO, path="t-0")
+    first.services.catalogue.delete_topics(["t"])
+    first.files.heal()
+    first.files.crash("everything")
+    second = BrokerWorld(files=first.files)
+    second.services.partitions.set_strays_aside()
+    names = [entry.name for entry in second.files.entries("/data")]
+    assert "t-0" not in names
+    assert any(name.startswith("t-0.") and name.endswith("-stray") for name in names)
+    await second.close()
+
+
+async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 1)
+    append(world)
+    log = world.services.partitions.get("t", 0)
+    world.files.crash("everything")
+    path = f"{log.directory.path}/{0:020d}.log"
+    file = world.files.open(path)
+    file.pwrite(b"torn", file.size())
+    file.close()
+    again = BrokerWorld(files=world.files)
+    with caplog.at_level("WARNING", logger="barnabas.storage"):
+        assert again.services.partitions.get("t", 0).log_end_offset == 1
+    assert [record.getMessage() for record in caplog.records if "bytes_dropped=4" in record.getMessage()]
+    await again.close()
