@@ -260,14 +260,9 @@ class PartitionLog(LogView):
 
     def _roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next at the log's end. On StorageError the old one stays active."""
-        end_offset, active = self.log_end_offset, self._active
-        self._snapshots.write(end_offset, self.producers.to_snapshot())
+        end_offset = self.log_end_offset
         try:
-            active.seal()
-            if self._flusher.recovery_point > active.base_offset:
-                # Flushes went past the start of this segment. Were the next one there before this one's indexes are
-                # on the disk, recovery would take them for synced.
-                self._flush_now(self._flusher.plan_all([active], end_offset))
+            self._seal_active()
             fresh = Segment.create(self.directory, end_offset, self._config, now_ms)
         except StorageError:
             self._undo_roll(end_offset)
@@ -276,12 +271,25 @@ class PartitionLog(LogView):
         self._active = fresh
         self._jitter_ms = self._spread_jitter()
 
+    def _seal_active(self) -> None:
+        """Write the active segment's indexes, then the producer snapshot at its end, which vouches for them.
+
+        Where flushes went past the segment's start the indexes are synced in between: recovery takes for durable what
+        ends at the recovery point, and has a snapshot there.
+        """
+        if not self._active.is_sealed:
+            self._active.seal()
+        if self._flusher.recovery_point > self._active.base_offset:
+            self._flush_now(self._flusher.plan_all([self._active], self.log_end_offset))
+        self._snapshots.write(self.log_end_offset, self.producers.to_snapshot())
+
     def _undo_roll(self, base_offset: int) -> None:
         """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
         try:
             self.directory.remove(segment_file(base_offset, FileKind.LOG))
             self.directory.sync()
-            self._active.activate()
+            if self._active.is_sealed:
+                self._active.activate()
         except StorageError as error:
             self.directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
 
@@ -382,9 +390,7 @@ class PartitionLog(LogView):
 
     def close(self) -> None:
         """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again."""
-        self._snapshots.write(self.log_end_offset, self.producers.to_snapshot())
-        if not self._active.is_sealed:
-            self._active.seal()
+        self._seal_active()
         self._flush_now(self._flusher.plan_all(self._segments, self.log_end_offset))
         self.abandon()
 

@@ -136,7 +136,7 @@ class _Loader:
             if is_last and has_indexes:
                 walk = self._walk(segment, segment.offset_index.last[1]).to_end()
                 damage, end_offset = walk.damage, walk.next_offset if walk.damage is None else None
-                has_indexes = segment.time_index.last[1] <= walk.next_offset
+                has_indexes = self._are_indexes_of(segment, walk.next_offset)
             else:
                 end_offset = None if is_last else self._segments[index + 1].base_offset
             case = trust_segment(
@@ -144,7 +144,7 @@ class _Loader:
             )
             self._note(case.letter)
             if case.decision is Trust.REREAD:
-                if self._reread(index, forget_snapshots=case.letter == "E"):
+                if self._reread(index, is_unsynced=case.letter == "E"):
                     break
             elif damage is not None:
                 self._judge(segment, damage)
@@ -162,16 +162,26 @@ class _Loader:
                 return False
         return True
 
+    def _are_indexes_of(self, segment: Segment, end_offset: int) -> bool:
+        """Whether the last segment's indexes belong to the log that ends there, and not to one longer or shorter.
+
+        After a kill they do if a producer snapshot stands at the end: it is written last, by a clean stop or a roll.
+        """
+        if segment.time_index.last[1] > end_offset:
+            return False
+        return self._checkpoint.was_clean or end_offset in self._snapshots.offsets
+
     def _walk(self, segment: Segment, position: int) -> SegmentWalk:
         return SegmentWalk(segment, position, self._config.max_message_bytes)
 
-    def _reread(self, index: int, *, forget_snapshots: bool) -> bool:
+    def _reread(self, index: int, *, is_unsynced: bool) -> bool:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
         segment = self._segments[index]
         self._segments_reread += 1
         self._has_unsynced_names = True
         self._rebuild.advance_to(segment.base_offset)
-        if forget_snapshots:  # they were never synced; they are taken again on the way
+        if is_unsynced:  # what is said of it was perhaps of batches that are gone; it is all found again on the way
+            self._epochs.truncate_from_end(segment.base_offset)
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
             if index > 0:
                 self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
