@@ -28,7 +28,7 @@ from protocol.records.batch import (
     verify_crc,
 )
 from protocol.records.builder import rebuild_batch
-from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, NONE, ZSTD
+from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, LZ4, NONE, ZSTD, lz4_blocks_are_independent
 from protocol.records.record import Record, iter_records
 from storage.config import LONG_MAX, LogConfig
 from storage.refusals import AppendRefused, RecordError
@@ -94,6 +94,8 @@ def check_batch(
         raise AppendRefused(ErrorCode.CORRUPT_MESSAGE, f"the crc of the batch is not {header.crc:#010x}")
     if from_client:
         _check_counts(header)
+        if header.compression == LZ4 and not lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]):
+            raise _invalid("lz4 blocks depend on each other, which the Java client does not read")
     return header
 
 

@@ -25,6 +25,9 @@ DECOMPRESSED_BYTES_MAX = 1 << 30  # default limit of one batch: a thousand times
 _CHUNK_BYTES = 1 << 16  # output handed out at a time
 _INPUT_BYTES = 1 << 14  # input fed at a time: zlib copies what it did not consume at every call
 
+_LZ4_FLAGS_POSITION = 4  # behind the frame's magic number
+_LZ4_INDEPENDENT_BLOCKS = 0x20
+
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"  # version 1, readable by version 1
 _XERIAL_BLOCK_BYTES = 32 * 1024  # the Java library's default
@@ -148,6 +151,12 @@ def _snappy_block(block: memoryview) -> bytes:
         return bytes(snappy.decompress_raw(block))
     except DecompressionError as error:
         raise DecodeError(f"snappy data is damaged: {error}") from error
+
+
+def lz4_blocks_are_independent(data: Buffer) -> bool:
+    """Whether an LZ4 frame can be read block by block, as the Java client insists; we read others too. False for what
+    is no frame."""
+    return len(data) > _LZ4_FLAGS_POSITION and bool(data[_LZ4_FLAGS_POSITION] & _LZ4_INDEPENDENT_BLOCKS)
 
 
 def _lz4_chunks(data: Buffer) -> Iterator[bytes]:

@@ -94,6 +94,15 @@ def test_records_that_disagree_with_their_header_are_found(partition: Path, caps
     assert any(f"largest timestamp is {T + 999}, the records say {T + 31}" in line for line in lines)
 
 
+def test_lz4_that_java_cannot_read_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sound = batch(20, compression=3)
+    sound[HEADER_SIZE + 4] &= ~0x20  # the flag that says that blocks are independent
+    (partition / f"{20:020d}.log").write_bytes(encode_batch(parse_header(sound), sound[HEADER_SIZE:]))
+    status, lines = findings(partition, capsys)
+    assert status == 1
+    assert "lz4 blocks depend on each other" in lines[0]
+
+
 def test_overlapping_offsets_and_falling_epochs_are_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = build_batch([NewRecord(b"k", b"v", (), T)], base_offset=11, leader_epoch=-1)
     log = partition / f"{10:020d}.log"

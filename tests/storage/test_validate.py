@@ -10,6 +10,7 @@ from protocol.errors import ErrorCode
 from protocol.records import compression
 from protocol.records.batch import (
     HEADER,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
     compute_crc,
     encode_batch,
@@ -101,6 +102,13 @@ def test_bytes_behind_the_batch_that_are_no_batch_are_overlooked() -> None:
 def test_zstd_needs_produce_version_7() -> None:
     assert check_code(ZSTD_BATCH, produce_version=6) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert check_batch(ZSTD_BATCH, Demands.of(LogConfig()), 7) == parse_header(ZSTD_BATCH)
+
+
+def test_lz4_that_the_java_client_could_not_read_is_refused() -> None:
+    batch = batch_of(b"v" * 1000, compression=compression.LZ4)
+    check_batch(batch, Demands.of(DEFAULTS))
+    batch[HEADER_SIZE + 4] &= ~0x20  # the frame's flag that says that its blocks are independent
+    assert check_code(with_header(batch)) == ErrorCode.INVALID_RECORD
 
 
 def test_the_largest_batch_is_taken_and_one_byte_more_is_not() -> None:

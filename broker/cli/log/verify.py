@@ -18,7 +18,8 @@ from protocol.errors import DecodeError
 from protocol.files import names, producer_snapshot, txn_index
 from protocol.files.checkpoints import decode_leader_epochs
 from protocol.primitives import Buffer
-from protocol.records.batch import CREATE_TIME, BatchHeader, verify_crc
+from protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader, verify_crc
+from protocol.records.compression import LZ4, lz4_blocks_are_independent
 from protocol.records.record import iter_records
 
 
@@ -113,6 +114,8 @@ def verify_segment(path: Path, marks: list[BatchMark], totals: Totals, *, is_las
 def record_findings(header: BatchHeader, batch: Buffer, totals: Totals) -> Iterator[str]:
     """Where the records disagree with the header that the broker trusted."""
     last_offset, count, largest = header.base_offset - 1, 0, -1
+    if header.compression == LZ4 and not lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]):
+        yield "lz4 blocks depend on each other, which the Java client does not read"
     try:
         for record in iter_records(batch):
             count += 1
