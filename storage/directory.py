@@ -9,7 +9,7 @@ from __future__ import annotations
 from storage.disk import Disk
 from storage.disk_file import DiskFile
 from storage.errors import FileRemoved, SyncFailed, from_os_error
-from storage.files import Buffer, Entry, FileStat
+from storage.files import Buffer, Entry, FileStat, Volume
 from storage.whole_calls import close_quietly, read_fully, replace_file, sync_directory, write_fully
 
 
@@ -55,6 +55,14 @@ class Directory:
             return self.disk.files.entries(self.path)
         except OSError as error:
             raise from_os_error(self.path, "list the directory", error) from error
+
+    def volume(self) -> Volume:
+        """The room of the file system it is on."""
+        self.disk.check_online()
+        try:
+            return self.disk.files.volume(self.path)
+        except OSError as error:
+            raise from_os_error(self.path, "ask for the room on the volume of", error) from error
 
     def names(self) -> list[str]:
         """The names of the files (not the directories) in it, sorted."""

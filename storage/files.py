@@ -29,6 +29,7 @@ __all__ = [
     "Lock",
     "LockHeld",
     "RealFiles",
+    "Volume",
     "detect_capabilities",
     "raise_descriptor_limit",
 ]
@@ -42,6 +43,13 @@ class FileStat(NamedTuple):
 
     size: int
     modified_ms: int
+
+
+class Volume(NamedTuple):
+    """What a file system has room for, in bytes: in all, and still to be had by this process."""
+
+    total_bytes: int
+    usable_bytes: int
 
 
 class Entry(NamedTuple):
@@ -60,6 +68,7 @@ class Capabilities(NamedTuple):
     directory_sync: bool = True  # a directory can be opened and synced; else nothing can be done about its names
     record_lock: bool = True  # POSIX record locks, which Java's FileChannel.tryLock takes too; else an exclusive file
     lock_owner: bool = True  # F_GETLK names the holder of a lock; else the pid written in the file does
+    volume_stat: bool = True  # statvfs; else shutil.disk_usage, which knows Windows too
 
 
 def detect_capabilities() -> Capabilities:
@@ -75,6 +84,7 @@ def detect_capabilities() -> Capabilities:
         directory_sync=os.name == "posix",
         record_lock=fcntl is not None,
         lock_owner=sys.platform == "linux" and sys.maxsize > 2**32,
+        volume_stat=hasattr(os, "statvfs"),
     )
 
 
@@ -111,6 +121,9 @@ class Files(Protocol):
 
     def entries(self, path: str) -> list[Entry]:
         """What is in a directory, in no order."""
+
+    def volume(self, path: str) -> Volume:
+        """The room of the file system that `path` is on."""
 
     def mkdir(self, path: str) -> None:
         """Make one directory; FileExistsError if the name is taken."""
@@ -152,6 +165,15 @@ class RealFiles:
     def entries(self, path: str) -> list[Entry]:
         with os.scandir(path) as found:
             return [Entry(entry.name, entry.is_dir()) for entry in found]
+
+    def volume(self, path: str) -> Volume:
+        if self.capabilities.volume_stat:
+            found = os.statvfs(path)
+            return Volume(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+        from shutil import disk_usage  # imported here, since it brings the archive formats with it
+
+        usage = disk_usage(path)
+        return Volume(usage.total, usage.free)
 
     def mkdir(self, path: str) -> None:
         os.mkdir(path, _DIRECTORY_MODE)

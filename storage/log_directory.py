@@ -28,8 +28,8 @@ from storage.data_root import lock_root, open_root, read_meta_properties, take_i
 from storage.deletion import Deletions
 from storage.directory import Directory
 from storage.disk import OPEN_FILES_MAX, Disk
-from storage.errors import CorruptFile, StorageError
-from storage.files import Files, Lock
+from storage.errors import CorruptFile, FileRemoved, StorageError
+from storage.files import Files, Lock, Volume
 from storage.log import PartitionLog
 from storage.sync_job import SyncJob
 
@@ -112,6 +112,26 @@ class LogDirectory:
     def offline_reason(self) -> str | None:
         """Why nothing here may be used any more, None while all is well."""
         return self._root.disk.offline_reason
+
+    def size_of(self, topic: str, partition: int) -> int:
+        """Bytes in the partition's segments, without its indexes; nothing is opened for it. 0 if it has no directory.
+
+        StorageError if the directory is offline or cannot be listed.
+        """
+        self._root.disk.check_online()
+        if (topic, partition) not in self._live:
+            return 0
+        directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        size = 0
+        for name in directory.names():
+            if name.endswith(names.FileKind.LOG.value):
+                with suppress(FileRemoved):  # somebody else's hand: nothing of ours runs in between
+                    size += directory.size(name)
+        return size
+
+    def volume(self) -> Volume:
+        """The room of the file system the directory is on. StorageError."""
+        return self._root.volume()
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
         """The partition's log; made if there is none, recovered if the last stop was not clean. StorageError.

@@ -22,7 +22,8 @@ CHOICES = {
     "no_directory_sync": HERE._replace(directory_sync=False),
     "lock_by_name": HERE._replace(record_lock=False),
     "pid_in_file": HERE._replace(lock_owner=False),
-    "nothing": Capabilities(False, False, False, False, False, False),
+    "disk_usage": HERE._replace(volume_stat=False),
+    "nothing": Capabilities(False, False, False, False, False, False, False),
 }
 Place = tuple[Files, str]
 
@@ -55,6 +56,14 @@ def test_a_write_behind_the_end_leaves_zeros_between(place: Place) -> None:
     file.pwrite(b"x", 4)
     assert file.pread(9, 0) == b"\0\0\0\0x"
     file.close()
+
+
+def test_a_volume_has_more_room_than_can_be_used_and_some_of_it(place: Place) -> None:
+    files, root = place
+    volume = files.volume(root)
+    assert volume.total_bytes > volume.usable_bytes > 0 or volume.total_bytes == volume.usable_bytes
+    with pytest.raises(FileNotFoundError):
+        files.volume(f"{root}/missing")
 
 
 def test_opening_creates_only_when_asked_and_never_empties(place: Place) -> None:

@@ -292,3 +292,27 @@ def test_rows_of_a_partition_that_is_gone_do_not_speak_for_a_new_one() -> None:
     assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n0\n"
     log = open_log(start(files), topic_id=b"\x07" * 16)
     assert (log.log_end_offset, log.recovery_point) == (3, 0)
+
+
+# --- sizes ---
+
+
+def test_a_partitions_size_is_that_of_its_segments_whether_it_is_open_or_not() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    log = open_log(directory)
+    append(log, 3)
+    on_disk = len(content(files, "/data/t-0/00000000000000000000.log"))
+    assert directory.size_of("t", 0) == on_disk > 0
+    directory.close(clean=True)
+    again = start(files)
+    assert (again.size_of("t", 0), again.size_of("t", 1), dict(again.logs)) == (on_disk, 0, {})
+
+
+def test_an_offline_directory_has_no_sizes_to_tell() -> None:
+    directory = start(MemoryFiles())
+    directory.root.disk.go_offline("a sync failed")
+    with pytest.raises(StorageError):
+        directory.size_of("t", 0)
+    with pytest.raises(StorageError):
+        directory.volume()

@@ -18,9 +18,10 @@ import random
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from storage.files import Buffer, Entry, File, FileStat, Lock, LockHeld
+from storage.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 
 SECTOR_BYTES = 512
+VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
 CHANGING = frozenset({"create", "pwrite", "truncate", "sync", "mkdir", "rename", "remove", "rmdir", "sync_directory"})
 
 Survival = Literal["nothing", "some", "everything"]
@@ -173,6 +174,12 @@ class MemoryFiles:
     def entries(self, path: str) -> list[Entry]:
         self._call("entries", path)
         return [Entry(name, isinstance(node, _Folder)) for name, node in self._folder(path).names.items()]
+
+    def volume(self, path: str) -> Volume:
+        self._call("volume", path)
+        self._find(path)
+        total = VOLUME_BYTES if self.capacity is None else self.capacity
+        return Volume(total, max(0, total - self.used()))
 
     def mkdir(self, path: str) -> None:
         self._call("mkdir", path)
