@@ -16,7 +16,7 @@ from protocol.schema import Field, Response, Struct, default_instance
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
     "responses": ("topics", "resources", "topic_names"),
-    "results": ("topics", "resources"),
+    "results": ("topics", "resources", "groups_names"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
 }

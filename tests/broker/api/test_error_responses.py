@@ -10,6 +10,7 @@ from broker.api.error_responses import error_response
 from broker.api.table import API_TABLE, Row
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -56,6 +57,8 @@ def test_lists_that_the_response_calls_otherwise_are_found() -> None:
     assert (result.resource_type, result.resource_name, result.error_code) == (2, "t", CODE)
     (coordinator,) = refused(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
     assert (coordinator.key, coordinator.error_code) == ("g", CODE)
+    (group,) = refused(DeleteGroupsRequest(groups_names=["g"]), 2).results
+    assert (group.group_id, group.error_code) == ("g", CODE)
 
 
 def test_a_message_goes_with_the_code() -> None:

@@ -1,0 +1,197 @@
+"""Groups as administrators see them: kafka-python, librdkafka and Kafka's own tools list, describe, reset, delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Position
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.errors import for_code
+
+from protocol.errors import ErrorCode
+from tests.compat.model import PARTITIONS, Client, messages_for
+from tests.support.java import run_tool
+from tests.support.server import Server
+
+TOPIC = "told"
+COUNT = 30
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"
+LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def written(server: Server, clients: Mapping[str, Client]) -> None:
+    """A topic with ten records in each of its partitions, and a coordinator that is ready for groups."""
+    client = clients["confluent-kafka"]
+    client.write(server.address, TOPIC, messages_for(client, "none", COUNT), "none")
+    assert len(client.read_in_group(server.address, TOPIC, "first", COUNT)) == COUNT
+
+
+@pytest.fixture(scope="module")
+def python_admin(server: Server) -> Iterator[KafkaAdminClient]:
+    admin = KafkaAdminClient(bootstrap_servers=server.address)
+    yield admin
+    admin.close()
+
+
+@pytest.fixture(scope="module")
+def librdkafka_admin(server: Server) -> AdminClient:
+    return AdminClient({"bootstrap.servers": server.address})
+
+
+def commit(server: Server, group: str, offset: int) -> None:
+    """A group without members that has committed this offset in every partition."""
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": group})
+    positions = [Position(TOPIC, partition, offset) for partition in range(PARTITIONS)]
+    consumer.commit(offsets=positions, asynchronous=False)
+    consumer.close()
+
+
+def result(futures: Mapping[str, Any]) -> Any:
+    [future] = futures.values()
+    return future.result(timeout=30)
+
+
+class Member:
+    """A kafka-python consumer that is the only member of its group and has all partitions."""
+
+    def __init__(self, server: Server, group: str) -> None:
+        self._consumer = KafkaConsumer(
+            TOPIC, bootstrap_servers=server.address, group_id=group, auto_offset_reset="earliest", client_id="reader"
+        )
+
+    def __enter__(self) -> KafkaConsumer:
+        for _ in range(100):
+            self._consumer.poll(timeout_ms=300)
+            if self._consumer.assignment():
+                return self._consumer
+        raise AssertionError("nothing was assigned")
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+
+def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: KafkaAdminClient) -> None:
+    commit(server, "python-idle", 4)
+    with Member(server, "python-busy"):
+        listed = {group["group_id"]: group for group in python_admin.list_groups()}
+        assert listed["python-busy"]["protocol_type"] == "consumer"
+        stable = {group["group_id"] for group in python_admin.list_groups(states_filter=["Stable"])}
+        assert "python-busy" in stable
+        assert "python-idle" not in stable
+        assert python_admin.list_groups(types_filter=["share"]) == []
+
+        told = python_admin.describe_groups(["python-busy"])["python-busy"]
+        assert (told["group_state"], told["protocol_type"], told["error"]) == ("Stable", "consumer", None)
+        [member] = told["members"]
+        assert member["client_id"] == "reader"
+        assert [each["topic"] for each in member["member_assignment"]["assigned_partitions"]] == [TOPIC]
+
+        assert python_admin.delete_groups(["python-busy"]) == {"python-busy": "NonEmptyGroupError"}
+        offsets = [TopicPartition(TOPIC, 0)]
+        assert python_admin.delete_group_offsets("python-busy", offsets) == {
+            offsets[0]: for_code(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+        }
+    python_admin.delete_group_offsets("python-idle", [TopicPartition(TOPIC, 0)])
+    left = python_admin.list_group_offsets("python-idle")["python-idle"]
+    assert {place.partition: found.offset for place, found in left.items()} == {1: 4, 2: 4}
+    assert python_admin.delete_groups(["python-idle", "python-nobody"]) == {
+        "python-idle": "OK",
+        "python-nobody": "GroupIdNotFoundError",
+    }
+    assert "python-idle" not in {group["group_id"] for group in python_admin.list_groups()}
+
+
+def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafka_admin: AdminClient) -> None:
+    commit(server, "librdkafka-idle", 4)
+    with Member(server, "librdkafka-busy"):
+        states = {ConsumerGroupState.STABLE}
+        listed = librdkafka_admin.list_consumer_groups(states=states).result(timeout=30)
+        assert listed.errors == []
+        assert [group.state for group in listed.valid if group.group_id == "librdkafka-busy"] == [
+            ConsumerGroupState.STABLE
+        ]
+        assert "librdkafka-idle" not in {group.group_id for group in listed.valid}
+
+        asked = librdkafka_admin.describe_consumer_groups(["librdkafka-busy"], include_authorized_operations=True)
+        told = result(asked)
+        assert (told.state, told.partition_assignor) == (ConsumerGroupState.STABLE, "range")
+        assert {operation.name for operation in told.authorized_operations} >= {"READ", "DELETE", "DESCRIBE"}
+        [member] = told.members
+        assert {(each.topic, each.partition) for each in member.assignment.topic_partitions} == {
+            (TOPIC, partition) for partition in range(PARTITIONS)
+        }
+        with pytest.raises(KafkaException) as refusal:
+            result(librdkafka_admin.delete_consumer_groups(["librdkafka-busy"]))
+        assert refusal.value.args[0].code() == KafkaError.NON_EMPTY_GROUP
+
+    wish = ConsumerGroupTopicPartitions("librdkafka-idle", [Position(TOPIC, 1, 7)])
+    result(librdkafka_admin.alter_consumer_group_offsets([wish]))
+    asked = librdkafka_admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("librdkafka-idle")])
+    assert {each.partition: each.offset for each in result(asked).topic_partitions} == {0: 4, 1: 7, 2: 4}
+    assert result(librdkafka_admin.delete_consumer_groups(["librdkafka-idle"])) is None
+    with pytest.raises(KafkaException) as refusal:
+        result(librdkafka_admin.delete_consumer_groups(["librdkafka-idle"]))
+    assert refusal.value.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
+
+
+def tool(server: Server, main_class: str, *arguments: str) -> str:
+    return run_tool(main_class, "--bootstrap-server", server.address, *arguments)
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """The rows of a table a tool printed, by the names in its header."""
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    header = next(index for index, line in enumerate(lines) if line[0] in ("GROUP", "TOPIC"))
+    return [dict(zip(lines[header], line, strict=False)) for line in lines[header + 1 :]]
+
+
+def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server) -> None:
+    with Member(server, "java-busy"):
+        listed = tool(server, GROUPS, "--list", "--state", "stable")
+        assert {"java-busy", "Stable"} <= set(listed.split())
+        described = tool(server, GROUPS, "--describe", "--group", "java-busy", "--members", "--verbose")
+        [member] = table(described)
+        assert (member["GROUP"], member["CLIENT-ID"], member["#PARTITIONS"]) == ("java-busy", "reader", "3")
+        state = tool(server, GROUPS, "--describe", "--group", "java-busy", "--state")
+        assert {"range", "Stable"} <= set(state.split())
+        everything = tool(server, ALL_GROUPS, "--list")
+        [line] = [line.split() for line in everything.splitlines() if line.startswith("java-busy")]
+        assert line == ["java-busy", "Classic", "consumer"]
+
+
+def test_kafkas_tool_tells_resets_and_deletes_offsets_and_groups(server: Server) -> None:
+    commit(server, "java-idle", 4)
+    group = ["--group", "java-idle"]
+    told = {row["PARTITION"]: row for row in table(tool(server, GROUPS, "--describe", *group))}
+    assert [(row["CURRENT-OFFSET"], row["LOG-END-OFFSET"], row["LAG"]) for row in told.values()] == [
+        ("4", "10", "6")
+    ] * PARTITIONS
+
+    reset = tool(server, GROUPS, "--reset-offsets", *group, "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute")
+    assert table(reset) == [{"GROUP": "java-idle", "TOPIC": TOPIC, "PARTITION": "1", "NEW-OFFSET": "7"}]
+    deleted = tool(server, GROUPS, "--delete-offsets", *group, "--topic", f"{TOPIC}:0")
+    assert [row["STATUS"] for row in table(deleted)] == ["Successful"]
+    left = table(tool(server, GROUPS, "--describe", *group))
+    assert {row["PARTITION"]: row["CURRENT-OFFSET"] for row in left} == {"1": "7", "2": "4"}
+    assert "was successful" in tool(server, GROUPS, "--delete", *group)
+    assert "java-idle" not in tool(server, GROUPS, "--list").split()
+
+
+def test_kafkas_tool_tells_what_the_log_directory_holds(server: Server) -> None:
+    text = tool(server, LOG_DIRS, "--describe", "--topic-list", TOPIC)
+    [broker] = json.loads(text[text.index("{") :])["brokers"]
+    [directory] = broker["logDirs"]
+    assert (directory["error"], directory["logDir"]) == (None, str(server.data_dir))
+    assert {partition["partition"] for partition in directory["partitions"]} == {
+        f"{TOPIC}-{number}" for number in range(PARTITIONS)
+    }
+    for partition in directory["partitions"]:
+        on_disk = sum(path.stat().st_size for path in (server.data_dir / partition["partition"]).glob("*.log"))
+        assert (partition["size"], partition["offsetLag"], partition["isFuture"]) == (on_disk, 0, False)
