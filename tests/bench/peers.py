@@ -12,6 +12,17 @@ from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 from tests.support.server import Server
 
+KAFKAS_OWN_JVM_OPTIONS = (
+    "-Xmx1G",
+    "-Xms1G",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+)
+"""What bin/kafka-server-start.sh gives a JVM that is left alone."""
+
 
 class Peer:
     """One broker under measurement. `start_ms` is the time from spawn to its ready line, of the last start."""
@@ -60,4 +71,4 @@ def barnabas(directory: Path) -> Peer:
 
 
 def kafka(directory: Path) -> Peer:
-    return Peer("kafka", KafkaProcess(directory))
+    return Peer("kafka", KafkaProcess(directory, jvm_options=KAFKAS_OWN_JVM_OPTIONS))

@@ -30,7 +30,10 @@ ONE_NODE = {
 
 
 class KafkaProcess(Server):
-    """A Kafka broker of `version` over `data_dir`, formatted with `format_arguments` when it is new."""
+    """A Kafka broker of `version` over `data_dir`, formatted with `format_arguments` when it is new.
+
+    The JVM's options are those that start fast, unless others are given: then the broker also runs fast.
+    """
 
     def __init__(
         self,
@@ -39,8 +42,10 @@ class KafkaProcess(Server):
         *,
         version: str = KAFKA_VERSION,
         format_arguments: tuple[str, ...] = (),
+        jvm_options: tuple[str, ...] = ("-Xmx1g", *FAST_START),
     ) -> None:
         super().__init__(data_dir, settings)
+        self._jvm_options = jvm_options
         self._version = version
         self._format_arguments = format_arguments
         self._controller_port = 0
@@ -51,7 +56,7 @@ class KafkaProcess(Server):
         properties = self._write_properties()
         if not (self.data_dir / "meta.properties").exists():
             self._format(properties)
-        options = ["-Xmx1g", *FAST_START, *logging_options("INFO", "SYSTEM_OUT")]
+        options = [*self._jvm_options, *logging_options("INFO", "SYSTEM_OUT")]
         return ["java", *options, "-cp", f"{kafka_libs(self._version)}/*", "kafka.Kafka", str(properties)]
 
     def is_ready_line(self, line: str) -> bool:
