@@ -17,7 +17,7 @@ from tests.compat.model import PARTITIONS, Client
 from tests.support.server import Server
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
-STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1")
+STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1", "java-2.8.2")
 ALL = (*STREAMING, "kcat", "kafkajs")
 
 
@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def clients() -> Iterator[dict[str, Client]]:
     """Every client by name; JVMs and Node.js start when they are first needed and end with the tests."""
-    with_processes = [JavaClient("4.3.1"), JavaClient("3.9.1"), KafkaJs()]
+    with_processes = [JavaClient("4.3.1"), JavaClient("3.9.1"), JavaClient("2.8.2"), KafkaJs()]
     all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *with_processes]
     yield {client.name: client for client in all_clients}
     for client in with_processes:

@@ -113,7 +113,7 @@ public final class StockClient {
 
     private static void stream(String address, String topic, int count, int window) throws Exception {
         Semaphore free = new Semaphore(window);
-        try (KafkaProducer<byte[], byte[]> producer = producer(address, Map.of())) {
+        try (KafkaProducer<byte[], byte[]> producer = producer(address, Map.of("enable.idempotence", "true"))) {
             for (int i = 0; i < count; i++) {
                 free.acquire();
                 String number = Integer.toString(i);
