@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,6 +42,7 @@ _log = logger("app")
 _DRAIN_MS = 1_500
 _PRELOAD_PAUSE_MS = 20
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
+_OTHER_DESCRIPTORS = 32  # the loop's, the lock, checkpoints while they are written, modules while they are read
 _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
 
 
@@ -92,8 +94,13 @@ class Broker:
         loop: asyncio.AbstractEventLoop,
         random_bytes: Callable[[int], bytes],
         bound: Sequence[BoundAddress],
+        *,
+        sockets_max: int = sys.maxsize,
     ) -> None:
-        """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError."""
+        """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
+
+        sockets_max: how many connections there are descriptors for.
+        """
         self.bound = bound
         self._directory = directory
         self._clock = clock
@@ -134,6 +141,7 @@ class Broker:
             queued_bytes_max=config.integer("queued.max.request.bytes"),
             connections_max=lambda: config.integer("max.connections"),
             connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+            sockets_max=sockets_max,
         )
 
     def _open_groups(self, partitions: Partitions, random_bytes: Callable[[int], bytes]) -> GroupCoordinator:
@@ -216,7 +224,12 @@ class Broker:
 
 def open_files_max(descriptor_limit: int) -> int:
     """How many segment files may be open at a time under the process's limit of descriptors."""
-    return max(16, (descriptor_limit - 32) // _SOCKETS_SHARE)
+    return max(16, (descriptor_limit - _OTHER_DESCRIPTORS) // _SOCKETS_SHARE)
+
+
+def sockets_max(descriptor_limit: int) -> int:
+    """How many connections there may be, so that a segment file can always be opened and a module imported."""
+    return max(16, descriptor_limit - open_files_max(descriptor_limit) - _OTHER_DESCRIPTORS)
 
 
 def open_directory(

@@ -196,7 +196,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tuple[str, int]]) -> int:
-    from broker.app import Broker, open_directory
+    from broker.app import Broker, open_directory, sockets_max
     from broker.clock import SystemClock
     from broker.log_lines import line, logger
     from storage.files import RealFiles, raise_descriptor_limit
@@ -207,9 +207,10 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tup
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: os._exit(1) if stopping.is_set() else stopping.set())
     clock = SystemClock(loop, lambda error: log.error(line("timer failed", error=repr(error)), exc_info=error))
-    directory = open_directory(config, RealFiles(), os.urandom, raise_descriptor_limit())
+    limit = raise_descriptor_limit()
+    directory = open_directory(config, RealFiles(), os.urandom, limit)
     try:
-        broker = Broker(config, directory, clock, loop, os.urandom, bound)
+        broker = Broker(config, directory, clock, loop, os.urandom, bound, sockets_max=sockets_max(limit))
         for name, partitions in topics:
             if name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(name, partitions)

@@ -40,7 +40,9 @@ class Listener:
         queued_bytes_max: int,
         connections_max: Callable[[], int],
         connections_idle_ms_max: int,
+        sockets_max: int = sys.maxsize,
     ) -> None:
+        """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows."""
         self.loop = asyncio.get_running_loop()
         self.request_bytes_max = request_bytes_max
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
@@ -48,6 +50,7 @@ class Listener:
         self.shared_buffer = shared_buffer()
         self._clock = clock
         self._connections_max = connections_max
+        self._sockets_max = sockets_max
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
         self._servers: list[asyncio.Server] = []
@@ -70,13 +73,23 @@ class Listener:
 
     def connection_opened(self, connection: Connection) -> None:
         self._connections[connection] = None
-        connections_max = self._connections_max()
-        if len(self._connections) > connections_max:
-            reason = f"more than max.connections={connections_max}"
+        reason = self._refusal()
+        if reason is not None:
             _log.warning(line("connection refused", peer=connection.peer, reason=reason))
             connection.close()
         else:
             _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
+
+    def _refusal(self) -> str | None:
+        """Why there may not be as many connections as there are now; None if there may."""
+        connections_max = self._connections_max()
+        if len(self._connections) > connections_max:
+            return f"more than max.connections={connections_max}"
+        if len(self._connections) > self._sockets_max:
+            return (
+                f"more than {self._sockets_max} connections, all that the limit of open files (ulimit -n) allows"
+            )
+        return None
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)

@@ -9,12 +9,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from broker.cli import main
+from protocol.errors import ErrorCode
 from tests.support.data_directory import open_catalogue
+from tests.support.probes.produce import batch, request
+from tests.support.probes.wire import Target
 from tests.support.source_tree import ROOT
 
 TIMEOUT_S = 30
@@ -32,9 +36,12 @@ def _speaks_ipv6() -> bool:
 class Served:
     """One `barnabas serve` on a free port."""
 
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *arguments: str, environment: dict[str, str] | None = None, descriptor_limit: int | None = None
+    ) -> None:
+        limited = ["sh", "-c", f'ulimit -n {descriptor_limit}; exec "$@"', "sh"] if descriptor_limit else []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "barnabas", "serve", *arguments],
+            [*limited, sys.executable, "-m", "barnabas", "serve", *arguments],
             cwd=ROOT,
             env={**os.environ, **(environment or {})},
             stdout=subprocess.PIPE,
@@ -102,6 +109,21 @@ def test_an_address_of_ipv6_is_told_in_brackets() -> None:
     assert served.ready.startswith(f"barnabas ready [::1]:{served.port} ")
     served.connect("::1").close()
     assert served.stop()[0] == 0
+
+
+def test_connections_leave_descriptors_for_files() -> None:
+    served = Served("--port", "0", "--ephemeral", "--topic", "wide:20", descriptor_limit=96)
+    target = Target(served.port)
+    with target.connect() as first, ExitStack() as strangers:
+        for _ in range(150):
+            strangers.enter_context(served.connect())
+        for partition in range(20):
+            outcome = first.ask(request(target, ("wide", partition, batch())), 11)
+            assert outcome["responses"][0]["partition_responses"][0]["error_code"] == ErrorCode.NONE
+    status, log = served.stop()
+    assert status == 0
+    assert "Traceback" not in log
+    assert "the limit of open files (ulimit -n) allows" in log
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
