@@ -72,6 +72,8 @@ class _Loader:
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
+        if not self._checkpoint.was_clean:
+            self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms)
         self._recover_segments()
@@ -167,7 +169,7 @@ class _Loader:
 
         After a kill they do if a producer snapshot stands at the end: it is written last, by a clean stop or a roll.
         """
-        if segment.time_index.last[1] > end_offset:
+        if segment.time_index.last[1] >= max(end_offset, segment.base_offset + 1):
             return False
         return self._checkpoint.was_clean or end_offset in self._snapshots.offsets
 

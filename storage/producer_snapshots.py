@@ -50,6 +50,10 @@ class ProducerSnapshots:
             self.remove([offset])
         return None
 
+    def doubt_from(self, offset: int) -> None:
+        """A killed run wrote them and may not have synced them: those from `offset` on are unsynced."""
+        self.unsynced |= {known for known in self.offsets if known >= offset}
+
     def remove(self, offsets: Iterable[int]) -> None:
         """Remove snapshots; durable when the directory is synced."""
         for offset in list(offsets):

@@ -86,3 +86,14 @@ def test_a_deleted_segments_snapshot_is_renamed(directory: Directory) -> None:
     assert taken.mark_deleted(10) is None
     assert directory.names() == [f"{10:020d}.snapshot.deleted"]
     assert taken.newest(10) is None
+
+
+def test_what_a_killed_run_wrote_from_its_recovery_point_on_may_not_be_synced(directory: Directory) -> None:
+    written = snapshots(directory)
+    for offset in (10, 20, 30):
+        written.write(offset, [ENTRY])
+    found = snapshots(directory)
+
+    found.doubt_from(20)
+
+    assert found.unsynced == {20, 30}
