@@ -23,16 +23,11 @@ from client.clock import Deadline
 from client.connection import Connection
 from client.errors import raise_for
 from client.metadata import TopicPartition
+from client.offsets import commit_offsets
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from protocol.registry import ApiKey
 
@@ -86,26 +81,9 @@ class Membership:
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit these offsets, each the next to be read."""
-        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for (topic, partition), offset in sorted(offsets.items()):
-            topics.setdefault(topic, []).append(
-                OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
-            )
-        request = OffsetCommitRequest(
-            group_id=self._group_id,
-            generation_id_or_member_epoch=self.generation_id,
-            member_id=self.member_id,
-            topics=[OffsetCommitRequestTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
+        commit_offsets(
+            self._client, self._group_id, offsets, generation_id=self.generation_id, member_id=self.member_id
         )
-        deadline = self._client.deadline()
-
-        def attempt(coordinator: Connection) -> None:
-            response: OffsetCommitResponse = coordinator.ask(request, deadline)
-            for topic in response.topics:
-                for answer in topic.partitions:
-                    raise_for(answer.error_code, None, f"commit of {topic.name}-{answer.partition_index}")
-
-        self._with_coordinator(deadline, attempt)
 
     def leave(self) -> None:
         """Leave now, so that the others need not wait for this member's session to end."""

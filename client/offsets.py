@@ -16,6 +16,12 @@ from protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -146,6 +152,40 @@ def _read_committed(response: OffsetFetchResponse, group: str) -> dict[TopicPart
                 raise_for(listed.error_code, None, f"group {group!r}, {topics.name}-{listed.partition_index}")
                 offsets[topics.name, listed.partition_index] = listed.committed_offset
     return {where: offset for where, offset in offsets.items() if offset >= 0}
+
+
+def commit_offsets(
+    client: Client,
+    group: str,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    generation_id: int = -1,
+    member_id: str = "",
+) -> None:
+    """Commit these offsets, each the next to be read: as a member, or by default from outside a group without members.
+
+    KafkaError for the first partition that is refused; others may be committed then.
+    """
+    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, []).append(
+            OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
+        )
+    request = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=generation_id,
+        member_id=member_id,
+        topics=[OffsetCommitRequestTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
+    )
+    deadline = client.deadline()
+
+    def attempt() -> None:
+        response: OffsetCommitResponse = client.coordinator(GROUP, group, deadline).ask(request, deadline)
+        for topic in response.topics:
+            for answer in topic.partitions:
+                raise_for(answer.error_code, None, f"commit of {topic.name}-{answer.partition_index}")
+
+    client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
 
 
 def reset_offset(client: Client, where: TopicPartition, policy: str, isolation: int, deadline: Deadline) -> int:

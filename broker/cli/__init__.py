@@ -18,6 +18,7 @@ COMMANDS = {
     "topics": "list, create, delete, describe, alter topics",
     "produce": "write the lines of a file or of stdin to a topic",
     "consume": "print the records of a topic",
+    "groups": "list, describe, reset, delete groups of consumers, and tell their lag",
     "configs": "describe or alter the configuration of topics and brokers",
     "log": "dump or verify the files of a data directory",
 }

@@ -25,7 +25,8 @@ def parser_of(name: str, monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentPa
     def catch(self: argparse.ArgumentParser, *arguments: object) -> None:
         raise ParserFound(self)
 
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", catch)
+    for parse in ("parse_args", "parse_intermixed_args"):
+        monkeypatch.setattr(argparse.ArgumentParser, parse, catch)
     try:
         import_module(f"broker.cli.{name}").run(["--help"])
     except ParserFound as found:

@@ -1,0 +1,204 @@
+"""`barnabas groups offsets` and `barnabas groups reset`: where a group stands, how far behind it is, and moving it.
+
+Two lags. `lag` is Kafka's: log end offset less committed offset. `lag_committed` counts to the last stable offset
+instead, which is as far as a read_committed consumer gets, and is never below 0. Both count offsets: a transaction's
+marker takes one and is no record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from broker.cli.options import whole
+from broker.cli.output import print_json, print_table
+from client import groups
+from client.client import Client
+from client.metadata import TopicPartition
+from client.offsets import EARLIEST, LATEST, READ_COMMITTED, commit_offsets, committed_offsets, list_offsets
+from protocol.errors import ErrorCode, KafkaError
+
+Partitions = Mapping[TopicPartition, int]
+_OFFSET_COLUMNS = ["topic", "partition", "current_offset", "log_end_offset", "lag", "last_stable_offset"]
+_OFFSET_COLUMNS += ["lag_committed", "member_id", "client_host"]
+_RESET_COLUMNS = ["topic", "partition", "current_offset", "new_offset"]
+
+
+class TopicChoice(NamedTuple):
+    """`TOPIC` or `TOPIC:0,2` as it was said; no numbers are all partitions."""
+
+    topic: str
+    numbers: tuple[int, ...]
+
+
+def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> None:
+    """Let `offsets` and `reset` be said. `commands` is what argparse's add_subparsers returned."""
+    offsets = commands.add_parser("offsets", parents=parents, help="what a group committed, and its lag")
+    offsets.add_argument("group", metavar="GROUP")
+    add_topic_option(offsets, "only of these")
+    offsets.set_defaults(action=_show)
+
+    reset = commands.add_parser("reset", parents=parents, help="move a group without members")
+    reset.add_argument("group", metavar="GROUP")
+    which = reset.add_mutually_exclusive_group(required=True)
+    add_topic_option(which, "move it in these")
+    which.add_argument("--all-topics", action="store_true", help="move it wherever it committed something")
+    reset.add_argument("--execute", action="store_true", help="do it; without, only what would be done is shown")
+    where = reset.add_mutually_exclusive_group(required=True)
+    where.add_argument("--to-earliest", action="store_true", help="to the first record there is")
+    where.add_argument("--to-latest", action="store_true", help="behind the last record")
+    where.add_argument("--to-offset", type=whole, metavar="N", help="to this offset, or the nearest there is")
+    where.add_argument("--to-datetime", type=_time_ms, metavar="TIME", help="to the first record not older (ISO 8601)")
+    where.add_argument("--shift-by", type=int, metavar="N", help="N records on, or back if it is negative")
+    reset.set_defaults(action=_reset)
+
+
+def add_topic_option(parser: argparse._ActionsContainer, purpose: str) -> None:
+    """Let --topic be said, as `named_partitions` reads it."""
+    parser.add_argument(
+        "--topic", action="append", type=_topic_choice, default=[], metavar="TOPIC[:N,…]", help=f"{purpose}; repeatable"
+    )
+
+
+def named_partitions(client: Client, choices: Iterable[TopicChoice]) -> list[TopicPartition]:
+    """The partitions said with --topic, each once, in order; KafkaError if one is not there."""
+    found: set[TopicPartition] = set()
+    for choice in choices:
+        existing = client.refresh([choice.topic], client.deadline()).topic(choice.topic).partitions
+        for number in choice.numbers or existing:
+            if number not in existing:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                raise KafkaError(code, f"topic {choice.topic!r} has no partition {number}")
+            found.add((choice.topic, number))
+    return sorted(found)
+
+
+# --- offsets ---
+
+
+def _show(client: Client, options: argparse.Namespace) -> None:
+    info = groups.describe_group(client, options.group)
+    committed = committed_offsets(client, options.group, require_stable=False)
+    readers = {place: member for member in info.members for place in member.assignment or ()}
+    places = sorted(committed.keys() | readers.keys())
+    if options.topic:
+        chosen = set(named_partitions(client, options.topic))
+        places = [place for place in places if place in chosen]
+    ends, stable = _ends(client, places)
+    rows = [standing(place, committed.get(place), ends.get(place), stable.get(place)) for place in places]
+    for place, row in zip(places, rows, strict=True):
+        reader = readers.get(place)
+        row |= {"member_id": reader and reader.member_id, "client_host": reader and reader.client_host}
+    if options.json:
+        print_json({"group": info.group_id, "state": info.state, "offsets": rows})
+    elif rows:
+        print_table(_OFFSET_COLUMNS, [[_cell(row[column]) for column in _OFFSET_COLUMNS] for row in rows])
+    else:
+        print(f"group {info.group_id} has committed nothing" + (" there" if options.topic else ""), file=sys.stderr)
+
+
+def standing(place: TopicPartition, current: int | None, end: int | None, stable: int | None) -> dict[str, Any]:
+    """Where a group is in a partition, and its two lags; None for what is not known."""
+    return {
+        "topic": place[0],
+        "partition": place[1],
+        "current_offset": current,
+        "log_end_offset": end,
+        "lag": None if current is None or end is None else end - current,
+        "last_stable_offset": stable,
+        "lag_committed": None if current is None or stable is None else max(0, stable - current),
+    }
+
+
+def _ends(client: Client, places: Sequence[TopicPartition]) -> tuple[Partitions, Partitions]:
+    """Log end and last stable offsets; partitions that are not there any more are left out."""
+    topics = client.refresh({topic for topic, _ in places}, client.deadline()).topics
+    wanted = {(name, number): LATEST for name, number in places if name in topics and number in topics[name].partitions}
+    ends, stable = list_offsets(client, wanted), list_offsets(client, wanted, isolation=READ_COMMITTED)
+    return {place: ends[place].offset for place in wanted}, {place: stable[place].offset for place in wanted}
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+# --- reset ---
+
+
+def _reset(client: Client, options: argparse.Namespace) -> None:
+    _check_nobody_reads(client, options.group)
+    committed = committed_offsets(client, options.group, require_stable=False)
+    places = sorted(committed) if options.all_topics else named_partitions(client, options.topic)
+    goals = _goals(client, places, committed, options)
+    if options.execute and goals:
+        commit_offsets(client, options.group, goals)
+    rows: list[dict[str, Any]] = [
+        {"topic": place[0], "partition": place[1], "current_offset": committed.get(place), "new_offset": goal}
+        for place, goal in goals.items()
+    ]
+    if options.json:
+        print(json.dumps({"group": options.group, "executed": options.execute, "offsets": rows}, indent=2))
+        return
+    print_table(_RESET_COLUMNS, [[_cell(row[column]) for column in _RESET_COLUMNS] for row in rows])
+    if not options.execute:
+        print("nothing was changed: --execute does it", file=sys.stderr)
+
+
+def _check_nobody_reads(client: Client, group: str) -> None:
+    """NON_EMPTY_GROUP if somebody would go on where it was. A group that is not there yet may be given offsets."""
+    try:
+        info = groups.describe_group(client, group)
+    except KafkaError as error:
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise
+        return
+    if info.state != groups.EMPTY:
+        raise KafkaError(
+            ErrorCode.NON_EMPTY_GROUP,
+            f"group {group!r} is {info.state} with {len(info.members)} members: stop them before it is moved",
+        )
+
+
+def _goals(
+    client: Client, places: Sequence[TopicPartition], committed: Partitions, options: argparse.Namespace
+) -> dict[TopicPartition, int]:
+    """Where each partition is to go on: within what there is, as Kafka's tool keeps it."""
+    first, after = (list_offsets(client, dict.fromkeys(places, which)) for which in (EARLIEST, LATEST))
+    if options.to_datetime is not None:
+        found = list_offsets(client, dict.fromkeys(places, options.to_datetime))
+        return {place: after[place].offset if found[place].offset < 0 else found[place].offset for place in places}
+    goals: dict[TopicPartition, int] = {}
+    for place in places:
+        if options.to_earliest:
+            goal = first[place].offset
+        elif options.to_latest:
+            goal = after[place].offset
+        elif options.to_offset is not None:
+            goal = options.to_offset
+        elif place in committed:
+            goal = committed[place] + options.shift_by
+        else:
+            what = f"nothing is committed for {place[0]}-{place[1]} that could be shifted"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, what)
+        goals[place] = min(max(goal, first[place].offset), after[place].offset)
+    return goals
+
+
+def _topic_choice(text: str) -> TopicChoice:
+    topic, colon, numbers = text.partition(":")
+    if not topic or (colon and not numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither TOPIC nor TOPIC:N,…")
+    return TopicChoice(topic, tuple(whole(number) for number in numbers.split(",")) if colon else ())
+
+
+def _time_ms(text: str) -> int:
+    """ISO 8601 to ms since 1970; without a zone it is UTC, as for Kafka's tool."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-01-31T12:00:00.000") from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
