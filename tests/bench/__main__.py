@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaException
+
 from tests.bench import hostile, micro
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, kafka
@@ -66,6 +68,17 @@ def run_rounds(
     return results
 
 
+def under_unkind_clients(peer: Peer) -> dict[str, Any]:
+    """Print what they do to the others, or that the others got no answer: that ends no run."""
+    try:
+        figures = hostile.run(peer)
+    except (RuntimeError, TimeoutError, KafkaException) as error:
+        print(f"\nunkind clients, {peer.name}: the others could not go on ({error!r})")
+        return {"error": repr(error)}
+    print(f"\nunkind clients, {peer.name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
+    return figures
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure Barnabas beside Apache Kafka.")
     parser.add_argument("--quick", action="store_true", help=f"two short rounds after {QUICK_WARM_S:.0f} s of warming")
@@ -95,19 +108,17 @@ def main() -> int:
                 say(f"warming {peer.name} for {warm_s:.0f} s")
                 warm(peer, warm_s)
             results = run_rounds(peers, options.workload or list(WORKLOADS), rounds, scale)
-            unkind = {peer.name: hostile.run(peer) for peer in peers} if options.hostile else {}
+            rows = summary(results, "barnabas", "kafka")
+            print(f"{rounds} rounds, scale {scale}, warmed {warm_s:.0f} s; {platform.platform()}")
+            if options.quick:
+                print(f"quick: a JVM wants {FULL_WARM_S:.0f} s of warming, so its figures are too low here")
+            print("\n" + table(rows, "barnabas", "kafka"))
+            for name, figures in starts.items():
+                print(f"\nW12 {name}: ready in {figures['ready_ms']:.0f} ms, {figures['idle_rss_mb']:.0f} MB idle")
+            unkind = {peer.name: under_unkind_clients(peer) for peer in peers} if options.hostile else {}
         finally:
             for peer in peers:
                 peer.stop()
-    rows = summary(results, "barnabas", "kafka")
-    print(f"{rounds} rounds, scale {scale}, warmed {warm_s:.0f} s; {platform.platform()}")
-    if options.quick:
-        print(f"quick: a JVM wants {FULL_WARM_S:.0f} s of warming, so its figures are too low here")
-    print("\n" + table(rows, "barnabas", "kafka"))
-    for name, figures in starts.items():
-        print(f"\nW12 {name}: ready in {figures['ready_ms']:.0f} ms, {figures['idle_rss_mb']:.0f} MB idle")
-    for name, figures in unkind.items():
-        print(f"\nunkind clients, {name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({"rows": rows, "start": starts, "hostile": unkind, "rounds": results}, indent=1))
     say(f"wrote {options.json}")
