@@ -1,9 +1,9 @@
 """Fetch (key 1), v4-18. Batches from a fetch offset on, for many partitions; waits until there is enough.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
-FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE. Session errors stand at the top. A
-fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node,
-and none of its partitions has a follower.
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE. Session errors stand at the top,
+and so does INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above)
+gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node, and none of its partitions has a follower.
 
 The answer holds slices of segment files; they are read when the connection can take them. Limits as in Kafka:
 partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes bound
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 
 _TOPIC_IDS_SINCE = 13
 _STORAGE_ERROR_SINCE = 6
+_READ_UNCOMMITTED = 0
 _READ_COMMITTED = 1
 _NO_EPOCH = -1
 
 
 def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Waiting[FetchAnswer]:
     services = context.services
+    if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}")
     try:
         session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
     except SessionRefused as refused:

@@ -269,6 +269,18 @@ async def test_a_fetch_as_a_replica_is_refused(world: BrokerWorld, version: int)
     assert (result.error_code, len(result.records)) == (E.NOT_LEADER_OR_FOLLOWER, 0)
 
 
+@pytest.mark.parametrize("level", [-1, 2])
+async def test_an_isolation_level_that_does_not_exist_is_refused(world: BrokerWorld, level: int) -> None:
+    append(world, 0, b"a")
+    asked = request(world, (0, 0), isolation_level=level)
+    peer = world.connect()
+    peer.ask(asked, 18)
+    await settle()
+    assert peer.answer().error_code == E.INVALID_REQUEST
+    (result,) = await fetch(world, asked, 4)  # the answer has no code of its own yet
+    assert (result.error_code, bytes(result.records)) == (E.INVALID_REQUEST, b"")
+
+
 async def test_a_fetch_of_nothing_is_answered_at_once(world: BrokerWorld) -> None:
     assert await fetch(world, request(world, max_wait_ms=60_000)) == []
 
