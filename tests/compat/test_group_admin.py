@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import for_code
 
+from broker.cli import main
 from protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
 from tests.support.java import run_tool
@@ -195,3 +196,27 @@ def test_kafkas_tool_tells_what_the_log_directory_holds(server: Server) -> None:
     for partition in directory["partitions"]:
         on_disk = sum(path.stat().st_size for path in (server.data_dir / partition["partition"]).glob("*.log"))
         assert (partition["size"], partition["offsetLag"], partition["isFuture"]) == (on_disk, 0, False)
+
+
+def test_barnabas_groups_tells_moves_and_deletes(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    def barnabas(*arguments: str) -> Any:
+        status = main(["groups", *arguments, "--json", "--bootstrap-server", server.address])
+        said = capfd.readouterr()
+        assert (status, said.err) == (0, "")
+        return json.loads(said.out)
+
+    commit(server, "barnabas-idle", 4)
+    assert "barnabas-idle" in {group["group"] for group in barnabas("list", "--state", "empty", "--type", "classic")}
+    with Member(server, "barnabas-busy"):
+        [told] = barnabas("describe", "barnabas-busy")
+    assert (told["state"], told["protocol"]) == ("Stable", "range")
+    assert [member["assignment"] for member in told["members"]] == [{TOPIC: [*range(PARTITIONS)]}]
+
+    barnabas("reset", "barnabas-idle", "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute")
+    barnabas("delete", "barnabas-idle", "--topic", f"{TOPIC}:0")
+    standing = {row["partition"]: row for row in barnabas("offsets", "barnabas-idle")["offsets"]}
+    assert {number: (row["current_offset"], row["lag"], row["lag_committed"]) for number, row in standing.items()} == {
+        1: (7, 3, 3),
+        2: (4, 6, 6),
+    }
+    assert barnabas("delete", "barnabas-idle") == {"group": "barnabas-idle", "deleted": True}
