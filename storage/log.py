@@ -18,8 +18,8 @@ from zlib import crc32 as spread
 
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import FileKind, segment_file
+from protocol.primitives import Buffer
 from protocol.records.batch import (
-    CREATE_TIME,
     HEADER,
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -28,8 +28,8 @@ from protocol.records.batch import (
     SEQUENCE_MAX,
     BatchHeader,
     WritableBuffer,
+    parse_header,
 )
-from protocol.records.compression import COMPRESSION_NAMES
 from protocol.records.crc32c import crc32c
 from storage.checkpoints import LogCheckpoint
 from storage.config import LogConfig
@@ -44,7 +44,7 @@ from storage.producers import SeenBatch
 from storage.refusals import AppendRefused, OffsetOutOfRange
 from storage.retention import deletable_segments
 from storage.segment import Segment
-from storage.validate import PRODUCE_VERSION_NEWEST, PRODUCER_COMPRESSION, Demands, needs_walk
+from storage.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
 
 WINDOW_SCAN_OFFSETS_MAX = (
     200_000  # offsets whose batches are read, per run, to complete producers' windows after a load
@@ -110,13 +110,9 @@ class PartitionLog(LogView):
     @config.setter
     def config(self, config: LogConfig) -> None:
         self._config = config
-        self._demands = demands = Demands.of(config)
+        self._demands = Demands.of(config)
         self.enough_replicas = config.min_insync_replicas <= 1  # else acks=-1 is NOT_ENOUGH_REPLICAS
         self._plain_bytes_max = min(config.max_message_bytes, config.segment_bytes)
-        self._plain_attributes: frozenset[int] = frozenset()
-        if demands.timestamp_type == CREATE_TIME and not demands.walks_all:
-            codecs = COMPRESSION_NAMES if demands.compression == PRODUCER_COMPRESSION else {demands.compression}
-            self._plain_attributes = frozenset(codecs)
         self._jitter_ms = self._spread_jitter()
         self._move_high_watermark()
 
@@ -126,9 +122,9 @@ class PartitionLog(LogView):
 
     # --- append ---
 
-    def needs_walk(self, header: BatchHeader, now_ms: int) -> bool:
-        """Whether the topic wants a client's batch to be walked first: storage.validate.walk, in any thread."""
-        return needs_walk(header, self._demands, now_ms)
+    def needs_walk(self, batch: Buffer, now_ms: int) -> bool:
+        """Whether the topic wants a client's batch, whose header is there, walked first: storage.validate.walk."""
+        return not is_plain(batch, self._demands, now_ms) and needs_walk(parse_header(batch), self._demands, now_ms)
 
     def append(
         self,
@@ -157,7 +153,7 @@ class PartitionLog(LogView):
             first_offset = self.log_end_offset
             last_offset = first_offset + last_delta
             if (
-                attributes in self._plain_attributes
+                attributes in self._demands.plain_attributes
                 and magic == MAGIC
                 and sent_offset == 0
                 and length + LOG_OVERHEAD == size <= self._plain_bytes_max

@@ -10,11 +10,13 @@ or producers.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 from protocol.errors import DecodeError, ErrorCode
 from protocol.primitives import Buffer
 from protocol.records.batch import (
+    ATTRIBUTES_POSITION,
     CREATE_TIME,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -39,6 +41,7 @@ PRODUCE_VERSION_NEWEST = 13
 
 _ZSTD_SINCE_PRODUCE_VERSION = 7
 _RECORD_ERRORS_SHOWN = 3
+_unpack_attributes_and_max_timestamp = Struct(">h4x8xq").unpack_from
 
 
 class Demands(NamedTuple):
@@ -51,20 +54,25 @@ class Demands(NamedTuple):
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
     walks_all: bool  # every batch must be walked, whatever its header says
+    plain_attributes: frozenset[int]  # of batches that these demands have no more questions about, but for their time
 
     @classmethod
     def of(cls, config: LogConfig) -> Demands:
         """The demands of a topic with these settings."""
         create_time = config.message_timestamp_type == "CreateTime"
         finite_before = create_time and config.message_timestamp_before_max_ms < LONG_MAX
+        walks_all = config.is_compacted or finite_before
+        compression = _codec(config.compression_type)
+        codecs = COMPRESSION_NAMES.keys() if compression == PRODUCER_COMPRESSION else {compression}
         return cls(
             max_message_bytes=config.max_message_bytes,
             compacted=config.is_compacted,
-            compression=_codec(config.compression_type),
+            compression=compression,
             timestamp_type=CREATE_TIME if create_time else LOG_APPEND_TIME,
             timestamp_before_max_ms=config.message_timestamp_before_max_ms,
             timestamp_after_max_ms=config.message_timestamp_after_max_ms if create_time else LONG_MAX,
-            walks_all=config.is_compacted or finite_before,
+            walks_all=walks_all,
+            plain_attributes=frozenset(codecs - {LZ4} if create_time and not walks_all else ()),
         )
 
 
@@ -76,6 +84,12 @@ def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
         or header.max_timestamp - now_ms > demands.timestamp_after_max_ms
         or demands.compression not in (PRODUCER_COMPRESSION, header.compression)
     )
+
+
+def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
+    """Whether a glance at the header, which is there, tells that the batch needs no walk."""
+    attributes, max_timestamp = _unpack_attributes_and_max_timestamp(batch, ATTRIBUTES_POSITION)
+    return attributes in demands.plain_attributes and max_timestamp - now_ms <= demands.timestamp_after_max_ms
 
 
 def check_batch(

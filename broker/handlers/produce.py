@@ -21,7 +21,7 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.hot.produce import PartitionResult, ProduceRequest
 from protocol.hot.writing import Topic
-from protocol.records.batch import HEADER_SIZE, parse_header
+from protocol.records.batch import HEADER_SIZE
 from storage.log_append import AppendResult
 from storage.refusals import AppendRefused
 from storage.validate import walk
@@ -101,7 +101,7 @@ def _append(
     size = len(records)
     if (
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
-    ) and log.needs_walk(parse_header(records), now_ms):
+    ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it; the others off the loop.
         return _append_walked(log, index, bytes(records), context)
     result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)

@@ -50,7 +50,7 @@ NO_LEADER_EPOCH = -1
 SEQUENCE_MAX = 0x7FFFFFFF
 
 _CRC_POSITION = 17
-_ATTRIBUTES_POSITION = 21
+ATTRIBUTES_POSITION = 21
 _pack_base_offset = struct.Struct(">q").pack_into
 _pack_leader_epoch = struct.Struct(">i").pack_into
 _pack_crc_and_attributes = struct.Struct(">Ih").pack_into
@@ -187,13 +187,13 @@ def iter_batches(buffer: Buffer, size_max: int = SEQUENCE_MAX) -> Iterator[tuple
 
 def compute_crc(batch: Buffer) -> int:
     """CRC-32C over attributes to end; `batch` is exactly one batch. No copy for a memoryview or a bytearray."""
-    return crc32c(memoryview(batch)[_ATTRIBUTES_POSITION:])
+    return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:])
 
 
 def verify_crc(batch: Buffer) -> bool:
     """Whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
     stored: int = _unpack_crc(batch, _CRC_POSITION)[0]
-    return crc32c(memoryview(batch)[_ATTRIBUTES_POSITION:]) == stored
+    return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) == stored
 
 
 def patch_offset_and_epoch(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch: int) -> None:

@@ -338,7 +338,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object]) ->
             world.append(b"a", b"b", producer_id=PID, epoch=1, sequence=sequence)
         world.log.config = LogConfig()._replace(**settings)
         if careful:
-            world.log._plain_attributes = frozenset()
+            world.log._demands = world.log._demands._replace(plain_attributes=frozenset())
         return world
 
     for batch in variations():

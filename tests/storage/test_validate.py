@@ -23,7 +23,7 @@ from protocol.records.control import end_txn_marker
 from protocol.records.record import Record, iter_records
 from storage.config import LogConfig
 from storage.refusals import AppendRefused
-from storage.validate import Demands, check_batch, needs_walk, walk
+from storage.validate import Demands, check_batch, is_plain, needs_walk, walk
 
 NOW = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -154,6 +154,7 @@ def test_a_coordinator_may_write_markers() -> None:
 )
 def test_records_are_walked_only_where_the_topic_asks(config: LogConfig, batch: bytearray, is_needed: bool) -> None:
     assert needs_walk(parse_header(batch), Demands.of(config), NOW) is is_needed
+    assert not (is_needed and is_plain(batch, Demands.of(config), NOW)), "a glance says less, never more"
 
 
 @pytest.mark.parametrize("codec", range(5))
