@@ -14,9 +14,8 @@ others are sealed; offsets never repeat.
 from __future__ import annotations
 
 from struct import Struct
-from zlib import crc32 as spread
 
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import DecodeError, ErrorCode, KafkaError
 from protocol.files.names import FileKind, segment_file
 from protocol.primitives import Buffer
 from protocol.records.batch import (
@@ -36,7 +35,7 @@ from storage.config import LogConfig
 from storage.deletion import Deletions
 from storage.directory import Directory
 from storage.errors import StorageError
-from storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
+from storage.log_append import AppendOrigin, AppendResult, Judged, jitter_ms, judge, read_older_batches
 from storage.log_flush import Flusher, FlushPlan
 from storage.log_loader import LoadedLog, load_log
 from storage.log_view import LogView
@@ -113,7 +112,7 @@ class PartitionLog(LogView):
         self._demands = Demands.of(config)
         self.enough_replicas = config.min_insync_replicas <= 1  # else acks=-1 is NOT_ENOUGH_REPLICAS
         self._plain_bytes_max = min(config.max_message_bytes, config.segment_bytes)
-        self._jitter_ms = self._spread_jitter()
+        self._jitter_ms = jitter_ms(self.name, self._active.base_offset, self._config)
         self._move_high_watermark()
 
     def set_leader_epoch(self, epoch: int) -> None:
@@ -123,8 +122,13 @@ class PartitionLog(LogView):
     # --- append ---
 
     def needs_walk(self, batch: Buffer, now_ms: int) -> bool:
-        """Whether the topic wants a client's batch, whose header is there, walked first: storage.validate.walk."""
-        return not is_plain(batch, self._demands, now_ms) and needs_walk(parse_header(batch), self._demands, now_ms)
+        """Whether the topic wants a batch, of a header's size at least, walked first: storage.validate.walk."""
+        if is_plain(batch, self._demands, now_ms):
+            return False
+        try:
+            return needs_walk(parse_header(batch), self._demands, now_ms)
+        except DecodeError:
+            return False  # no batch: append refuses it with the right code
 
     def append(
         self,
@@ -265,7 +269,7 @@ class PartitionLog(LogView):
             raise
         self._segments.append(fresh)
         self._active = fresh
-        self._jitter_ms = self._spread_jitter()
+        self._jitter_ms = jitter_ms(self.name, self._active.base_offset, self._config)
 
     def _seal_active(self) -> None:
         """Write the active segment's indexes, then the producer snapshot at its end, which vouches for them.
@@ -288,13 +292,6 @@ class PartitionLog(LogView):
                 self._active.activate()
         except StorageError as error:
             self.directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
-
-    def _spread_jitter(self) -> int:
-        """How much earlier than segment.ms the active segment ends: the same for it every time, spread over many."""
-        jitter_ms = min(self._config.segment_jitter_ms, self._config.roll_ms)
-        if jitter_ms <= 0:
-            return 0
-        return spread(f"{self.name}-{self._active.base_offset}".encode()) % jitter_ms
 
     def _move_high_watermark(self) -> None:
         if self.enough_replicas:
@@ -341,6 +338,8 @@ class PartitionLog(LogView):
             self._deletions.schedule(
                 now_ms + self._config.file_delete_delay_ms, self.directory, names + ([snapshot] if snapshot else [])
             )
+        if reasons:
+            self.directory.sync()  # or a power cut brings back what the checkpoints no longer know to be deleted
         return reasons
 
     def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> int:

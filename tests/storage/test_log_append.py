@@ -132,6 +132,18 @@ def test_a_batch_walked_beforehand_is_not_walked_again() -> None:
     assert world.values() == [b"v"]
 
 
+@pytest.mark.parametrize("magic", [0, 1, 3, 255])
+def test_what_is_no_batch_needs_no_walk_and_is_refused(magic: int) -> None:
+    """An old client's message set, say: the answer is append's to give."""
+    world = open_world(compression_type="gzip")
+    batch = build_batch([(b"k", b"v", (), START_MS)])
+    batch[16] = magic
+
+    assert not world.log.needs_walk(batch, START_MS)
+    with pytest.raises(AppendRefused):
+        world.append_batch(batch)
+
+
 def test_settings_take_effect_with_the_next_append(world: LogWorld) -> None:
     world.append(b"v" * 100)
     world.log.config = LogConfig(max_message_bytes=100)
