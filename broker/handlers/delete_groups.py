@@ -1,6 +1,7 @@
 """DeleteGroups (key 42), v0-2: groups without members go, with all they committed.
 
-Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. The decision is in coordinator/group/offsets.
+Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. One that is named twice is answered once, as by
+Kafka. The decision is in coordinator/group/offsets.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRe
 def handle(
     request: DeleteGroupsRequest, context: RequestContext
 ) -> DeleteGroupsResponse | Awaitable[DeleteGroupsResponse]:
-    replies = [_delete(group_id, context) for group_id in request.groups_names]
+    names = list(dict.fromkeys(request.groups_names))
+    replies = [_delete(group_id, context) for group_id in names]
     codes = [reply for reply in replies if not isinstance(reply, Future)]
     if len(codes) < len(replies):
-        return _later(request, replies)
-    return _response(request, codes)
+        return _later(names, replies)
+    return _response(names, codes)
 
 
 def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorCode]:
@@ -30,20 +32,20 @@ def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorC
         return error.code
 
 
-async def _later(request: DeleteGroupsRequest, replies: list[ErrorCode | Future[ErrorCode]]) -> DeleteGroupsResponse:
+async def _later(names: list[str], replies: list[ErrorCode | Future[ErrorCode]]) -> DeleteGroupsResponse:
     codes = []
     for reply in replies:
         try:
             codes.append(await reply if isinstance(reply, Future) else reply)
         except KafkaError as error:
             codes.append(error.code)
-    return _response(request, codes)
+    return _response(names, codes)
 
 
-def _response(request: DeleteGroupsRequest, codes: list[ErrorCode]) -> DeleteGroupsResponse:
+def _response(names: list[str], codes: list[ErrorCode]) -> DeleteGroupsResponse:
     return DeleteGroupsResponse(
         results=[
             DeletableGroupResult(group_id=group_id, error_code=code)
-            for group_id, code in zip(request.groups_names, codes, strict=True)
+            for group_id, code in zip(names, codes, strict=True)
         ]
     )

@@ -35,7 +35,9 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
             return _nothing(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        return _nothing(group_id, ErrorCode.NONE, None)
+        dead = _nothing(group_id, ErrorCode.NONE, None)
+        dead.authorized_operations = operations  # without an error they are told, as Kafka does it
+        return dead
     is_stable = group.state is State.STABLE
     return DescribedGroup(
         error_code=ErrorCode.NONE,

@@ -17,17 +17,17 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
-from tests.support.probes import fetch, framing, groups, produce, topics
+from tests.support.probes import fetch, framing, group_admin, groups, produce, topics
 from tests.support.probes.wire import Target, frame
 from tests.support.waiting import until
 
-MODULES = (framing, topics, produce, fetch, groups)
+MODULES = (framing, topics, produce, fetch, groups, group_admin)
 PROBES: dict[str, Callable[[Target], Any]] = {
     f"{module.__name__.rpartition('.')[2]}: {name}": probe
     for module in MODULES
     for name, probe in module.PROBES.items()
 }
-TOPICS = produce.TOPICS | fetch.TOPICS | topics.TOPICS | groups.TOPICS
+TOPICS = produce.TOPICS | fetch.TOPICS | topics.TOPICS | groups.TOPICS | group_admin.TOPICS
 Outcomes = dict[str, Any]
 PARTITIONS = 3
 KEPT = {"retention.ms": "-1"}  # the records are years old
