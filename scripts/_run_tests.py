@@ -31,6 +31,7 @@ DEBIAN_PACKAGES = {
     "node": "nodejs",
     "npm": "npm",
 }
+ELSEWHERE = {"go": "Go 1.26 or later from https://go.dev/dl (Debian's golang-go is too old)"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
-    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm")),),
+    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm", "go")),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
@@ -166,13 +167,23 @@ def _set_up(group: Group) -> None:
     command = ["scripts/setup_venv", group.venv, group.lock, *([python] if python else [])]
     if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
         raise CannotRun(f"{group.venv} could not be set up")
-    missing = [program for program in group.programs if shutil.which(program) is None]
-    if missing:
-        _install([DEBIAN_PACKAGES[program] for program in missing])
+    _find_programs(group.programs)
     if "mvn" in group.programs:
         _fetch_jars()
     if "npm" in group.programs:
         _install_javascript_clients()
+    if "go" in group.programs:
+        _build_go_clients()
+
+
+def _find_programs(programs: tuple[str, ...]) -> None:
+    """Have every one of `programs` on the PATH."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    elsewhere = [ELSEWHERE[program] for program in missing if program in ELSEWHERE]
+    if elsewhere:
+        raise CannotRun(f"needs a program that is not here: {', '.join(elsewhere)}")
+    if missing:
+        _install([DEBIAN_PACKAGES[program] for program in missing])
 
 
 def _find_python(version: str) -> str:
@@ -218,6 +229,13 @@ def _install_javascript_clients() -> None:
     command = ["npm", "ci", "--silent", "--no-audit", "--no-fund"]
     if subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise CannotRun("the JavaScript clients could not be installed")
+
+
+def _build_go_clients() -> None:
+    """Have the program of the Go clients in .cache before the clock of a group starts."""
+    build = "from tests.support.go import go_clients; go_clients()"
+    if subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=False).returncode != 0:
+        raise CannotRun("the Go clients could not be built")
 
 
 def _print_table(rows: list[Row]) -> None:

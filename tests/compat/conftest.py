@@ -9,6 +9,7 @@ import pytest
 
 from tests.compat.clients.aiokafka_client import Aiokafka
 from tests.compat.clients.confluent import Confluent
+from tests.compat.clients.go_client import GoClient
 from tests.compat.clients.java_client import JavaClient
 from tests.compat.clients.kafka_python import KafkaPython
 from tests.compat.clients.kafkajs_client import KafkaJs
@@ -17,8 +18,10 @@ from tests.compat.model import PARTITIONS, Client
 from tests.support.server import Server
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
-STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", "java-4.3.1", "java-3.9.1", "java-2.8.2")
-ALL = (*STREAMING, "kcat", "kafkajs")
+JAVA = ("java-4.3.1", "java-3.9.1", "java-2.8.2")
+GO = ("franz-go", "sarama", "kafka-go")
+STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", *JAVA, "franz-go", "sarama")
+ALL = (*STREAMING, "kcat", "kafkajs", "kafka-go")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,8 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def clients() -> Iterator[dict[str, Client]]:
-    """Every client by name; JVMs and Node.js start when they are first needed and end with the tests."""
-    with_processes = [JavaClient("4.3.1"), JavaClient("3.9.1"), JavaClient("2.8.2"), KafkaJs()]
+    """Every client by name; their processes start when they are first needed and end with the tests."""
+    java = [JavaClient(name.removeprefix("java-")) for name in JAVA]
+    with_processes = [*java, *map(GoClient, GO), KafkaJs()]
     all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *with_processes]
     yield {client.name: client for client in all_clients}
     for client in with_processes:

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.compat.conftest import STREAMING, NewServer
-from tests.compat.model import PARTITIONS, Client, Message, StreamingClient, as_stored, by_position, messages_for
+from tests.compat.model import (
+    PARTITIONS,
+    Client,
+    Message,
+    StreamingClient,
+    as_read_by,
+    as_stored,
+    by_position,
+    messages_for,
+)
 from tests.support.server import Server
 
 COUNT = 5000
@@ -29,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> I
 
 def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clients) -> None:
     expected = {}
-    for name in STREAMING:
+    for name in (*STREAMING, "kafka-go"):
         messages = messages_for(clients[name], "zstd")
         clients[name].write(server.address, f"restart-{name}", messages, "zstd")
         expected[name] = messages
@@ -41,7 +50,7 @@ def test_everything_is_there_after_a_clean_restart(server: Server, clients: Clie
         more = [Message(partition, b"k", b"after", (), 1_700_000_000_000) for partition in range(PARTITIONS)]
         clients[name].write(server.address, f"restart-{name}", more, "lz4")
         found = by_position(clients[name].read(server.address, f"restart-{name}"))
-        assert found == as_stored([*messages, *more])
+        assert as_read_by(name, found) == as_read_by(name, as_stored([*messages, *more]))
 
 
 def test_committed_offsets_outlive_a_kill(server: Server, clients: Clients) -> None:

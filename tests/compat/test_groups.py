@@ -84,8 +84,9 @@ def test_two_members_share_the_partitions_and_one_inherits_them(server: Server, 
 def test_one_client_reads_on_where_another_stopped(server: Server, clients: Clients) -> None:
     client = clients["confluent-kafka"]
     _fill(server, clients, "relay", 30)
-    names = ("java-4.3.1", "kafkajs", "aiokafka", "java-3.9.1", "java-2.8.2", "kafka-python", "confluent-kafka")
-    runners = [clients[name] for name in names]
+    first_half = ("java-4.3.1", "kafkajs", "aiokafka", "franz-go", "java-3.9.1")
+    second_half = ("kafka-go", "java-2.8.2", "sarama", "kafka-python", "confluent-kafka")
+    runners = [clients[name] for name in (*first_half, *second_half)]
 
     assert len(runners[0].read_in_group(server.address, "relay", "runners", 30)) == 30
     for lap, runner in enumerate(runners[1:]):

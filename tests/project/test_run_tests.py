@@ -55,6 +55,16 @@ def test_what_pytest_reports_is_counted() -> None:
     assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
 
 
+def test_a_program_that_debian_has_too_old_is_named_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    def must_not_install(packages: list[str]) -> None:
+        raise AssertionError(packages)
+
+    monkeypatch.setattr(runner.shutil, "which", lambda program: None)
+    monkeypatch.setattr(runner, "_install", must_not_install)
+    with pytest.raises(CannotRun, match=r"Go 1\.26 or later from https://go\.dev/dl"):
+        runner._find_programs(("java", "go"))
+
+
 @pytest.mark.parametrize(("ci", "is_good"), [(False, True), (True, False)])
 def test_a_group_that_could_not_run_is_a_failure_on_ci(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: bool, is_good: bool

@@ -1,85 +1,15 @@
-"""The Java client, one version of it, in one JVM that serves all tests (java/StockClient.java)."""
+"""The Java client, one version of it, in one JVM (java/StockClient.java)."""
 
 from __future__ import annotations
 
-import base64
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tests.compat.model import WINDOW, Headers, Message, Stored
+from tests.compat.clients.servant import Servant
 from tests.support.java import program_command
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "StockClient.java"
 
 
-class JavaClient:
-    writes_bytes = True
-    writes_null_headers = True
-
+class JavaClient(Servant):
     def __init__(self, version: str) -> None:
-        self.name = f"java-{version}"
-        self._version = version
-        self._process: subprocess.Popen[str] | None = None
-
-    def write(self, address: str, topic: str, messages: Sequence[Message], compression: str) -> list[int]:
-        lines = [
-            f"{it.partition}\t{'-' if it.timestamp is None else it.timestamp}\t{_word(it.key)}\t{_word(it.value)}"
-            f"\t{','.join(f'{key}={_word(value)}' for key, value in it.headers) or '-'}"
-            for it in messages
-        ]
-        return [int(line) for line in self._ask("write", address, topic, compression, len(messages), *lines)]
-
-    def read(self, address: str, topic: str) -> list[Stored]:
-        return [_stored(line) for line in self._ask("read", address, topic)]
-
-    def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
-        return [_stored(line) for line in self._ask("group", address, topic, group, count)]
-
-    def stream(self, address: str, topic: str, count: int, on_ack: Callable[[int, int], None]) -> None:
-        for line in self._ask("stream", address, topic, count, WINDOW):
-            number, offset = line.split("\t")
-            on_ack(int(number), int(offset))
-
-    def close(self) -> None:
-        """End the JVM, if one was started."""
-        if self._process is not None:
-            self._process.communicate(timeout=30)
-
-    def _ask(self, command: str, *words: object) -> Iterator[str]:
-        """Send a command; the words of `write` after its fourth are lines of their own. Yields the answer's lines."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                program_command(SOURCE, client_version=self._version),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        line = "\t".join(map(str, (command, *words[:4])))
-        self._process.stdin.write("\n".join([line, *map(str, words[4:])]) + "\n")
-        self._process.stdin.flush()
-        for answer in self._process.stdout:
-            if answer == ".\n":
-                return
-            yield answer.rstrip("\n")
-        raise AssertionError(f"the Java client {self._version} ended in the middle of {line}")
-
-
-def _word(data: bytes | None) -> str:
-    return "-" if data is None else base64.b64encode(data).decode() or "="
-
-
-def _data(word: str) -> bytes | None:
-    return None if word == "-" else b"" if word == "=" else base64.b64decode(word)
-
-
-def _stored(line: str) -> Stored:
-    partition, offset, timestamp, key, value, headers = line.split("\t")
-    return Stored(int(partition), int(offset), int(timestamp), _data(key), _data(value), _parse_headers(headers))
-
-
-def _parse_headers(word: str) -> Headers:
-    pairs = [] if word == "-" else [pair.partition("=") for pair in word.split(",")]
-    return tuple((key, _data(value)) for key, _, value in pairs)
+        super().__init__(f"java-{version}", lambda: program_command(SOURCE, client_version=version))

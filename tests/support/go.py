@@ -1,0 +1,32 @@
+"""The program of the clients that are written in Go, built once for what its sources and its lock say.
+
+Go fetches the modules that go.mod names, checks them against go.sum, and keeps them for all checkouts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "tests" / "compat" / "go"
+
+
+def go_clients() -> Path:
+    """The program, built if it is not in .cache yet. It is safe to call from several processes at once."""
+    text = b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))
+    program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / "clients"
+    if not program.exists():
+        if shutil.which("go") is None:
+            raise RuntimeError("the Go clients are built with Go 1.26 or later: install it (https://go.dev/dl)")
+        program.parent.mkdir(parents=True, exist_ok=True)
+        partial = program.with_name(f"{program.name}.{os.getpid()}")
+        command = ["go", "build", "-mod=readonly", "-trimpath", "-o", str(partial), "."]
+        done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        partial.rename(program)
+    return program
