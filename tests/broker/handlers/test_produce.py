@@ -88,6 +88,20 @@ async def test_other_acks_are_refused_only_where_there_is_a_partition(world: Bro
     assert await codes(world, asked) == [E.INVALID_REQUIRED_ACKS, E.UNKNOWN_TOPIC_OR_PARTITION]
 
 
+@pytest.mark.parametrize("value", [b"v", b"v" * 9000])
+@pytest.mark.parametrize(("position", "bytes_there"), [(16, b"\0"), (16, b"\3"), (8, b"\0\0\0\x0a"), (8, b"\xff" * 4)])
+async def test_what_is_no_batch_is_refused_also_where_the_records_might_be_walked(
+    world: BrokerWorld, value: bytes, position: int, bytes_there: bytes
+) -> None:
+    world.services.catalogue.create_topic("compacted", 1, {"cleanup.policy": "compact"})
+    batch = bytearray(world.batch(value))
+    batch[22] = GZIP  # a codec, or a byte of something else in the formats before batches
+    batch[position : position + len(bytes_there)] = bytes_there
+    for topic in ("t", "compacted"):
+        (code,) = await codes(world, request(world, (topic, 0, bytes(batch))))
+        assert code in (E.INVALID_RECORD, E.CORRUPT_MESSAGE)
+
+
 async def test_a_retried_batch_is_answered_with_its_first_offset(world: BrokerWorld) -> None:
     batch = world.batch(b"a", b"b", producer=(7, 0, 0))
     again = [await answers_to(world, request(world, ("t", 0, batch))) for _ in range(2)]

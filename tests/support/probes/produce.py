@@ -31,9 +31,10 @@ def changed(data: bytes, position: int, new: bytes, *, sealed: bool = True) -> b
     return bytes(result)
 
 
-def message_set(magic: int) -> bytes:
+def message_set(magic: int, value: bytes = b"v") -> bytes:
     """One message of the formats before batches."""
-    body = bytes([magic, 0]) + (struct.pack(">q", NOW) if magic else b"") + b"\xff\xff\xff\xff" + b"\0\0\0\1v"
+    stamp = struct.pack(">q", NOW) if magic else b""
+    body = bytes([magic, 0]) + stamp + struct.pack(">ii", -1, len(value)) + value
     message = struct.pack(">I", zlib.crc32(body)) + body
     return struct.pack(">qi", 0, len(message)) + message
 
@@ -110,6 +111,11 @@ PROBES: dict[str, Callable[[Target], Any]] = {
     "two batches": _one("p", _TWO_BATCHES),
     "a message of magic 0": _one("p", message_set(0)),
     "a message of magic 1": _one("p", message_set(1)),
+    "a longer message of magic 0": _one("p", message_set(0, b"v" * 100)),
+    "a longer message of magic 1": _one("p", message_set(1, b"v" * 100)),
+    "a long message of magic 0": _one("p", message_set(0, b"v" * 9000)),
+    "a long batch of magic 3": _one("p", changed(batch(b"v" * 9000), 16, b"\3")),
+    "a long batch that says it is short": _one("p", changed(batch(b"v" * 9000), 8, struct.pack(">i", 10))),
     "magic 3": _one("p", changed(batch(), 16, b"\3")),
     "a wrong checksum": _one("p", changed(batch(), 62, b"\1", sealed=False)),
     "a batch length of 10": _one("p", changed(batch(), 8, struct.pack(">i", 10))),
