@@ -240,14 +240,16 @@ def test_a_group_in_a_rebalance_is_described_without_what_means_nothing_now(api:
 
 @pytest.mark.parametrize(("version", "code"), [(5, E.NONE), (6, E.GROUP_ID_NOT_FOUND)])
 def test_a_group_nobody_knows_is_dead(api: GroupApi, version: int, code: ErrorCode) -> None:
-    (group,) = api.ask(DescribeGroupsRequest(groups=["nobody"]), version).groups
+    request = DescribeGroupsRequest(groups=["nobody"], include_authorized_operations=True)
+    (group,) = api.ask(request, version).groups
     assert (group.error_code, group.group_state, group.members) == (code, "Dead", [])
+    assert (group.authorized_operations > 0) == (code is E.NONE)
 
 
 def test_groups_are_deleted_each_with_its_own_code(api: GroupApi) -> None:
     api.world.stable_group("a", group_id="busy")
     api.ask(_commit(_topic(api, "t", 9, (0, 5))), 9)
-    results = api.ask(DeleteGroupsRequest(groups_names=["busy", "g", "nobody"]), 2).results
+    results = api.ask(DeleteGroupsRequest(groups_names=["busy", "g", "nobody", "g"]), 2).results
     assert [each.error_code for each in results] == [E.NON_EMPTY_GROUP, E.NONE, E.GROUP_ID_NOT_FOUND]
     assert api.world.committed() == {}
 
