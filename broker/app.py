@@ -179,7 +179,7 @@ class Broker:
                 node=self.services.node.node_id,
                 cluster=self.services.node.cluster_id,
                 data=self._directory.path,
-                was_clean=self._directory.was_clean,
+                found=_state_of(self._directory),
             )
         )
 
@@ -243,3 +243,10 @@ def open_directory(
         new_id=lambda: random_bytes(16),
         open_files_max=open_files_max(limit),
     )
+
+
+def _state_of(directory: LogDirectory) -> str:
+    """How the run before left the directory, in a word."""
+    if directory.was_clean:
+        return "stopped"
+    return "killed" if directory.partitions else "empty"

@@ -9,7 +9,6 @@ clients are told before that (`current_leader_epoch`) is already the epoch it wi
 nobody leads what was used, as a cleanly stopped Kafka does. So start and stop cost what was used, not what exists.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
@@ -30,13 +29,14 @@ from broker.catalogue.topics import (
 )
 from broker.config import BrokerConfig
 from broker.config.dynamic import usable
+from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import BOOTSTRAP_CHECKPOINT, CONSUMER_OFFSETS_TOPIC
-from protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ProducerIdsRecord
+from protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
 from storage.directory import Directory
 from storage.errors import StorageError
 
-log = logging.getLogger(__name__)
+_log = logger("catalogue")
 
 PRODUCER_IDS_PER_BLOCK = 1000
 _CHANGES_PER_BATCH = 10_000
@@ -202,7 +202,7 @@ class Catalogue:
         return self.create_topic(name, self._config.integer("offsets.topic.num.partitions"), configs)
 
     def _created(self, topic: Topic) -> None:
-        log.info("topic created name=%s partitions=%d", topic.name, len(topic.partitions))
+        _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))
         for listener in self._listeners:
             listener.on_topic_created(topic)
 
@@ -211,7 +211,7 @@ class Catalogue:
         topics = [self.topics[name] for name in names]
         self._commit([record for topic in topics for record in delete_topic(topic)])
         for topic in topics:
-            log.info("topic deleted name=%s", topic.name)
+            _log.info(line("topic deleted", topic=topic.name))
             for listener in self._listeners:
                 listener.on_topic_deleted(topic)
 
@@ -234,6 +234,7 @@ class Catalogue:
         if not validate_only:
             self._commit(records)
             for name, first_new in grown:
+                _log.info(line("partitions added", topic=name, partitions=len(self.topics[name].partitions)))
                 for listener in self._listeners:
                     listener.on_partitions_added(self.topics[name], first_new)
         return results
@@ -268,6 +269,9 @@ class Catalogue:
         self._commit(records)
         if resource_type == BROKER_RESOURCE:
             self._follow_broker_configs()
+        kind = "topic" if resource_type == TOPIC_RESOURCE else "broker"
+        keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))
+        _log.info(line("configs changed", resource=kind, name=name or None, keys=keys))  # values may be secrets
         for listener in self._listeners:
             listener.on_configs_changed(resource_type, name)
 
@@ -285,7 +289,7 @@ class Catalogue:
         try:
             self._journal.commit(records)
         except StorageError as error:
-            log.error("catalogue: %s", error)
+            _log.error(line("change not made", reason=error))
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error
 
     def _follow_broker_configs(self) -> None:

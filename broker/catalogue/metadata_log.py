@@ -9,10 +9,10 @@ written, only the last one can be torn: damage with a good batch behind it is co
 opened.
 """
 
-import logging
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from broker.log_lines import line, logger
 from protocol.errors import DecodeError
 from protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
@@ -27,7 +27,7 @@ from protocol.records.batch import HEADER_SIZE, MAGIC_POSITION, BatchHeader, nex
 from storage.directory import Directory
 from storage.errors import StorageError
 
-log = logging.getLogger(__name__)
+_log = logger("catalogue")
 
 BATCH_BYTES_MAX = 8 << 20  # Kafka's own limit for this log
 NO_EPOCH = 0
@@ -135,7 +135,7 @@ class MetadataLog:
             raise CatalogueError(f"{where}, and it is not the last segment")
         if _good_batch_behind(data, position, offset):
             raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
-        log.warning("%s: cut %d bytes of a change that was never answered", where, len(data) - position)
+        _log.warning(line("unanswered change cut", where=where, bytes_dropped=len(data) - position))
         file = self._directory.open(self._segment)
         file.truncate(position)
         file.sync()

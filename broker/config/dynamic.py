@@ -1,13 +1,13 @@
 """Broker settings made while running: what of them can be used."""
 
-import logging
 from collections.abc import Mapping
 
 from broker.config.broker_config import find_key, parse_value
 from broker.config.keys import Update
 from broker.config.values import InvalidValue
+from broker.log_lines import line, logger
 
-log = logging.getLogger(__name__)
+_log = logger("config")
 
 
 def usable(settings: Mapping[str, str]) -> dict[str, str]:
@@ -23,7 +23,7 @@ def usable(settings: Mapping[str, str]) -> dict[str, str]:
         try:
             parse_value(key, text)
         except InvalidValue as wrong:
-            log.warning("stored broker setting is not used: %s", wrong)
+            _log.warning(line("stored setting not used", reason=wrong))
             continue
         found[name] = text
     return found

@@ -234,3 +234,20 @@ def test_a_partition_that_is_not_there_has_no_epoch(world: CatalogueWorld) -> No
     for ask in (world.catalogue.leader_epoch, world.catalogue.current_leader_epoch):
         _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, lambda ask=ask: ask("a", 1))  # type: ignore[misc]  # bound now
         _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, lambda ask=ask: ask("b", 0))  # type: ignore[misc]  # bound now
+
+
+def test_every_change_is_one_line_in_the_log_without_its_values(
+    world: CatalogueWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalogue = world.catalogue
+    with caplog.at_level("INFO", logger="barnabas.catalogue"):
+        catalogue.create_topic("t", 1)
+        catalogue.create_partitions([NewPartitions("t", 3)])
+        catalogue.alter_configs(2, "t", [Alteration("retention.ms", 0, "1234")])
+        catalogue.delete_topics(["t"])
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic created topic=t partitions=1",
+        "partitions added topic=t partitions=3",
+        "configs changed resource=topic name=t keys=retention.ms",
+        "topic deleted topic=t",
+    ]
