@@ -40,12 +40,15 @@ def load_config(
         from_file = java_properties.decode(properties)
     except DecodeError as broken:
         raise ConfigError(str(broken)) from broken
-    static = {**from_file, **(environment or {}), **_settings(settings), **(flags or {})}
+    written = {**from_file, **(environment or {}), **_settings(settings)}
+    static = {**written, **(flags or {})}
     warnings: list[str] = []
     for name in sorted(static):
         warnings += _examine(name, static[name])
     config = BrokerConfig({name: text for name, text in static.items() if find_key(name) is not None})
     _check_together(config)
+    # A flag may move the listener of a file that asks for protection, but it does not take the wish back.
+    _check_protocols(BrokerConfig({name: text for name, text in written.items() if find_key(name) is not None}))
     return LoadedConfig(config, warnings)
 
 
@@ -94,7 +97,11 @@ def _check_together(config: BrokerConfig) -> None:
     unknown = {listener.name for listener in told} - {listener.name for listener in listeners}
     if unknown:
         raise ConfigError(f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not")
-    for listener in (*listeners, *told):
+    _check_protocols(config)
+
+
+def _check_protocols(config: BrokerConfig) -> None:
+    for listener in (*config.listeners, *config.told_listeners):
         if listener.protocol != PLAINTEXT:
             raise ConfigError(
                 f"listener {listener.name} asks for {listener.protocol}, which this broker does not enforce: "

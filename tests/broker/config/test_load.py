@@ -163,3 +163,11 @@ def test_broker_id_names_the_node_unless_node_id_does() -> None:
 def test_asking_for_a_key_that_does_not_exist_is_a_bug() -> None:
     with pytest.raises(KeyError):
         BrokerConfig().value("no.such.key")
+
+
+def test_a_flag_does_not_take_back_the_protection_a_file_asks_for() -> None:
+    """`--port` moves the listener; what the file wanted of it is still wanted."""
+    with pytest.raises(ConfigError, match="SASL_PLAINTEXT"):
+        load_config(
+            properties=b"listeners=SASL_PLAINTEXT://127.0.0.1:9092\n", flags={"listeners": "PLAINTEXT://127.0.0.1:0"}
+        )
