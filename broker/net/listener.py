@@ -86,9 +86,7 @@ class Listener:
         if len(self._connections) > connections_max:
             return f"more than max.connections={connections_max}"
         if len(self._connections) > self._sockets_max:
-            return (
-                f"more than {self._sockets_max} connections, all that the limit of open files (ulimit -n) allows"
-            )
+            return f"more than {self._sockets_max} connections, all that the limit of open files (ulimit -n) allows"
         return None
 
     def connection_closed(self, connection: Connection) -> None:
