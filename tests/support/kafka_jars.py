@@ -18,7 +18,7 @@ CACHE = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
 
 _LOG4J_VERSION = "2.25.1"
 _POM = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
+<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>barnabas.tests</groupId><artifactId>kafka-libs</artifactId><version>1</version>
   <dependencies>
