@@ -14,6 +14,7 @@ from tests.compat.clients.java_client import JavaClient
 from tests.compat.clients.kafka_python import KafkaPython
 from tests.compat.clients.kafkajs_client import KafkaJs
 from tests.compat.clients.kcat import Kcat
+from tests.compat.clients.own import Own
 from tests.compat.model import PARTITIONS, Client
 from tests.support.server import Server
 
@@ -21,7 +22,7 @@ NewServer = Callable[[Path, Mapping[str, object]], Server]
 JAVA = ("java-4.3.1", "java-3.9.1", "java-2.8.2")
 GO = ("franz-go", "sarama", "kafka-go")
 STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", *JAVA, "franz-go", "sarama")
-ALL = (*STREAMING, "kcat", "kafkajs", "kafka-go")
+ALL = (*STREAMING, "kcat", "kafkajs", "kafka-go", "barnabas")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,7 +35,7 @@ def clients() -> Iterator[dict[str, Client]]:
     """Every client by name; their processes start when they are first needed and end with the tests."""
     java = [JavaClient(name.removeprefix("java-")) for name in JAVA]
     with_processes = [*java, *map(GoClient, GO), KafkaJs()]
-    all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), *with_processes]
+    all_clients: list[Client] = [KafkaPython(), Aiokafka(), Confluent(), Kcat(), Own(), *with_processes]
     yield {client.name: client for client in all_clients}
     for client in with_processes:
         client.close()

@@ -1,0 +1,57 @@
+"""Our own small client, so that others read the batches it builds and it reads theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from client.client import Client
+from client.consumer import ConsumedRecord, Consumer
+from client.group import GroupConsumer
+from client.producer import Producer
+from tests.compat.model import PARTITIONS, Message, Stored
+
+
+class Own:
+    name = "barnabas"
+    writes_bytes = True
+    writes_null_headers = True
+
+    def write(self, address: str, topic: str, messages: Sequence[Message], compression: str) -> list[int]:
+        with Client(address) as client, Producer(client, compression=compression) as producer:
+            deliveries = [
+                producer.send(
+                    topic,
+                    message.value,
+                    key=message.key,
+                    headers=message.headers,
+                    timestamp=message.timestamp,
+                    partition=message.partition,
+                )
+                for message in messages
+            ]
+            producer.flush()
+            return [delivery.result() for delivery in deliveries]
+
+    def read(self, address: str, topic: str) -> list[Stored]:
+        with Client(address) as client:
+            consumer = Consumer(client, auto_offset_reset="earliest")
+            consumer.assign((topic, partition) for partition in range(PARTITIONS))
+            found = _stored(consumer.poll())
+            while not consumer.is_at_end():
+                found += _stored(consumer.poll())
+            return found
+
+    def read_in_group(self, address: str, topic: str, group: str, count: int) -> list[Stored]:
+        with Client(address) as client, GroupConsumer(client, group, [topic], auto_offset_reset="earliest") as member:
+            found: list[Stored] = []
+            while len(found) < count:
+                found += _stored(member.poll(max_records=count - len(found)))
+            return found
+
+
+def _stored(records: Iterable[ConsumedRecord]) -> list[Stored]:
+    return [
+        Stored(each.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
+        for each in records
+        for record in (each.record,)
+    ]
