@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.bench import perf_tools
 from tests.bench.measure import blast, rdkafka
 from tests.bench.peers import Peer
 
@@ -111,6 +112,13 @@ def w11(peer: Peer, scale: float) -> dict[str, Any]:
     }
 
 
+def java(peer: Peer, scale: float) -> dict[str, Any]:
+    """Kafka's ProducerPerformance, and its ConsumerPerformance on what that wrote."""
+    topic, count = fresh_topic(peer), int(2_000_000 * scale)
+    written = perf_tools.produce(peer.port, topic, count=count, size=1000)
+    return written | perf_tools.consume(peer.port, topic, count=count)
+
+
 class Workload(NamedTuple):
     """`figures`: the ones that are compared, each with True where more is better; `aim`: the ratio to Kafka asked
     for.
@@ -149,6 +157,12 @@ WORKLOADS: dict[str, Workload] = {
         w9,
         {"p50_us": False, "p99_us": False},
         {"p50_us": "<= 0.5", "p99_us": "<= 0.5"},
+    ),
+    "Java": Workload(
+        "Kafka's own performance tools, 1000 B",
+        java,
+        {"mb_per_second": True, "p99_ms": False, "tool_mb_per_second": True},
+        {},
     ),
     "W11": Workload(
         "12 partitions written while a tail is read",
