@@ -36,10 +36,10 @@ def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteReco
 def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
     partition = asked.partition_index
     try:
-        log = context.services.partitions.get(topic, partition)
+        context.services.partitions.get(topic, partition)  # what does not exist is unknown before it is internal
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
-        low_watermark = log.delete_records_before(asked.offset)
+        low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
     except REFUSALS as error:
         return DeleteRecordsPartitionResult(
             partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=code_of(error)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from protocol.records.batch import iter_batches
 from protocol.records.control import end_txn_marker
@@ -199,6 +200,17 @@ async def test_a_parked_fetch_learns_of_deleted_records(world: BrokerWorld) -> N
     world.services.partitions.delete_records_before("t", 0, 1)
     await settle()
     (result,) = partitions_of(peer.answer())
+    assert result.error_code == E.OFFSET_OUT_OF_RANGE
+
+
+async def test_a_parked_fetch_learns_of_records_another_client_deletes(world: BrokerWorld) -> None:
+    append(world, 0, b"a", b"b")
+    reader, other = world.connect(), world.connect()
+    reader.ask(request(world, (0, 0), max_wait_ms=60_000, min_bytes=10_000), 12)
+    asked = DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=1)])
+    other.ask(DeleteRecordsRequest(topics=[asked], timeout_ms=1000), 2)
+    await settle()
+    (result,) = partitions_of(reader.answer())
     assert result.error_code == E.OFFSET_OUT_OF_RANGE
 
 

@@ -46,6 +46,9 @@ class OnePartition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition}")
         return self.log
 
+    def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
+        return self.get(topic, partition).delete_records_before(offset)
+
     def current_leader_epoch(self, topic: str, partition: int) -> int:
         return EPOCH
 
