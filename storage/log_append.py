@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
-from zlib import crc32
 
 from protocol.errors import ErrorCode
 from protocol.records.batch import (
@@ -119,9 +118,3 @@ def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequ
         used += known_from - start
         step *= 4
     return used
-
-
-def jitter_ms(log_name: str, base_offset: int, config: LogConfig) -> int:
-    """How much earlier than segment.ms a segment ends: the same for it every time, spread over many."""
-    jitter_max_ms = min(config.segment_jitter_ms, config.roll_ms)
-    return crc32(f"{log_name}-{base_offset}".encode()) % jitter_max_ms if jitter_max_ms > 0 else 0
