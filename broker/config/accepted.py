@@ -148,9 +148,7 @@ _TABLE = (
     Key("num.recovery.threads.per.data.dir", INT, "2", Range(1), CLUSTER_WIDE),
     Key("num.replica.alter.log.dirs.threads", INT, None),
     Key("num.replica.fetchers", INT, "1", Range(1), CLUSTER_WIDE),
-    Key("offsets.commit.timeout.ms", INT, "5000", Range(1)),
     Key("offsets.load.buffer.size", INT, "5242880", Range(1)),
-    Key("offsets.topic.compression.codec", INT, "0"),
     Key("offsets.topic.replication.factor", SHORT, "1", Range(1)),
     Key(
         "principal.builder.class",

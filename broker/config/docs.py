@@ -76,8 +76,12 @@ _TEXTS = {
     "generation. 0 here, where Kafka has 3000: one consumer should not wait.",
     "group.max.size": "How many members a group may have.",
     "offset.metadata.max.bytes": "The longest metadata a client may commit with an offset.",
+    "offsets.commit.timeout.ms": "How long a group's request may wait until what it changed is on the disk, where "
+    "flushing is on; COORDINATOR_NOT_AVAILABLE after that.",
     "offsets.retention.minutes": "Offsets of a group without members are forgotten after so long.",
     "offsets.retention.check.interval.ms": "How often offsets are looked at that may be forgotten.",
+    "offsets.topic.compression.codec": "How the batches of __consumer_offsets are compressed: 0 not at all, 1 gzip, "
+    "2 snappy, 3 lz4, 4 zstd.",
     "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
     "offsets.topic.segment.bytes": "The segment.bytes __consumer_offsets is created with.",
     # topics' own
@@ -121,6 +125,7 @@ _WITHOUT_EFFECT = (
     ("create.topic.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("alter.config.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("controller.", "There is no controller quorum beside this node."),
+    ("offsets.load.", "Offsets are loaded in slices of 64 KiB."),
     ("offsets.topic.replication.", "There is one replica."),
     ("remote.", "There is no tiered storage."),
     ("follower.", "There is one replica."),

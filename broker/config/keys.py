@@ -120,8 +120,10 @@ _TABLE = (
     Key("group.initial.rebalance.delay.ms", INT, "0"),
     Key("group.max.size", INT, "2147483647", Range(1)),
     Key("offset.metadata.max.bytes", INT, "4096"),
+    Key("offsets.commit.timeout.ms", INT, "5000", Range(1)),
     Key("offsets.retention.minutes", INT, "10080", Range(1)),
     Key("offsets.retention.check.interval.ms", LONG, "600000", Range(1)),
+    Key("offsets.topic.compression.codec", INT, "0"),
     Key("offsets.topic.num.partitions", INT, "50", Range(1)),
     Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
 )

@@ -15,6 +15,7 @@ from broker.config.refusals import asks_for
 from broker.config.values import InvalidValue
 from protocol.errors import DecodeError
 from protocol.files import properties as java_properties
+from protocol.records.compression import COMPRESSION_NAMES
 
 
 class LoadedConfig(NamedTuple):
@@ -88,6 +89,9 @@ def _check_together(config: BrokerConfig) -> None:
     roles = config.strings("process.roles") if "process.roles" in config.static else ["broker"]
     if "broker" not in roles:
         raise ConfigError("process.roles does not name broker: this broker cannot be a controller alone")
+    codec = config.integer("offsets.topic.compression.codec")
+    if codec not in COMPRESSION_NAMES:
+        raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
     try:
         listeners, told = config.listeners, config.told_listeners
     except ValueError as wrong:

@@ -97,7 +97,12 @@ class GroupCoordinator:
             return None if topic is None else topic.topic_id
 
         coordinator = cls(
-            topic=CoordinatorTopic(CONSUMER_OFFSETS_TOPIC, catalogue, partitions),
+            topic=CoordinatorTopic(
+                CONSUMER_OFFSETS_TOPIC,
+                catalogue,
+                partitions,
+                compression=config.integer("offsets.topic.compression.codec"),
+            ),
             config=group_config(config),
             clock=clock,
             loop=loop,
@@ -262,6 +267,7 @@ def group_config(config: BrokerConfig) -> GroupConfig:
         initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
         max_size=config.integer("group.max.size"),
         offset_metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
+        offsets_commit_timeout_ms=config.integer("offsets.commit.timeout.ms"),
         offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
         offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
     )

@@ -92,7 +92,9 @@ class GroupPartitions:
         partition = self._used.get(index)
         if partition is None:
             machine = GroupMachine(self._config)
-            shard = Shard(index, machine, self._topic, self._clock, self._create_future)
+            shard = Shard(
+                index, machine, self._topic, self._clock, self._create_future, self._config.offsets_commit_timeout_ms
+            )
             partition = GroupPartition(index, machine, shard)
             partition.loader = Loader(self._topic, index, machine)
             self._used[index] = partition

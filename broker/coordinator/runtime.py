@@ -81,12 +81,15 @@ class Shard(Generic[R, V]):
         journal: Journal,
         clock: Clock,
         create_future: Callable[[], Future[Any]],
+        write_timeout_ms: int | None = None,
     ) -> None:
+        """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes."""
         self.partition = partition
         self._machine = machine
         self._journal = journal
         self._clock = clock
         self._create_future = create_future
+        self._write_timeout_ms = write_timeout_ms
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, TimerKey], Timer] = {}
         self._is_closed = False
@@ -161,25 +164,35 @@ class Shard(Generic[R, V]):
     def _answer_when_synced(
         self, synced: Future[None], entity_id: str, answers: list[Answer], reply: Any
     ) -> Future[Any]:
-        """Hold everything back until the records are on disk; if they never will be, say so."""
-        waiting = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
+        """Hold everything back until the records are on disk; if they never will be, or not in time, say so."""
+        parked = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
+        waiting = [(future, result) for future, result in parked if future is not None]
         if isinstance(reply, Future):
             answered = reply
         else:
             answered = self._create_future()
             waiting.append((answered, reply))
+        overdue: Timer | None = None
+
+        def give_up(code: ErrorCode, why: str) -> None:
+            for future, _ in waiting:
+                _refuse(future, as_coordinator_error(code), why)
 
         def finish(done: Future[None]) -> None:
+            if overdue is not None:
+                overdue.cancel()
             failure = None if done.cancelled() else done.exception()
+            if failure is not None or done.cancelled():
+                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
+                give_up(code, "the coordinator's log could not be synced")
+                return
             for future, result in waiting:
-                if future is None or future.done():
-                    continue
-                if failure is None and not done.cancelled():
+                if not future.done():
                     future.set_result(result)
-                else:
-                    code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
-                    _refuse(future, as_coordinator_error(code), "the coordinator's log could not be synced")
 
+        if self._write_timeout_ms is not None:
+            late = partial(give_up, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time")
+            overdue = self._clock.call_later(self._write_timeout_ms, late)
         synced.add_done_callback(finish)
         return answered
 

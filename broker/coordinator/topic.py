@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from broker.coordinator.runtime import Appended
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.builder import NewRecord, build_batch
+from protocol.records.compression import NONE
 from storage.errors import StorageError
 from storage.log_append import AppendOrigin
 
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 
 class CoordinatorTopic:
-    """`__consumer_offsets` or `__transaction_state`."""
+    """`__consumer_offsets` or `__transaction_state`. `compression` is the codec that its batches are written with."""
 
-    def __init__(self, name: str, catalogue: Catalogue, partitions: Partitions) -> None:
+    def __init__(self, name: str, catalogue: Catalogue, partitions: Partitions, compression: int = NONE) -> None:
         self.name = name
         self._catalogue = catalogue
         self._partitions = partitions
+        self._compression = compression
 
     def partition_count(self) -> int | None:
         """How many partitions the topic has; None while there is no such topic."""
@@ -41,7 +43,8 @@ class CoordinatorTopic:
 
     def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
         """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
-        batch = build_batch([NewRecord(key, value, (), now_ms) for key, value in records])
+        rows = [NewRecord(key, value, (), now_ms) for key, value in records]
+        batch = build_batch(rows, compression=self._compression)
         with _as_kafka_errors():
             result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
             synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)

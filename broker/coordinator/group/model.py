@@ -30,6 +30,7 @@ class GroupConfig:
     initial_rebalance_delay_ms: int = 0
     max_size: int = 2_147_483_647
     offset_metadata_max_bytes: int = 4_096
+    offsets_commit_timeout_ms: int = 5_000
     offsets_retention_ms: int = 10_080 * 60_000
     offsets_retention_check_interval_ms: int = 600_000
 

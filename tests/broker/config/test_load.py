@@ -105,6 +105,7 @@ def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
         ("listeners=", "listeners names no address"),
         ("listener.security.protocol.map=A:B", "A:B is not of the form NAME:PROTOCOL"),
         ("process.roles=controller", "process.roles does not name broker"),
+        ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is no codec: 0 to 4 are"),
         ("nothing", "a setting is written key=value"),
         ("=5", "a setting is written key=value"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.coordinator.group.model import JoinReply
+from broker.coordinator.group.model import GroupConfig, JoinReply
 from protocol.errors import ErrorCode, KafkaError
 from tests.support.group_world import GroupWorld, refusal, reply_of
 
@@ -33,6 +33,24 @@ def test_a_commit_that_cannot_be_synced_is_not_acknowledged() -> None:
         world.topic.sync(failure=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
         world.settle()
         assert _code_of(answered) is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_commit_that_is_not_synced_in_time_is_sent_away_and_may_be_there_all_the_same() -> None:
+    with GroupWorld(GroupConfig(offsets_commit_timeout_ms=5_000)) as world:
+        world.topic.loop = world.loop
+        punctual = world.commit([("t", 0, 4)])
+        world.topic.sync()
+        world.advance(4_999)
+        late = world.commit([("t", 0, 5)])
+        world.advance(4_999)
+        assert punctual.result() == (ErrorCode.NONE,)
+        assert not late.done()
+        world.advance(1)
+        assert _code_of(late) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        world.topic.sync()
+        world.settle()
+        assert world.committed() == {("t", 0): 5}
+        assert world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
 
 
 def test_followers_too_wait_until_the_assignment_is_on_disk() -> None:

@@ -19,6 +19,7 @@ from broker.flushing import GroupFlush
 from broker.partitions import Partitions
 from broker.waiters import Waiters
 from protocol.errors import ErrorCode, KafkaError
+from protocol.records.batch import parse_header
 from storage.directory import Directory
 from storage.disk import Disk
 from storage.log_directory import LogDirectory
@@ -129,6 +130,19 @@ def test_commits_outlive_a_kill(files: MemoryFiles) -> None:
     files.crash("everything")
     with _broker(files) as broker:
         assert broker.committed() == 199
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_batches_are_compressed_as_the_configuration_says(files: MemoryFiles, codec: int) -> None:
+    with _broker(files, offsets_topic_compression_codec=str(codec)) as broker:
+        broker.catalogue.create_topic("t")
+        broker.commit(5)
+        log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
+        batch = log.read(0, 1_000_000, committed=False, force_first_batch=True).read_all()
+        assert parse_header(batch).compression == codec
+    files.crash("everything")
+    with _broker(files) as broker:
+        assert broker.committed() == 5
 
 
 @pytest.mark.parametrize("survival", ["nothing", "some"])
