@@ -1,0 +1,1 @@
+"""Transactions decided: pure functions from a transaction, a request and the time to what is written and answered."""

@@ -1,0 +1,148 @@
+"""The states of a transaction, and what each event means in each of them.
+
+                 partitions added                 EndTxn commits                 all markers written
+    Empty ─────────────────────────► Ongoing ────────────────────► PrepareCommit ──────────────────► CompleteCommit
+      │ ▲                              ▲  │                                                               │
+      │ │                              │  │  EndTxn aborts, timed out, fenced              all markers    │
+      │ │                              │  └──────────────────────────► PrepareAbort ───────────────► CompleteAbort
+      │ │                              │                                    ▲     written                 │
+      │ │ InitProducerId               │ partitions added                   │ EndTxn aborts nothing (TV2) │
+      │ └──────────────────────────────┴────────────────────────────────────┴── from both Complete states ┘
+      ▼ expired, as from both Complete states
+    Dead
+
+An empty abort goes from Empty to PrepareAbort too. Every state but the last two is durable, and a move is a record:
+what a move says, the log holds. No transaction is ever seen in Dead, since an expired id leaves a tombstone and is
+forgotten, nor in PrepareEpochFence, since fencing a transaction and preparing its abort are one decision here; both
+keep their names and numbers, which clients may filter by.
+
+TV1 is the protocol of EndTxn v0-4, under which an epoch lives as long as its producer; under TV2 (EndTxn v5, KIP-890)
+each end of a transaction raises it, so that an end is either *current* (of the epoch stored) or a *retry* (of the one
+before, whose answer got lost).
+
+Four kinds of answer: `Go` (the transaction moves, maybe to where it is, and that is written), `Proceed` (served, and
+nothing changes), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
+never told to a client). The table is total; a test compares its keys with TransactionState x Event.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from protocol.errors import ErrorCode
+
+
+class TransactionState(Enum):
+    """The value is the name ListTransactions and DescribeTransactions use."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+
+    @property
+    def id(self) -> int:
+        """The number that stands for it on disk, 0-7."""
+        return _IDS[self]
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the end is decided and not yet carried out."""
+        return self is TransactionState.PREPARE_COMMIT or self is TransactionState.PREPARE_ABORT
+
+
+_IDS = {state: number for number, state in enumerate(TransactionState)}
+
+
+class Event(Enum):
+    """What can happen to a transaction."""
+
+    INITIALISED = "InitProducerId: a producer begins, or begins anew"
+    INITIALISED_KEEPING = "InitProducerId that keeps a prepared transaction (KIP-939)"
+    ADDED = "partitions are added"
+    VERIFIED = "partitions are asked about"
+    COMMITTED = "EndTxn commits, TV1"
+    ABORTED = "EndTxn aborts, TV1"
+    COMMITTED_CURRENT = "EndTxn commits with the stored epoch, TV2"
+    COMMITTED_RETRY = "EndTxn commits with the epoch before the stored one, TV2"
+    ABORTED_CURRENT = "EndTxn aborts with the stored epoch, TV2"
+    ABORTED_RETRY = "EndTxn aborts with the epoch before the stored one, TV2"
+    TIMED_OUT = "the transaction stayed open for too long"
+    MARKED = "every partition has its marker"
+    EXPIRED = "the id was not used for long"
+
+
+class Go(NamedTuple):
+    """The transaction moves to this state, and the move is written."""
+
+    state: TransactionState
+
+
+class Proceed(NamedTuple):
+    """The request is served; nothing is written."""
+
+
+class Say(NamedTuple):
+    """The request is answered with this code; nothing changes."""
+
+    code: ErrorCode
+
+
+class Never(NamedTuple):
+    """This cannot happen; if it does, the mistake is ours."""
+
+    why: str
+
+
+Move = Go | Proceed | Say | Never
+
+_EMPTY, _ONGOING = Go(TransactionState.EMPTY), Go(TransactionState.ONGOING)
+_COMMIT, _ABORT = Go(TransactionState.PREPARE_COMMIT), Go(TransactionState.PREPARE_ABORT)
+_DONE_COMMIT, _DONE_ABORT = Go(TransactionState.COMPLETE_COMMIT), Go(TransactionState.COMPLETE_ABORT)
+_DEAD = Go(TransactionState.DEAD)
+_SERVE = Proceed()
+_WAIT = Say(ErrorCode.CONCURRENT_TRANSACTIONS)
+_WRONG = Say(ErrorCode.INVALID_TXN_STATE)
+_FENCED = Say(ErrorCode.PRODUCER_FENCED)
+_CLOSED = Never("only an open transaction times out")
+_UNDECIDED = Never("markers are only written for what is prepared")
+_IN_USE = Never("what is not finished does not expire")
+_UNSEEN = Never("no transaction is ever kept in this state")
+
+_ROWS: dict[Event, tuple[Move, Move, Move, Move, Move, Move]] = {
+    #                           Empty        Ongoing     PrepareCommit PrepareAbort CompleteCommit CompleteAbort
+    Event.INITIALISED:         (_EMPTY,      _ABORT,     _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
+    Event.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
+    Event.ADDED:               (_ONGOING,    _ONGOING,   _WAIT,        _WAIT,       _ONGOING,      _ONGOING),
+    Event.VERIFIED:            (_SERVE,      _SERVE,     _WAIT,        _WAIT,       _SERVE,        _SERVE),
+    Event.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WRONG,      _SERVE,        _WRONG),
+    Event.ABORTED:             (_WRONG,      _ABORT,     _WRONG,       _WAIT,       _WRONG,        _SERVE),
+    Event.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _FENCED,      _FENCED,     _WRONG,        _WRONG),
+    Event.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WRONG,      _SERVE,        _WRONG),
+    Event.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _FENCED,      _FENCED,     _ABORT,        _ABORT),
+    Event.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WRONG,       _WAIT,       _WRONG,        _SERVE),
+    Event.TIMED_OUT:           (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
+    Event.MARKED:              (_UNDECIDED,  _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED,    _UNDECIDED),
+    Event.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,         _DEAD),
+}  # fmt: skip
+
+TABLE: dict[tuple[TransactionState, Event], Move] = {
+    (state, event): move
+    for event, row in _ROWS.items()
+    for state, move in zip(TransactionState, (*row, _UNSEEN, _UNSEEN), strict=True)
+}
+
+LEGAL_MOVES = frozenset((state, move.state) for (state, _), move in TABLE.items() if isinstance(move, Go))
+"""Every (before, after) that two consecutive records of one id may show; Dead stands for a tombstone."""
+
+
+def on(state: TransactionState, event: Event) -> Go | Proceed | Say:
+    """What `event` means in `state`; raises AssertionError for what cannot happen."""
+    move = TABLE[state, event]
+    assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"
+    return move
