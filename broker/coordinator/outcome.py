@@ -66,7 +66,14 @@ class CancelTimer(NamedTuple):
     timer: TimerKey
 
 
-Effect = Answer | SetTimer | CancelTimer
+class FinishTransaction(NamedTuple):
+    """Effect: the entity, a prepared transaction, gets its markers written and is completed.
+
+    Not the runtime's own: whoever owns the shard performs it, once the records beside it are durable.
+    """
+
+
+Effect = Answer | SetTimer | CancelTimer | FinishTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

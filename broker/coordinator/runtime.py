@@ -24,6 +24,8 @@ from broker.clock import Clock, Timer
 from broker.coordinator.outcome import (
     Answer,
     CancelTimer,
+    Effect,
+    FinishTransaction,
     Outcome,
     Park,
     SetTimer,
@@ -82,14 +84,20 @@ class Shard(Generic[R, V]):
         clock: Clock,
         create_future: Callable[[], Future[Any]],
         write_timeout_ms: int | None = None,
+        perform: Callable[[str, Effect], None] | None = None,
     ) -> None:
-        """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes."""
+        """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
+
+        `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
+        durable: inside `execute` when nobody has to wait for the disk. It must not raise.
+        """
         self.partition = partition
         self._machine = machine
         self._journal = journal
         self._clock = clock
         self._create_future = create_future
         self._write_timeout_ms = write_timeout_ms
+        self._perform = perform
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, TimerKey], Timer] = {}
         self._is_closed = False
@@ -121,10 +129,18 @@ class Shard(Generic[R, V]):
             elif isinstance(effect, CancelTimer):
                 self._cancel_timer(entity_id, effect.timer)
         answers = [effect for effect in outcome.effects if isinstance(effect, Answer)]
+        others = [effect for effect in outcome.effects if isinstance(effect, FinishTransaction)]
         if synced is not None:
-            return self._answer_when_synced(synced, entity_id, answers, reply)
+            return self._answer_when_synced(synced, entity_id, answers, others, reply)
         self._answer(entity_id, answers)
+        self._do(entity_id, others)
         return reply
+
+    def _do(self, entity_id: str, effects: Iterable[Effect]) -> None:
+        """Pass on what is not the runtime's own business; after `close` nothing is begun any more."""
+        if self._perform is not None and not self._is_closed:
+            for effect in effects:
+                self._perform(entity_id, effect)
 
     def _append(self, records: Sequence[R]) -> Future[None] | None:
         try:
@@ -162,9 +178,12 @@ class Shard(Generic[R, V]):
                 future.set_result(answer.reply)
 
     def _answer_when_synced(
-        self, synced: Future[None], entity_id: str, answers: list[Answer], reply: Any
+        self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[FinishTransaction], reply: Any
     ) -> Future[Any]:
-        """Hold everything back until the records are on disk; if they never will be, or not in time, say so."""
+        """Hold everything back until the records are on disk; if they never will be, or not in time, say so.
+
+        What comes too late for its answer is in the log all the same, so `others` are done however late.
+        """
         parked = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
         waiting = [(future, result) for future, result in parked if future is not None]
         if isinstance(reply, Future):
@@ -186,6 +205,7 @@ class Shard(Generic[R, V]):
                 code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
                 give_up(code, "the coordinator's log could not be synced")
                 return
+            self._do(entity_id, others)
             for future, result in waiting:
                 if not future.done():
                     future.set_result(result)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from broker.coordinator.group.model import GroupConfig, JoinReply
+from broker.coordinator.outcome import FinishTransaction, Outcome
+from broker.coordinator.runtime import Shard
 from protocol.errors import ErrorCode, KafkaError
 from tests.support.group_world import GroupWorld, refusal, reply_of
+from tests.support.memory_topic import MemoryTopic
+from tests.support.virtual_clock import VirtualClock
 
 
 def _code_of(future: asyncio.Future[object]) -> ErrorCode:
@@ -118,3 +122,60 @@ def test_names_that_fit_no_record_are_refused_and_leave_nothing_behind() -> None
         world.advance(0)
         parked = world.sync(joined.result().member_id, 1, [])
         assert parked.result().error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class _Notes:
+    """A machine whose records are words."""
+
+    def __init__(self) -> None:
+        self.replayed: list[str] = []
+
+    def encode(self, record: str) -> tuple[bytes, bytes | None]:
+        return record.encode(), None
+
+    def replay(self, record: str, record_offset: int) -> None:
+        self.replayed.append(record)
+
+    def install(self, entity_id: str, volatile: None) -> None:
+        raise AssertionError("nothing here is volatile")
+
+    def timer_fired(self, entity_id: str, timer: object, now_ms: int) -> Outcome[str, None]:
+        raise AssertionError("no timer was set")
+
+
+def _shard(loop: asyncio.AbstractEventLoop, topic: MemoryTopic) -> tuple[Shard[str, None], list[tuple[str, object]]]:
+    machine = _Notes()
+    seen: list[tuple[str, object]] = []
+
+    def perform(entity_id: str, effect: object) -> None:
+        assert machine.replayed, "an effect comes after what it is an effect of"
+        seen.append((entity_id, effect))
+
+    return Shard(0, machine, topic, VirtualClock(), loop.create_future, perform=perform), seen
+
+
+_PREPARED: Outcome[str, None] = Outcome(records=("prepared",), reply="yes", effects=(FinishTransaction(),))
+
+
+def test_an_effect_of_the_shards_owner_is_performed_before_the_reply_when_nothing_waits_for_the_disk() -> None:
+    loop = asyncio.new_event_loop()
+    shard, seen = _shard(loop, MemoryTopic())
+    assert shard.execute("t", _PREPARED) == "yes"
+    assert seen == [("t", FinishTransaction())]
+    loop.close()
+
+
+def test_it_waits_for_the_disk_with_the_reply_and_is_left_out_when_the_disk_fails() -> None:
+    loop = asyncio.new_event_loop()
+    topic = MemoryTopic()
+    topic.loop = loop
+    shard, seen = _shard(loop, topic)
+    for failure, expected in ((None, 1), (KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), 1)):
+        answered = shard.execute("t", _PREPARED)
+        topic.sync(failure)
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        assert answered.done()
+        assert len(seen) == expected
+        assert (answered.exception() is None) == (failure is None)
+    loop.close()
