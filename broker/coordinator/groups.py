@@ -17,18 +17,21 @@ from uuid import UUID
 from broker.clock import Clock, Timer
 from broker.coordinator.group import housekeeping, joining, leaving, offsets, sessions, syncing
 from broker.coordinator.group.draft import GroupOutcome
+from broker.coordinator.group.machine import GroupMachine
 from broker.coordinator.group.model import (
     CommitRequest,
     CommittedOffset,
     Group,
     GroupConfig,
+    GroupRecord,
     JoinReply,
     JoinRequest,
     LeavingMember,
     SyncReply,
     SyncRequest,
 )
-from broker.coordinator.ownership import GroupPartition, GroupPartitions, GroupTopic
+from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from broker.coordinator.runtime import Shard
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 _log = logger("coordinator")
 
 T = TypeVar("T")
+GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]
 Reply: TypeAlias = Union[T, "Future[T]"]
 
 GROUP_ID_BYTES_MAX = 2**15 - 1
@@ -62,7 +66,7 @@ class GroupCoordinator:
     def __init__(
         self,
         *,
-        topic: GroupTopic,
+        topic: OwnedTopic,
         config: GroupConfig,
         clock: Clock,
         loop: AbstractEventLoop,
@@ -74,7 +78,9 @@ class GroupCoordinator:
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic_ids = topic_ids
-        self._partitions = GroupPartitions(topic, config, clock, loop.create_future, self._on_loaded)
+        self._topic = topic
+        self._create_future = loop.create_future
+        self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
         self._expiry: Timer | None = None
         self._arm_expiry()
 
@@ -222,6 +228,11 @@ class GroupCoordinator:
 
     def _now_ms(self) -> int:
         return self._clock.now_ms()
+
+    def _build(self, index: int) -> tuple[GroupMachine, Shard[GroupRecord, Group]]:
+        machine = GroupMachine(self._config)
+        timeout_ms = self._config.offsets_commit_timeout_ms
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms)
 
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):

@@ -1,21 +1,18 @@
-"""Which partitions of `__consumer_offsets` are loaded, and how they get there.
+"""Which partitions of a coordinator's topic are loaded, and how they get there.
 
-A partition is loaded at its first use in this run, so a start costs nothing however many groups there are. The first
-slice is read at once: a short log is ready for the very request that asked. A longer one loads slice by slice between
-other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile. A partition whose log cannot be
-understood stays closed (NOT_COORDINATOR): nothing is guessed, and nothing is written over it.
+A partition is loaded at its first use in this run, so a start costs nothing however many groups or transactional ids
+there are. The first slice is read at once: a short log is ready for the very request that asked. A longer one loads
+slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile. A partition whose
+log cannot be understood stays closed (NOT_COORDINATOR): nothing is guessed, and nothing is written over it.
 """
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from broker.clock import Clock
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import Group, GroupConfig, GroupRecord
-from broker.coordinator.loading import Loader, Source
+from broker.coordinator.loading import Loader, Replayed, Source
 from broker.coordinator.placement import partition_for
 from broker.coordinator.runtime import Journal, Shard
 from broker.log_lines import line, logger
@@ -23,9 +20,14 @@ from protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
 
+M = TypeVar("M", bound=Replayed[Any])
+"""What decides about the entities of one partition."""
 
-class GroupTopic(Journal, Source, Protocol):
-    """`__consumer_offsets`."""
+
+class OwnedTopic(Journal, Source, Protocol):
+    """`__consumer_offsets` or `__transaction_state`."""
+
+    name: str
 
     def partition_count(self) -> int | None:
         """How many partitions the topic has; None while there is no such topic."""
@@ -34,68 +36,75 @@ class GroupTopic(Journal, Source, Protocol):
         """The number of partitions of the topic, which exists from now on."""
 
 
-class GroupPartition:
-    """One partition of the topic, its groups, and how far its loading has come."""
+class CoordinatorPartition(Generic[M]):
+    """One partition of the topic, what lives in it, and how far its loading has come."""
 
-    def __init__(self, index: int, machine: GroupMachine, shard: Shard[GroupRecord, Group]) -> None:
+    def __init__(self, index: int, machine: M, shard: Shard[Any, Any]) -> None:
         self.index = index
         self.machine = machine
         self.shard = shard
-        self.loader: Loader[GroupRecord] | None = None
+        self.loader: Loader[Any] | None = None
         """Present while the partition is being loaded."""
         self.failure: str | None = None
         """Why it could not be loaded."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Loaded, and not closed for its damage."""
+        return self.loader is None and self.failure is None
 
-class GroupPartitions:
+
+class CoordinatorPartitions(Generic[M]):
     """The partitions used in this run."""
 
     def __init__(
         self,
-        topic: GroupTopic,
-        config: GroupConfig,
+        topic: OwnedTopic,
         clock: Clock,
-        create_future: Callable[[], Future[Any]],
-        on_loaded: Callable[[GroupPartition], None],
+        build: Callable[[int], tuple[M, Shard[Any, Any]]],
+        on_loaded: Callable[[CoordinatorPartition[M]], None],
     ) -> None:
+        """`build` makes what a partition needs; `on_loaded` is called once its log was replayed."""
         self._topic = topic
-        self._config = config
         self._clock = clock
-        self._create_future = create_future
+        self._build = build
         self._on_loaded = on_loaded
-        self._used: dict[int, GroupPartition] = {}
+        self._used: dict[int, CoordinatorPartition[M]] = {}
         self._is_closed = False
 
-    def of(self, group_id: str) -> GroupPartition:
-        """The loaded partition of a group. Raises KafkaError when it is not to be had (yet)."""
-        return self._checked(self.begin(self.index_of(group_id)))
+    def of(self, entity_id: str) -> CoordinatorPartition[M]:
+        """The loaded partition of a group or transactional id. Raises KafkaError when it is not to be had (yet)."""
+        index = self.index_of(entity_id)
+        partition = self._used.get(index)
+        return self._checked(self.begin(index) if partition is None else partition)
 
-    def index_of(self, group_id: str) -> int:
-        """The partition of a group; creates the topic if need be."""
-        return partition_for(group_id, self._topic.create())
+    def index_of(self, entity_id: str) -> int:
+        """The partition of a group or transactional id; creates the topic if need be."""
+        return partition_for(entity_id, self._topic.create())
 
-    def every(self) -> list[GroupPartition]:
+    def at(self, index: int) -> CoordinatorPartition[M]:
+        """The loaded partition of this number. Raises KafkaError as `of`."""
+        return self._checked(self.begin(index))
+
+    def every(self) -> list[CoordinatorPartition[M]]:
         """All partitions of the topic, loaded; none while there is no topic. Raises KafkaError if one still loads."""
         begun = [self.begin(index) for index in range(self._topic.partition_count() or 0)]
         return [self._checked(partition) for partition in begun]
 
-    def loaded(self) -> Iterator[GroupPartition]:
+    def loaded(self) -> Iterator[CoordinatorPartition[M]]:
         """Those that are in use and ready."""
         for partition in list(self._used.values()):
-            if partition.loader is None and partition.failure is None:
+            if partition.is_ready:
                 yield partition
 
-    def begin(self, index: int) -> GroupPartition:
+    def begin(self, index: int) -> CoordinatorPartition[M]:
         """The partition, loaded or being loaded."""
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         partition = self._used.get(index)
         if partition is None:
-            machine = GroupMachine(self._config)
-            shard = Shard(
-                index, machine, self._topic, self._clock, self._create_future, self._config.offsets_commit_timeout_ms
-            )
-            partition = GroupPartition(index, machine, shard)
+            machine, shard = self._build(index)
+            partition = CoordinatorPartition(index, machine, shard)
             partition.loader = Loader(self._topic, index, machine)
             self._used[index] = partition
             self._load_on(partition)
@@ -113,14 +122,14 @@ class GroupPartitions:
             partition.loader = None
             partition.shard.close()
 
-    def _checked(self, partition: GroupPartition) -> GroupPartition:
+    def _checked(self, partition: CoordinatorPartition[M]) -> CoordinatorPartition[M]:
         if partition.failure is not None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, partition.failure)
         if partition.loader is not None:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return partition
 
-    def _load_on(self, partition: GroupPartition) -> None:
+    def _load_on(self, partition: CoordinatorPartition[M]) -> None:
         """One more slice, and the rest later."""
         if partition.loader is None:
             return  # closed meanwhile
@@ -128,13 +137,13 @@ class GroupPartitions:
             is_done = partition.loader.step()
         except (DecodeError, KafkaError) as broken:
             partition.loader = None
-            partition.failure = f"partition {partition.index} of __consumer_offsets cannot be loaded: {broken}"
-            _log.error(line("groups not loaded", partition=partition.index, error=broken))
+            partition.failure = f"partition {partition.index} of {self._topic.name} cannot be loaded: {broken}"
+            _log.error(line("coordinator not loaded", topic=self._topic.name, partition=partition.index, error=broken))
             return
         if not is_done:
             self._clock.call_later(0, lambda: self._load_on(partition))
             return
         count = partition.loader.records_count
         partition.loader = None
-        _log.debug(line("groups loaded", partition=partition.index, records=count))
+        _log.debug(line("coordinator loaded", topic=self._topic.name, partition=partition.index, records=count))
         self._on_loaded(partition)

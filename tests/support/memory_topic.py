@@ -16,6 +16,7 @@ class MemoryTopic:
     """Appends, reads, refuses on request, and can hold back its syncs."""
 
     def __init__(self, partitions: int = 50) -> None:
+        self.name = "__consumer_offsets"
         self._partitions = partitions
         self._logs: dict[int, bytearray] = {}
         self._end_offsets: dict[int, int] = {}
