@@ -56,6 +56,7 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.DELETE_GROUPS, "delete_groups"),
     _row(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"),
     _row(ApiKey.OFFSET_DELETE, "offset_delete"),
+    _row(ApiKey.UPDATE_FEATURES, "update_features"),
     _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster"),
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
 )

@@ -2,6 +2,7 @@
 
 from broker.catalogue.alterations import Alteration, Operation
 from broker.catalogue.catalogue import Catalogue
+from broker.catalogue.features import FeatureUpdate, UpgradeType
 from broker.catalogue.image import Partition, Topic
 from broker.catalogue.listener import CatalogueListener
 from broker.catalogue.metadata_log import CatalogueError
@@ -13,9 +14,11 @@ __all__ = [
     "CatalogueError",
     "CatalogueListener",
     "CreatedTopic",
+    "FeatureUpdate",
     "NewPartitions",
     "NewTopic",
     "Operation",
     "Partition",
     "Topic",
+    "UpgradeType",
 ]

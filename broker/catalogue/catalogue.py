@@ -12,6 +12,7 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
+from broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
 from broker.catalogue.framing import Versioned
 from broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
 from broker.catalogue.journal import Journal, failed
@@ -109,6 +110,10 @@ class Catalogue:
     def feature_levels(self) -> Mapping[str, int]:
         """Finalized levels by feature."""
         return self._image.features
+
+    def feature_level(self, name: str) -> int:
+        """The finalized level of a feature; 0 when it is not there. To be asked at each decision: it may change."""
+        return self._image.features.get(name, 0)
 
     @property
     def features_epoch(self) -> int:
@@ -274,6 +279,29 @@ class Catalogue:
         _log.info(line("configs changed", resource=kind, name=name or None, keys=keys))  # values may be secrets
         for listener in self._listeners:
             listener.on_configs_changed(resource_type, name)
+
+    def update_features(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
+        """Change the levels of features, all in one batch. KafkaError when one of them may not be changed."""
+        min_isr = self._config.integer("min.insync.replicas")
+        records = update_features(updates, self._image, self._identity.node_id, min_isr)
+        if validate_only or not records:
+            return
+        self._commit(records)
+        self._follow_broker_configs()
+        _log.info(line("features changed", levels=",".join(f"{update.name}={update.level}" for update in updates)))
+
+    def set_features(self, levels: Mapping[str, int]) -> None:
+        """See to it that features have these levels: what `--feature` asks for. KafkaError where that may not be."""
+        held = {**self._image.features, KRAFT_VERSION: KRAFT_LEVEL}
+        self.update_features(
+            [
+                FeatureUpdate(
+                    name, level, UpgradeType.SAFE_DOWNGRADE if level < held.get(name, 0) else UpgradeType.UPGRADE
+                )
+                for name, level in levels.items()
+                if level != held.get(name, 0)
+            ]
+        )
 
     def allocate_producer_ids(self) -> range:
         """A block of producer ids that nobody has or will have, after any crash."""

@@ -10,6 +10,7 @@ epoch with a LeaderChange and, if a Kafka that was killed left a metadata transa
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypedDict
 
+from broker.catalogue.features import NEW_LEVELS, initial_records
 from broker.catalogue.framing import Versioned, encode_record
 from broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from broker.catalogue.metadata_log import CatalogueError, MetadataLog
@@ -30,7 +31,6 @@ from protocol.records.control import control_batch
 from storage.directory import Directory
 from storage.errors import StorageError
 
-NEW_METADATA_VERSION = 25  # 4.0-IV3, the lowest level that carries what is stored here: Kafka 4.0 and later open it
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
 _PLAINTEXT_PROTOCOL = 0
@@ -78,11 +78,7 @@ class Journal:
             self._directory.parent.sync()
         if not self._directory.exists(PARTITION_METADATA):
             self._directory.write_atomically(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
-        first = (
-            read_bootstrap(bootstrap)
-            if bootstrap
-            else [FeatureLevelRecord(name=METADATA_VERSION, feature_level=NEW_METADATA_VERSION)]
-        )
+        first = read_bootstrap(bootstrap) if bootstrap else initial_records(NEW_LEVELS)
         levels = {record.name: record.feature_level for record in first if isinstance(record, FeatureLevelRecord)}
         if METADATA_VERSION not in levels:
             raise CatalogueError(f"{BOOTSTRAP_CHECKPOINT} does not say which {METADATA_VERSION} to begin with")

@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.cli.failures import UsageError
 
@@ -37,6 +37,7 @@ _OPTIONS = {
     "--config": ("FILE", "a server.properties of Apache Kafka's"),
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
     "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
+    "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
 }
 # What Kafka's scripts and images read under KAFKA_* that is no configuration key.
@@ -51,6 +52,13 @@ _NOT_KEYS = (
     "KAFKA_JVM_PERFORMANCE_OPTS",
 )
 _LOG4J = "LOG4J"
+
+
+class Wishes(NamedTuple):
+    """What is to be there once the broker runs: topics with their partitions, levels of features."""
+
+    topics: list[tuple[str, int]]
+    features: dict[str, int]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -99,7 +107,8 @@ def _serve(options: dict[str, list[str]]) -> int:
     from broker.catalogue import CatalogueError
 
     log_lines.configure(options.get("--log-level", ["info"])[-1])
-    config, topics = _config(options), [_topic(word) for word in options.get("--topic", [])]
+    wishes = Wishes([_topic(word) for word in options.get("--topic", [])], _features(options.get("--feature", [])))
+    config = _config(options)
     if config is None:
         return 1
     try:
@@ -110,7 +119,7 @@ def _serve(options: dict[str, list[str]]) -> int:
     loop = _new_loop()
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_run(config, bound, topics))
+        return loop.run_until_complete(_run(config, bound, wishes))
     except CatalogueError as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
@@ -176,6 +185,26 @@ def _topic(word: str) -> tuple[str, int]:
     return name, int(partitions) if colon else -1
 
 
+def _features(words: list[str]) -> dict[str, int]:
+    """Levels by feature. UsageError for one that cannot be had."""
+    features: dict[str, int] = {}
+    if not words:
+        return features
+    from broker.catalogue.features import OFFERED_FEATURES
+
+    for word in words:
+        name, equals, level = word.partition("=")
+        if not (equals and level.isascii() and level.isdecimal()):
+            raise UsageError(f"serve: --feature {word} is not NAME=LEVEL")
+        if name not in OFFERED_FEATURES:
+            raise UsageError(f"serve: --feature {word}: there is no feature but {', '.join(OFFERED_FEATURES)}")
+        low, high = OFFERED_FEATURES[name]
+        if not low <= int(level) <= high:
+            raise UsageError(f"serve: --feature {word}: the levels of {name} are {low} to {high}")
+        features[name] = int(level)
+    return features
+
+
 def _cannot_listen(error: OSError) -> str:
     address = error.filename
     if error.errno == errno.EADDRINUSE:
@@ -195,7 +224,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tuple[str, int]]) -> int:
+async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes) -> int:
     from broker.app import Broker, open_directory, sockets_max
     from broker.clock import SystemClock
     from broker.log_lines import line, logger
@@ -211,7 +240,8 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], topics: list[tup
     directory = open_directory(config, RealFiles(), os.urandom, limit)
     try:
         broker = Broker(config, directory, clock, loop, os.urandom, bound, sockets_max=sockets_max(limit))
-        for name, partitions in topics:
+        broker.catalogue.set_features(wishes.features)
+        for name, partitions in wishes.topics:
             if name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(name, partitions)
         await broker.start()

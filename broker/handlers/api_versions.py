@@ -9,6 +9,7 @@ older Java clients cannot read (KAFKA-17492).
 
 import re
 
+from broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, OFFERED_FEATURES
 from broker.context import OfferedApi, RequestContext, Services
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import (
@@ -22,15 +23,6 @@ from protocol.messages.api_versions import (
 API_VERSIONS = 18
 _CLIENT_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
-# What can be told of features: those that mean something here. transaction.version, group.version and the others join
-# this table with the code that honours them, whatever levels an opened directory holds.
-_SUPPORTED_FEATURES = {
-    "eligible.leader.replicas.version": (0, 1),
-    "kraft.version": (0, 1),
-    "metadata.version": (7, 30),
-}
-_KRAFT_LEVEL = 1
-
 
 def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
     if context.api_version >= 3:
@@ -38,20 +30,20 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
             if _CLIENT_SOFTWARE.fullmatch(word) is None:
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
     services = context.services
-    finalized = {**services.catalogue.feature_levels, "kraft.version": _KRAFT_LEVEL}
+    finalized = {**services.catalogue.feature_levels, KRAFT_VERSION: KRAFT_LEVEL}
     return ApiVersionsResponse(
         error_code=ErrorCode.NONE,
         api_keys=[_row(offered) for offered in services.offered_apis],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
-            for name, (low, high) in _SUPPORTED_FEATURES.items()
+            for name, (low, high) in OFFERED_FEATURES.items()
             if low > 0 or context.api_version >= 4
         ],
         finalized_features_epoch=services.catalogue.features_epoch,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in sorted(finalized.items())
-            if name in _SUPPORTED_FEATURES
+            if name in OFFERED_FEATURES
         ],
     )
 

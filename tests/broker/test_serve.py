@@ -149,6 +149,19 @@ def test_topics_are_created_at_the_start_and_kept(tmp_path: Path) -> None:
         catalogue.close()
 
 
+def test_a_feature_has_the_level_that_was_last_asked_for(tmp_path: Path) -> None:
+    for words, level in (
+        (["--feature", "transaction.version=1"], 1),
+        ([], 1),
+        (["--feature=transaction.version=2"], 2),
+    ):
+        served = Served("--port", "0", "--data-dir", str(tmp_path), *words)
+        assert served.stop()[0] == 0
+        catalogue = open_catalogue(tmp_path)
+        assert catalogue.feature_level("transaction.version") == level
+        catalogue.close()
+
+
 def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("log.dirs=/nowhere\nnode.id=7\nnum.partitions=4\nlisteners=PLAINTEXT://127.0.0.1:1\n")
@@ -168,6 +181,9 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
         (["--port"], 2, "--port needs a value"),
         (["--port", "http"], 2, "--port http is no port"),
         (["--topic", "t:none"], 2, "--topic t:none is not NAME[:PARTITIONS]"),
+        (["--feature", "transaction.version"], 2, "--feature transaction.version is not NAME=LEVEL"),
+        (["--feature", "transaction.version=3"], 2, "the levels of transaction.version are 0 to 2"),
+        (["--feature", "x=1"], 2, "there is no feature but"),
         (["--log-level", "loud"], 2, "--log-level loud is none of"),
         (["--ephemeral", "--data-dir", "x"], 2, "exclude each other"),
         (["--ephemeral=yes"], 2, "takes no value"),

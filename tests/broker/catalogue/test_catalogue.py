@@ -66,10 +66,10 @@ def test_everything_answered_is_there_after(world: CatalogueWorld, end: str) -> 
     assert after == before
 
 
-def test_a_new_directory_begins_at_the_lowest_level_that_carries_it_without_transactions(
+def test_a_new_directory_begins_at_the_lowest_level_that_carries_it_with_the_newest_transactions(
     world: CatalogueWorld,
 ) -> None:
-    assert world.catalogue.feature_levels == {"metadata.version": 25}
+    assert world.catalogue.feature_levels == {"metadata.version": 25, "transaction.version": 2}
     assert world.catalogue.broker_epoch == 3
 
 
@@ -225,7 +225,7 @@ def test_a_feature_level_above_ours_is_not_opened(world: CatalogueWorld) -> None
     future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=31))
     with pytest.raises(Exception, match="this version knows 7 to 30"):
         world.catalogue._journal.commit([future])
-    with pytest.raises(CatalogueError, match=r"offset 5: feature metadata.version is at level 31"):
+    with pytest.raises(CatalogueError, match=r"offset 6: feature metadata.version is at level 31"):
         world.kill()
 
 

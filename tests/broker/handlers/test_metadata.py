@@ -234,7 +234,7 @@ def test_every_api_of_the_table_is_offered_and_no_other(api: CatalogueApi, versi
     assert told[0][0] == 0, "Produce is offered from 0 on"
 
 
-def test_features_are_told_without_transactions(api: CatalogueApi) -> None:
+def test_features_are_told_that_mean_something_here(api: CatalogueApi) -> None:
     request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
     v3, v4 = (api.ask(request, version) for version in (3, 4))
     assert {each.name for each in v3.supported_features} == {"metadata.version"}, (
@@ -244,10 +244,12 @@ def test_features_are_told_without_transactions(api: CatalogueApi) -> None:
         "metadata.version",
         "kraft.version",
         "eligible.leader.replicas.version",
+        "transaction.version",
     }
     assert [(each.name, each.max_version_level, each.min_version_level) for each in v4.finalized_features] == [
         ("kraft.version", 1, 1),
         ("metadata.version", 25, 25),
+        ("transaction.version", 2, 2),
     ]
     assert v4.finalized_features_epoch > 0
 
