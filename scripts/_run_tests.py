@@ -215,27 +215,24 @@ def _install(packages: list[str]) -> None:
 
 def _fetch_jars() -> None:
     """Have Apache Kafka's jars in .cache before the clock of a group starts."""
-    fetch = "from tests.support.kafka_jars import kafka_libs; kafka_libs()"
-    if subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, check=False).returncode != 0:
+    if not _prepare("from tests.support.kafka_jars import kafka_libs; kafka_libs()"):
         raise CannotRun("Apache Kafka's jars could not be fetched")
 
 
 def _install_javascript_clients() -> None:
-    """Have in node_modules what the lock says; npm itself writes down what it installed."""
-    home = ROOT / "tests" / "compat" / "js"
-    lock, installed = home / "package-lock.json", home / "node_modules" / ".package-lock.json"
-    if installed.exists() and installed.stat().st_mtime > lock.stat().st_mtime:
-        return
-    command = ["npm", "ci", "--silent", "--no-audit", "--no-fund"]
-    if subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+    """Have in node_modules what the locks say."""
+    if not _prepare("from tests.support.npm import install_clients; install_clients()"):
         raise CannotRun("the JavaScript clients could not be installed")
 
 
 def _build_go_clients() -> None:
-    """Have the program of the Go clients in .cache before the clock of a group starts."""
-    build = "from tests.support.go import go_clients; go_clients()"
-    if subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=False).returncode != 0:
+    """Have the program of the Go clients, and franz-go's own tests, in .cache before the clock of a group starts."""
+    if not _prepare("from tests.support.go import franz_go_tests, go_clients; go_clients(); franz_go_tests()"):
         raise CannotRun("the Go clients could not be built")
+
+
+def _prepare(program: str) -> bool:
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def _print_table(rows: list[Row]) -> None:

@@ -85,7 +85,7 @@ def test_one_client_reads_on_where_another_stopped(server: Server, clients: Clie
     client = clients["confluent-kafka"]
     _fill(server, clients, "relay", 30)
     first_half = ("java-4.3.1", "kafkajs", "aiokafka", "franz-go", "java-3.9.1")
-    second_half = ("kafka-go", "java-2.8.2", "sarama", "kafka-python", "confluent-kafka")
+    second_half = ("platformatic", "kafka-go", "java-2.8.2", "sarama", "kafka-python", "confluent-kafka")
     runners = [clients[name] for name in (*first_half, *second_half)]
 
     assert len(runners[0].read_in_group(server.address, "relay", "runners", 30)) == 30

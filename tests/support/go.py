@@ -1,4 +1,4 @@
-"""The program of the clients that are written in Go, built once for what its sources and its lock say.
+"""Programs of the clients that are written in Go, built once for what their sources and their lock say.
 
 Go fetches the modules that go.mod names, checks them against go.sum, and keeps them for all checkouts.
 """
@@ -16,17 +16,27 @@ SOURCES = ROOT / "tests" / "compat" / "go"
 
 
 def go_clients() -> Path:
-    """The program, built if it is not in .cache yet. It is safe to call from several processes at once."""
+    """The program that speaks through each of the clients."""
+    return _built("clients", "build", ".")
+
+
+def franz_go_tests() -> Path:
+    """The tests that franz-go brings along in its module, of which some want a broker."""
+    return _built("franz-go.test", "test", "-c", "github.com/twmb/franz-go/pkg/kgo")
+
+
+def _built(name: str, *command: str) -> Path:
+    """What `go <command>` builds, if it is not in .cache yet. It is safe to call from several processes at once."""
     text = b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))
-    program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / "clients"
+    program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / name
     if not program.exists():
         if shutil.which("go") is None:
             raise RuntimeError("the Go clients are built with Go 1.26 or later: install it (https://go.dev/dl)")
         program.parent.mkdir(parents=True, exist_ok=True)
         partial = program.with_name(f"{program.name}.{os.getpid()}")
-        command = ["go", "build", "-mod=readonly", "-trimpath", "-o", str(partial), "."]
-        done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=False)
+        words = ["go", *command[:-1], "-mod=readonly", "-trimpath", "-o", str(partial), command[-1]]
+        done = subprocess.run(words, cwd=SOURCES, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+            raise RuntimeError(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
         partial.rename(program)
     return program

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,31 +26,12 @@ type place struct {
 }
 
 func (kafkaGo) write(address, topic, compression string, messages []message) ([]int64, error) {
-	// Asking for the leader waits until the topic is made; a Writer alone may fail before that.
-	leader, err := kafka.DialLeader(context.Background(), "tcp", address, topic, 0)
+	offsets := make([]int64, len(messages))
+	writer, err := newKafkaGoWriter(address, topic, kafkaGoCodecs[compression], func(index int, offset int64) {
+		offsets[index] = offset
+	})
 	if err != nil {
 		return nil, err
-	}
-	offsets := make([]int64, len(messages))
-	var mutex sync.Mutex
-	writer := &kafka.Writer{
-		Addr:         kafka.TCP(address),
-		Topic:        topic,
-		RequiredAcks: kafka.RequireAll,
-		Compression:  kafkaGoCodecs[compression],
-		BatchTimeout: time.Millisecond,
-		// The topic is there, but not among what writers before this one have heard: so they ask.
-		AllowAutoTopicCreation: true,
-		Balancer: kafka.BalancerFunc(func(m kafka.Message, _ ...int) int {
-			return m.WriterData.(place).partition
-		}),
-		Completion: func(written []kafka.Message, _ error) {
-			mutex.Lock()
-			defer mutex.Unlock()
-			for _, m := range written {
-				offsets[m.WriterData.(place).index] = m.Offset
-			}
-		},
 	}
 	sent := make([]kafka.Message, len(messages))
 	for i, m := range messages {
@@ -59,7 +41,59 @@ func (kafkaGo) write(address, topic, compression string, messages []message) ([]
 		}
 	}
 	err = writer.WriteMessages(context.Background(), sent...)
-	return offsets, errors.Join(err, writer.Close(), leader.Close())
+	return offsets, errors.Join(err, writer.Close())
+}
+
+// stream writes without numbers, as kafka-go knows none: what was in flight at a kill may be there twice.
+func (kafkaGo) stream(address, topic string, count, window int, acknowledged func(int, int64)) error {
+	writer, err := newKafkaGoWriter(address, topic, 0, acknowledged)
+	if err != nil {
+		return err
+	}
+	for first := 0; first < count; first += window {
+		var sent []kafka.Message
+		for i := first; i < min(first+window, count); i++ {
+			sent = append(sent, kafka.Message{Value: []byte(strconv.Itoa(i)), WriterData: place{0, i}})
+		}
+		if err := writer.WriteMessages(context.Background(), sent...); err != nil {
+			return errors.Join(err, writer.Close())
+		}
+	}
+	return writer.Close()
+}
+
+// newKafkaGoWriter writes where the place in a message's WriterData says, and tells the offset of each by its index.
+func newKafkaGoWriter(
+	address, topic string, compression kafka.Compression, written func(index int, offset int64),
+) (*kafka.Writer, error) {
+	// Asking for the leader waits until the topic is made; a Writer alone may fail before that.
+	leader, err := kafka.DialLeader(context.Background(), "tcp", address, topic, 0)
+	if err != nil {
+		return nil, err
+	}
+	var mutex sync.Mutex
+	return &kafka.Writer{
+		Addr:         kafka.TCP(address),
+		Topic:        topic,
+		RequiredAcks: kafka.RequireAll,
+		Compression:  compression,
+		BatchTimeout: time.Millisecond,
+		MaxAttempts:  100, // by default it gives up within seconds, and a broker may need more to come back
+		// The topic is there, but not among what writers before this one have heard: so they ask.
+		AllowAutoTopicCreation: true,
+		Balancer: kafka.BalancerFunc(func(m kafka.Message, _ ...int) int {
+			return m.WriterData.(place).partition
+		}),
+		Completion: func(messages []kafka.Message, err error) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			for _, m := range messages {
+				if err == nil {
+					written(m.WriterData.(place).index, m.Offset)
+				}
+			}
+		},
+	}, leader.Close()
 }
 
 func (kafkaGo) read(address, topic string, found func(record)) error {
