@@ -185,7 +185,7 @@ def _partition_count(wish: NewTopic, identity: Identity, config: BrokerConfig) -
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): "
             f"The target replication factor of {replication_factor} cannot be reached because "
-            "only 1 broker(s) are registered.",
+            "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
         )
     return config.integer("num.partitions") if wish.num_partitions == -1 else wish.num_partitions, 1
 

@@ -7,6 +7,7 @@ a kind of resource that has no settings here). Versions: 3 types and documentati
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import dropwhile
 
 from broker.catalogue.alterations import CLUSTER_DEFAULT
 from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
@@ -79,14 +80,22 @@ def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator
 def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsResourceResult]:
     own = services.catalogue.topics[topic].configs
     for key in TOPIC_KEYS.values():
-        yield _entry(key, text_of(effective(own, services.config, key.name)), synonyms(own, services.config, key.name))
+        found = _listed(synonyms(own, services.config, key.name), key.inherits)
+        yield _entry(key, text_of(effective(own, services.config, key.name)), found)
 
 
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
     from broker.config.accepted import ACCEPTED  # a long table that nothing else needs
 
     for key in sorted((*KEYS.values(), *ACCEPTED.values())):
-        yield _entry(key, text_of(services.config.value(key.name)), services.config.synonyms(key.name))
+        found = _listed(services.config.synonyms(key.name), key.name)
+        yield _entry(key, text_of(services.config.value(key.name)), found)
+
+
+def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:
+    """What Kafka lists: a topic's own value, then all from the first one given under `name` itself."""
+    own = [each for each in found if each.source is Source.TOPIC]
+    return [*own, *dropwhile(lambda each: each.name != name, found[len(own) :])]
 
 
 def _cluster_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:

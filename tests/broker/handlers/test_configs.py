@@ -299,6 +299,16 @@ def test_synonyms_say_where_a_value_comes_from() -> None:
     assert entry.synonyms == []
 
 
+def test_a_synonym_without_a_value_under_the_asked_name_is_not_listed() -> None:
+    api = CatalogueApi({"log.retention.hours": "100"})
+    api.services.catalogue.create_topic("a")
+    (entry,) = describe(api, TOPIC, "a", ["retention.ms"]).configs
+    assert (entry.value, entry.config_source, entry.synonyms) == ("360000000", 5, [])
+    alter(api, BROKER, "1", ("log.roll.ms", SET, "99"))
+    (entry,) = describe(api, BROKER, "1", ["log.roll.hours"]).configs
+    assert [(each.name, each.value, each.source) for each in entry.synonyms] == [("log.roll.hours", "168", 5)]
+
+
 def test_documentation_is_told_when_asked_for(api: CatalogueApi) -> None:
     for kind, name in ((TOPIC, "a"), (BROKER, "1")):
         assert all(each.documentation for each in describe(api, kind, name, include_documentation=True).configs)

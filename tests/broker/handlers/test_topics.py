@@ -97,7 +97,7 @@ _FACTOR = "Replication factor must be larger than 0, or -1 to use the default va
             topic("n", 1, 3),
             E.INVALID_REPLICATION_FACTOR,
             "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
-            "only 1 broker(s) are registered.",
+            "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
         ),
         (topic("n", 10_001), E.POLICY_VIOLATION, "Excessively large number of partitions per request."),
         (
