@@ -16,14 +16,11 @@ from kafka.errors import for_code
 from broker.cli import main
 from protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
-from tests.support.java import run_tool
+from tests.compat.tools import ALL_GROUPS, GROUPS, LOG_DIRS, Tools
 from tests.support.server import Server
 
 TOPIC = "told"
 COUNT = 30
-GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"
-LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -142,10 +139,6 @@ def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafk
     assert refusal.value.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
 
 
-def tool(server: Server, main_class: str, *arguments: str) -> str:
-    return run_tool(main_class, "--bootstrap-server", server.address, *arguments)
-
-
 def table(text: str) -> list[dict[str, str]]:
     """The rows of a table a tool printed, by the names in its header."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
@@ -153,40 +146,42 @@ def table(text: str) -> list[dict[str, str]]:
     return [dict(zip(lines[header], line, strict=False)) for line in lines[header + 1 :]]
 
 
-def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server) -> None:
+def test_kafkas_tool_lists_and_describes_a_busy_group(server: Server, tools: Tools) -> None:
     with Member(server, "java-busy"):
-        listed = tool(server, GROUPS, "--list", "--state", "stable")
+        listed = tools.ask(server, GROUPS, "--list", "--state", "stable")
         assert {"java-busy", "Stable"} <= set(listed.split())
-        described = tool(server, GROUPS, "--describe", "--group", "java-busy", "--members", "--verbose")
+        described = tools.ask(server, GROUPS, "--describe", "--group", "java-busy", "--members", "--verbose")
         [member] = table(described)
         assert (member["GROUP"], member["CLIENT-ID"], member["#PARTITIONS"]) == ("java-busy", "reader", "3")
-        state = tool(server, GROUPS, "--describe", "--group", "java-busy", "--state")
+        state = tools.ask(server, GROUPS, "--describe", "--group", "java-busy", "--state")
         assert {"range", "Stable"} <= set(state.split())
-        everything = tool(server, ALL_GROUPS, "--list")
+        everything = tools.ask(server, ALL_GROUPS, "--list")
         [line] = [line.split() for line in everything.splitlines() if line.startswith("java-busy")]
         assert line == ["java-busy", "Classic", "consumer"]
 
 
-def test_kafkas_tool_tells_resets_and_deletes_offsets_and_groups(server: Server) -> None:
+def test_kafkas_tool_tells_resets_and_deletes_offsets_and_groups(server: Server, tools: Tools) -> None:
     commit(server, "java-idle", 4)
     group = ["--group", "java-idle"]
-    told = {row["PARTITION"]: row for row in table(tool(server, GROUPS, "--describe", *group))}
+    told = {row["PARTITION"]: row for row in table(tools.ask(server, GROUPS, "--describe", *group))}
     assert [(row["CURRENT-OFFSET"], row["LOG-END-OFFSET"], row["LAG"]) for row in told.values()] == [
         ("4", "10", "6")
     ] * PARTITIONS
 
-    reset = tool(server, GROUPS, "--reset-offsets", *group, "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute")
+    reset = tools.ask(
+        server, GROUPS, "--reset-offsets", *group, "--topic", f"{TOPIC}:1", "--shift-by", "3", "--execute"
+    )
     assert table(reset) == [{"GROUP": "java-idle", "TOPIC": TOPIC, "PARTITION": "1", "NEW-OFFSET": "7"}]
-    deleted = tool(server, GROUPS, "--delete-offsets", *group, "--topic", f"{TOPIC}:0")
+    deleted = tools.ask(server, GROUPS, "--delete-offsets", *group, "--topic", f"{TOPIC}:0")
     assert [row["STATUS"] for row in table(deleted)] == ["Successful"]
-    left = table(tool(server, GROUPS, "--describe", *group))
+    left = table(tools.ask(server, GROUPS, "--describe", *group))
     assert {row["PARTITION"]: row["CURRENT-OFFSET"] for row in left} == {"1": "7", "2": "4"}
-    assert "was successful" in tool(server, GROUPS, "--delete", *group)
-    assert "java-idle" not in tool(server, GROUPS, "--list").split()
+    assert "was successful" in tools.ask(server, GROUPS, "--delete", *group)
+    assert "java-idle" not in tools.ask(server, GROUPS, "--list").split()
 
 
-def test_kafkas_tool_tells_what_the_log_directory_holds(server: Server) -> None:
-    text = tool(server, LOG_DIRS, "--describe", "--topic-list", TOPIC)
+def test_kafkas_tool_tells_what_the_log_directory_holds(server: Server, tools: Tools) -> None:
+    text = tools.ask(server, LOG_DIRS, "--describe", "--topic-list", TOPIC)
     [broker] = json.loads(text[text.index("{") :])["brokers"]
     [directory] = broker["logDirs"]
     assert (directory["error"], directory["logDir"]) == (None, str(server.data_dir))

@@ -1,0 +1,82 @@
+"""Kafka's own command-line tools, run one after the other in one JVM (java/Tools.java) that starts when needed."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.java import program_command
+from tests.support.server import Server
+
+_SOURCE = Path(__file__).resolve().parent / "java" / "Tools.java"
+_PACKAGE = "org.apache.kafka.tools."
+
+TOPICS = f"{_PACKAGE}TopicCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
+PRODUCER = f"{_PACKAGE}ConsoleProducer"
+CONSUMER = f"{_PACKAGE}consumer.ConsoleConsumer"
+GROUPS = f"{_PACKAGE}consumer.group.ConsumerGroupCommand"
+ALL_GROUPS = f"{_PACKAGE}GroupsCommand"
+OFFSETS = f"{_PACKAGE}GetOffsetShell"
+DELETE_RECORDS = f"{_PACKAGE}DeleteRecordsCommand"
+LOG_DIRS = f"{_PACKAGE}LogDirsCommand"
+CLUSTER = f"{_PACKAGE}ClusterTool"
+API_VERSIONS = f"{_PACKAGE}BrokerApiVersionsCommand"
+FEATURES = f"{_PACKAGE}FeatureCommand"
+TRANSACTIONS = f"{_PACKAGE}TransactionsCommand"
+
+
+class Said(NamedTuple):
+    """How a tool ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Tools:
+    """The JVM in which the tools run."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, main_class: str, *arguments: str, stdin: str = "") -> Said:
+        """Run a tool to its end."""
+        if self._process is None:
+            command = program_command(_SOURCE)
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\t".join([main_class, *map(_encode, (stdin, *arguments))]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"the JVM ended in {main_class} {arguments}"
+        status, out, err = answer.rstrip("\n").split("\t")
+        return Said(int(status), _decode(out), _decode(err))
+
+    def ask(self, server: Server, main_class: str, *arguments: str, stdin: str = "") -> str:
+        """What a tool that must succeed prints on stdout when it is pointed at `server`."""
+        said = self.run(main_class, "--bootstrap-server", server.address, *arguments, stdin=stdin)
+        assert said.status == 0, f"{main_class} {arguments} ended with {said.status}:\n{said.out}\n{said.err}"
+        return said.out
+
+    def fail(self, server: Server, main_class: str, *arguments: str) -> str:
+        """What a tool that must fail prints, on stdout and stderr."""
+        said = self.run(main_class, "--bootstrap-server", server.address, *arguments)
+        assert said.status > 0, f"{main_class} {arguments} succeeded:\n{said.out}\n{said.err}"
+        return said.out + said.err
+
+    def close(self) -> None:
+        """End the JVM, if it was started."""
+        if self._process is not None:
+            self._process.communicate(timeout=30)
+
+
+def _encode(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _decode(word: str) -> str:
+    return base64.b64decode(word).decode()
