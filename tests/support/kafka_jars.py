@@ -16,7 +16,8 @@ from pathlib import Path
 KAFKA_VERSION = "4.3.1"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
 
-_LOG4J_VERSION = "2.25.1"
+_KAFKA = "org.apache.kafka"
+_LOGGER = [("org.apache.logging.log4j", name, "2.25.1") for name in ("log4j-slf4j-impl", "log4j-core")]
 _POM = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
@@ -35,22 +36,23 @@ _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId><
 
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory of jars of a whole Apache Kafka `version`: broker, tools, clients and a logger."""
-    kafka = "org.apache.kafka"
-    log4j = "org.apache.logging.log4j"
-    return _libs(
-        version,
-        [
-            (kafka, "kafka_2.13", version),
-            (kafka, "kafka-tools", version),
-            (log4j, "log4j-slf4j-impl", _LOG4J_VERSION),
-            (log4j, "log4j-core", _LOG4J_VERSION),
-        ],
-    )
+    return _libs(version, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), *_LOGGER])
+
+
+def streams_libs() -> Path:
+    """The directory of jars of Kafka Streams, its state stores and a logger."""
+    return _libs(f"streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), *_LOGGER])
+
+
+def connect_libs() -> Path:
+    """The directory of jars of Kafka Connect's worker, the connectors for files and a logger."""
+    parts = [(_KAFKA, "connect-runtime", KAFKA_VERSION), (_KAFKA, "connect-file", KAFKA_VERSION)]
+    return _libs(f"connect-{KAFKA_VERSION}", [*parts, *_LOGGER])
 
 
 def client_libs(version: str) -> Path:
     """The directory of jars of the Java client `version` alone, for speaking as an older client does."""
-    return _libs(f"client-{version}", [("org.apache.kafka", "kafka-clients", version)])
+    return _libs(f"client-{version}", [(_KAFKA, "kafka-clients", version)])
 
 
 def spark_connector_libs() -> Path:
