@@ -25,6 +25,8 @@ EXHAUSTED_PRODUCER_EPOCH = LAST_PRODUCER_EPOCH - 1
 """From here on a producer gets a new id instead of a higher epoch."""
 NO_TIMEOUT_MS = 2_147_483_647
 """The timeout of a producer that takes part in two-phase commits (KIP-939)."""
+EPOCH_BUMP_VERSION = 2
+"""From this transaction.version on each end of a transaction raises the epoch: TV2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,10 @@ class Transaction:
     previous_producer_id: int = NO_PRODUCER_ID
     """The id before the present one, when that one's epochs were used up."""
     next_producer_id: int = NO_PRODUCER_ID
-    """The id that follows when the prepared transaction is complete: told to the producer already."""
+    """The id that follows when the prepared transaction is complete: told to the producer already. In Ongoing: the id
+    of the producer that kept this transaction."""
     next_producer_epoch: int = NO_PRODUCER_EPOCH
-    """The epoch that a producer which kept a prepared transaction goes on with (KIP-939)."""
+    """The epoch beside `next_producer_id`, only for a transaction that was kept; otherwise a new id begins with 0."""
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     """The epoch before the present one, for the retry of a lost answer. In memory only: -1 after a restart."""
     timeout_ms: int
@@ -78,9 +81,31 @@ class Transaction:
     """The protocol its client speaks: 0 or 1 TV1, 2 TV2."""
 
     @property
-    def is_epoch_exhausted(self) -> bool:
-        """Whether the producer needs a new id."""
-        return self.producer_epoch >= EXHAUSTED_PRODUCER_EPOCH
+    def is_kept(self) -> bool:
+        """Whether a new producer took this open transaction over, to end it and nothing else (KIP-939).
+
+        Its markers will have the epoch after the old producer's; requests have the new one's.
+        """
+        return self.next_producer_epoch != NO_PRODUCER_EPOCH and self.state is TransactionState.ONGOING
+
+    @property
+    def holder(self) -> tuple[int, int]:
+        """The id and epoch of the producer that may speak for this transaction."""
+        if self.is_kept:
+            return self.next_producer_id, self.next_producer_epoch
+        return self.producer_id, self.producer_epoch
+
+    @property
+    def successor(self) -> tuple[int, int]:
+        """The id and epoch that are the holder's once a prepared transaction is complete."""
+        if self.next_producer_id == NO_PRODUCER_ID:
+            return self.producer_id, self.producer_epoch
+        return self.next_producer_id, max(self.next_producer_epoch, 0)
+
+
+def is_exhausted(producer_epoch: int) -> bool:
+    """Whether a producer with this epoch gets a new id instead of the next epoch."""
+    return producer_epoch >= EXHAUSTED_PRODUCER_EPOCH
 
 
 class TransactionStored(NamedTuple):

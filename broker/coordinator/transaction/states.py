@@ -18,7 +18,8 @@ keep their names and numbers, which clients may filter by.
 
 TV1 is the protocol of EndTxn v0-4, under which an epoch lives as long as its producer; under TV2 (EndTxn v5, KIP-890)
 each end of a transaction raises it, so that an end is either *current* (of the epoch stored) or a *retry* (of the one
-before, whose answer got lost).
+before, whose answer got lost). While a transaction is prepared everybody has to wait, whatever they ask: in Kafka its
+completion is pending from the moment of the preparation, and all that is pending is answered so.
 
 Four kinds of answer: `Go` (the transaction moves, maybe to where it is, and that is written), `Proceed` (served, and
 nothing changes), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
@@ -72,7 +73,7 @@ class Event(Enum):
     COMMITTED_RETRY = "EndTxn commits with the epoch before the stored one, TV2"
     ABORTED_CURRENT = "EndTxn aborts with the stored epoch, TV2"
     ABORTED_RETRY = "EndTxn aborts with the epoch before the stored one, TV2"
-    TIMED_OUT = "the transaction stayed open for too long"
+    FENCED = "the transaction was open for too long, or another producer begins"
     MARKED = "every partition has its marker"
     EXPIRED = "the id was not used for long"
 
@@ -109,7 +110,7 @@ _SERVE = Proceed()
 _WAIT = Say(ErrorCode.CONCURRENT_TRANSACTIONS)
 _WRONG = Say(ErrorCode.INVALID_TXN_STATE)
 _FENCED = Say(ErrorCode.PRODUCER_FENCED)
-_CLOSED = Never("only an open transaction times out")
+_CLOSED = Never("only an open transaction is aborted from outside")
 _UNDECIDED = Never("markers are only written for what is prepared")
 _IN_USE = Never("what is not finished does not expire")
 _UNSEEN = Never("no transaction is ever kept in this state")
@@ -120,13 +121,13 @@ _ROWS: dict[Event, tuple[Move, Move, Move, Move, Move, Move]] = {
     Event.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
     Event.ADDED:               (_ONGOING,    _ONGOING,   _WAIT,        _WAIT,       _ONGOING,      _ONGOING),
     Event.VERIFIED:            (_SERVE,      _SERVE,     _WAIT,        _WAIT,       _SERVE,        _SERVE),
-    Event.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WRONG,      _SERVE,        _WRONG),
-    Event.ABORTED:             (_WRONG,      _ABORT,     _WRONG,       _WAIT,       _WRONG,        _SERVE),
-    Event.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _FENCED,      _FENCED,     _WRONG,        _WRONG),
-    Event.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WRONG,      _SERVE,        _WRONG),
-    Event.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _FENCED,      _FENCED,     _ABORT,        _ABORT),
-    Event.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WRONG,       _WAIT,       _WRONG,        _SERVE),
-    Event.TIMED_OUT:           (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
+    Event.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
+    Event.ABORTED:             (_WRONG,      _ABORT,     _WAIT,        _WAIT,       _WRONG,        _SERVE),
+    Event.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _WRONG,        _WRONG),
+    Event.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
+    Event.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _WAIT,        _WAIT,       _ABORT,        _ABORT),
+    Event.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _WRONG,        _SERVE),
+    Event.FENCED:              (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
     Event.MARKED:              (_UNDECIDED,  _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED,    _UNDECIDED),
     Event.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,         _DEAD),
 }  # fmt: skip
