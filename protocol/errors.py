@@ -171,10 +171,18 @@ class EncodeError(ValueError):
     """A message that does not fit the version it should be written in. Always our own mistake, never the peer's."""
 
 
+MESSAGE_CHARS_MAX = 4_000  # at most 16,000 bytes: the wire carries 32,767
+
+
 class KafkaError(Exception):
-    """An answer that carries an error code. `message` says what and where, for people."""
+    """An answer that carries an error code. `message` says what and where, for people.
+
+    A message is shortened to what fits any answer, for what it names may itself be as long as the wire allows.
+    """
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         self.code = code
         self.message = message or code.message
+        if len(self.message) > MESSAGE_CHARS_MAX:
+            self.message = self.message[: MESSAGE_CHARS_MAX - 1] + "…"
         super().__init__(f"{code.name}: {self.message}")

@@ -33,6 +33,7 @@ Codes = tuple[ErrorCode, ...]
 
 _GROUP_ID_NOT_FOUND_SINCE = 9
 _TOPIC_IDS_SINCE = 10
+_EXPIRES_MS_MAX = (1 << 63) - 1
 _NO_RETENTION_TIME = -1
 
 
@@ -79,7 +80,7 @@ def _validate(
     )
     expires_ms = NO_EXPIRY_MS
     if request.retention_time_ms != _NO_RETENTION_TIME:
-        expires_ms = context.services.clock.now_ms() + request.retention_time_ms
+        expires_ms = min(context.services.clock.now_ms() + request.retention_time_ms, _EXPIRES_MS_MAX)
     for asked in request.topics:
         topic = _topic(asked, context)
         answers = [

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
+from protocol.primitives import MAX_STRING_BYTES
 
 
 def test_codes_are_consecutive_from_minus_one_to_133() -> None:
@@ -41,3 +42,9 @@ def test_a_kafka_error_says_what_and_where() -> None:
 
 def test_a_kafka_error_without_a_message_has_the_codes() -> None:
     assert KafkaError(ErrorCode.INVALID_CONFIG).message == ErrorCode.INVALID_CONFIG.message
+
+
+def test_a_message_that_names_something_endless_still_fits_the_wire() -> None:
+    endless = KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{chr(0x1F981) * 40_000} is no topic").message
+    assert len(endless.encode()) <= MAX_STRING_BYTES
+    assert endless.endswith("…")

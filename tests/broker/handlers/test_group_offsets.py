@@ -126,6 +126,11 @@ def test_an_expiry_of_its_own_is_counted_from_now(api: GroupApi, version: int) -
     assert committed.expire_timestamp_ms == api.world.clock.now_ms() + 60_000
 
 
+def test_an_expiry_after_the_end_of_time_is_at_the_end_of_time(api: GroupApi) -> None:
+    api.ask(_commit(_topic(api, "t", 4, (0, 1)), retention_time_ms=(1 << 63) - 1), 4)
+    assert api.world.coordinator.fetch_offsets("g").offsets["t"][0].expire_timestamp_ms == (1 << 63) - 1
+
+
 def test_the_empty_group_id_may_commit_and_fetch(api: GroupApi) -> None:
     assert _codes(api.ask(_commit(_topic(api, "t", 9, (0, 1)), group_id=""), 9)) == [[E.NONE]]
     (topic,) = _fetch(api, 9, {"t": [0]}, group_id="")
