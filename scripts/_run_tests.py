@@ -45,6 +45,7 @@ class Group:
     programs: tuple[str, ...] = ()  # what must be on the PATH
     venv: str = ".venv"
     lock: str = "dev"
+    beside: tuple[str, ...] = ()  # locks of further environments, .venv-<lock>, that its tests start programs in
     python: str = ""  # the Python version that the environment is made with; "" is any that is supported
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
 
@@ -60,7 +61,11 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
-    "clients": (Group("clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm", "go")),),
+    "clients": (
+        Group(
+            "clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm", "go"), beside=("quixstreams",)
+        ),
+    ),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
@@ -164,9 +169,11 @@ def _read_report(row: Row, report: Path, status: int) -> Row:
 
 def _set_up(group: Group) -> None:
     python = _find_python(group.python) if group.python else ""
-    command = ["scripts/setup_venv", group.venv, group.lock, *([python] if python else [])]
-    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
-        raise CannotRun(f"{group.venv} could not be set up")
+    command = ["scripts/setup_venv", group.venv, group.lock]
+    further = [["scripts/setup_venv", f".venv-{lock}", lock] for lock in group.beside]
+    for command in ([*command, *([python] if python else [])], *further):
+        if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+            raise CannotRun(f"{command[1]} could not be set up")
     _find_programs(group.programs)
     if "mvn" in group.programs:
         _fetch_jars()

