@@ -27,12 +27,13 @@ from broker.catalogue.topics import (
     create_partitions,
     create_topic,
     delete_topic,
+    internal_topic,
 )
 from broker.config import BrokerConfig
 from broker.config.dynamic import usable
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import BOOTSTRAP_CHECKPOINT, CONSUMER_OFFSETS_TOPIC
+from protocol.files.names import BOOTSTRAP_CHECKPOINT
 from protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
 from storage.directory import Directory
 from storage.errors import StorageError
@@ -195,16 +196,10 @@ class Catalogue:
         return self.topics[name]
 
     def create_internal_topic(self, name: str) -> Topic:
-        """The group coordinator's topic, made as Kafka makes it if it is not there."""
-        assert name == CONSUMER_OFFSETS_TOPIC
+        """A coordinator's topic, made as Kafka makes it if it is not there."""
         if name in self.topics:
             return self.topics[name]
-        configs = {
-            "compression.type": "producer",
-            "cleanup.policy": "compact",
-            "segment.bytes": str(self._config.integer("offsets.topic.segment.bytes")),
-        }
-        return self.create_topic(name, self._config.integer("offsets.topic.num.partitions"), configs)
+        return self.create_topic(name, *internal_topic(name, self._config.integer))
 
     def _created(self, topic: Topic) -> None:
         _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))

@@ -14,7 +14,13 @@ from broker.catalogue.quorum import Identity
 from broker.config import BrokerConfig
 from broker.config.topic_configs import validate
 from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CLUSTER_METADATA_TOPIC, TOPIC_NAME_MAX, is_topic_name
+from protocol.files.names import (
+    CLUSTER_METADATA_TOPIC,
+    CONSUMER_OFFSETS_TOPIC,
+    TOPIC_NAME_MAX,
+    TRANSACTION_STATE_TOPIC,
+    is_topic_name,
+)
 from protocol.log_records.catalogue import (
     ClearElrRecord,
     ConfigRecord,
@@ -136,6 +142,24 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
         *(writer.partition(created.topic_id, number) for number in range(count)),
     ]
     return records, created
+
+
+def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[str, str]]:
+    """How many partitions a coordinator's topic has, and the settings it is created with."""
+    if name == CONSUMER_OFFSETS_TOPIC:
+        return setting("offsets.topic.num.partitions"), {
+            "compression.type": "producer",
+            "cleanup.policy": "compact",
+            "segment.bytes": str(setting("offsets.topic.segment.bytes")),
+        }
+    assert name == TRANSACTION_STATE_TOPIC
+    return setting("transaction.state.log.num.partitions"), {
+        "unclean.leader.election.enable": "false",
+        "compression.type": "uncompressed",
+        "cleanup.policy": "compact",
+        "min.insync.replicas": str(setting("transaction.state.log.min.isr")),
+        "segment.bytes": str(setting("transaction.state.log.segment.bytes")),
+    }
 
 
 def check_name(name: str) -> None:

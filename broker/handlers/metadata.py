@@ -12,7 +12,7 @@ from broker.catalogue.image import INTERNAL_TOPICS
 from broker.catalogue.topics import check_name
 from broker.context import RequestContext, Services
 from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -91,7 +91,7 @@ def _find(wanted: MetadataRequestTopic, may_create: bool, operations: int, servi
 
 def _create(name: str, may_create: bool, services: Services) -> Topic:
     check_name(name)
-    if name == CONSUMER_OFFSETS_TOPIC and may_create:
+    if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and may_create:
         return services.catalogue.create_internal_topic(name)
     if not may_create or name in INTERNAL_TOPICS:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")

@@ -170,13 +170,36 @@ def test_a_deleted_topic_leaves_its_settings_behind_for_nobody(world: CatalogueW
     assert world.kill().topics["a"].configs == {}
 
 
-def test_internal_topics_are_made_as_kafka_makes_them(world: CatalogueWorld) -> None:
-    topic = world.catalogue.create_internal_topic("__consumer_offsets")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("__consumer_offsets", {"compression.type": "producer"}),
+        (
+            "__transaction_state",
+            {
+                "compression.type": "uncompressed",
+                "min.insync.replicas": "1",
+                "unclean.leader.election.enable": "false",
+            },
+        ),
+    ],
+)
+def test_internal_topics_are_made_as_kafka_makes_them(
+    world: CatalogueWorld, name: str, expected: dict[str, str]
+) -> None:
+    topic = world.catalogue.create_internal_topic(name)
     assert topic.is_internal
     assert len(topic.partitions) == 50
-    expected = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
-    assert topic.configs == expected
-    assert world.catalogue.create_internal_topic("__consumer_offsets") is topic
+    assert topic.configs == expected | {"cleanup.policy": "compact", "segment.bytes": "104857600"}
+    assert world.catalogue.create_internal_topic(name) is topic
+
+
+def test_the_topic_of_transactions_is_made_as_the_configuration_says() -> None:
+    settings = {"num.partitions": "3", "segment.bytes": "2097152", "min.isr": "2"}
+    world = CatalogueWorld(settings={f"transaction.state.log.{key}": value for key, value in settings.items()})
+    topic = world.catalogue.create_internal_topic("__transaction_state")
+    assert len(topic.partitions) == 3
+    assert (topic.configs["segment.bytes"], topic.configs["min.insync.replicas"]) == ("2097152", "2")
 
 
 def test_producer_ids_are_never_given_twice(world: CatalogueWorld) -> None:

@@ -84,7 +84,7 @@ def test_a_missing_topic_is_not_created_unless_client_and_broker_allow_it(api: C
         ("a/b", E.INVALID_TOPIC_EXCEPTION),
         ("", E.INVALID_TOPIC_EXCEPTION),
         ("with_dot", E.INVALID_TOPIC_EXCEPTION),
-        ("__transaction_state", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("__share_group_state", E.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
 def test_a_name_that_cannot_be_created_is_answered(api: CatalogueApi, name: str, code: ErrorCode) -> None:
@@ -99,10 +99,11 @@ def test_a_full_disk_is_answered_where_a_topic_would_have_been_created(api: Cata
     assert (a.error_code, new.error_code) == (E.NONE, E.KAFKA_STORAGE_ERROR)
 
 
-def test_internal_topics_show_as_internal(api: CatalogueApi) -> None:
-    (topic,) = api.ask(MetadataRequest(topics=named("__consumer_offsets"))).topics
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+def test_internal_topics_show_as_internal(api: CatalogueApi, name: str) -> None:
+    (topic,) = api.ask(MetadataRequest(topics=named(name))).topics
     assert (topic.error_code, topic.is_internal, len(topic.partitions)) == (E.NONE, True, 50)
-    assert api.services.catalogue.topics["__consumer_offsets"].configs["cleanup.policy"] == "compact"
+    assert api.services.catalogue.topics[name].configs["cleanup.policy"] == "compact"
 
 
 def test_topics_are_found_by_id(api: CatalogueApi) -> None:
