@@ -169,11 +169,10 @@ def _read_report(row: Row, report: Path, status: int) -> Row:
 
 def _set_up(group: Group) -> None:
     python = _find_python(group.python) if group.python else ""
-    command = ["scripts/setup_venv", group.venv, group.lock]
-    further = [["scripts/setup_venv", f".venv-{lock}", lock] for lock in group.beside]
-    for command in ([*command, *([python] if python else [])], *further):
-        if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
-            raise CannotRun(f"{command[1]} could not be set up")
+    wanted = [(group.venv, group.lock, *([python] if python else [])), *((f".venv-{it}", it) for it in group.beside)]
+    for environment in wanted:
+        if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
+            raise CannotRun(f"{environment[0]} could not be set up")
     _find_programs(group.programs)
     if "mvn" in group.programs:
         _fetch_jars()

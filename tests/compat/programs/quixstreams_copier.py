@@ -1,7 +1,7 @@
 """quixstreams_copier ADDRESS SOURCE TARGET GROUP GUARANTEE DIRECTORY: copy a topic into another until SIGTERM.
 
-GUARANTEE: at-least-once or exactly-once, as Quix Streams understands them. Each record goes out with the number of those
-of its key so far, which is kept in a store under DIRECTORY and in a changelog topic.
+GUARANTEE: at-least-once or exactly-once, as Quix Streams understands them. Each record goes out with the number of
+those of its key so far, which is kept in a store under DIRECTORY and in a changelog topic.
 """
 
 from __future__ import annotations
