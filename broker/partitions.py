@@ -21,6 +21,7 @@ from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CLUSTER_METADATA_TOPIC
 from protocol.records.batch import WritableBuffer
+from protocol.records.control import EndTxnMarker
 from storage.errors import StorageError
 from storage.log_append import AppendOrigin, AppendResult
 
@@ -152,6 +153,37 @@ class Partitions:
             raise self._storage_failed(log.topic, log.partition, "append", error) from error
         self._waiters.wake(log.topic, log.partition)
         return result
+
+    def append_marker(
+        self,
+        topic: str,
+        partition: int,
+        marker: EndTxnMarker,
+        *,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
+        """End a producer's transaction on a partition: PartitionLog.append_marker. KafkaError as `append`."""
+        log = self.get_led(topic, partition)
+        try:
+            result = log.append_marker(
+                marker,
+                leader_epoch=log.leader_epoch,
+                now_ms=self._clock.now_ms(),
+                transaction_version=transaction_version,
+                hold=hold,
+            )
+        except StorageError as error:
+            raise self._storage_failed(topic, partition, "append a marker to", error) from error
+        self._waiters.wake(topic, partition)
+        return result
+
+    def release_marker(self, topic: str, partition: int, producer_id: int) -> None:
+        """Show what was ended with `hold`. A partition that was deleted meanwhile has nothing to show."""
+        log = self._open.get((topic, partition))
+        if log is not None:
+            log.release_marker(producer_id)
+            self._waiters.wake(topic, partition)
 
     def synced(self, topic: str, partition: int, offset: int) -> Future[None] | None:
         """None when nobody has to wait; else done once all below `offset` is on disk (KafkaError KAFKA_STORAGE_ERROR).

@@ -21,14 +21,18 @@ from protocol.primitives import Buffer
 from protocol.records.batch import (
     HEADER,
     HEADER_SIZE,
+    LOG_APPEND_TIME,
     LOG_OVERHEAD,
     MAGIC,
     NO_TIMESTAMP,
     SEQUENCE_MAX,
+    TRANSACTIONAL_MASK,
     BatchHeader,
     WritableBuffer,
     parse_header,
+    set_max_timestamp,
 )
+from protocol.records.control import EndTxnMarker, end_txn_marker
 from protocol.records.crc32c import crc32c
 from storage.checkpoints import LogCheckpoint
 from storage.config import LogConfig
@@ -37,7 +41,7 @@ from storage.directory import Directory
 from storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
 from storage.log_loader import LoadedLog, load_log
 from storage.log_upkeep import LogUpkeep
-from storage.producers import SeenBatch
+from storage.producer import SeenBatch
 from storage.refusals import AppendRefused
 from storage.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
 
@@ -144,11 +148,11 @@ class PartitionLog(LogUpkeep):
                 and max_timestamp - now_ms <= self._demands.timestamp_after_max_ms
                 and leader_epoch == self._epoch_assigned
                 and (
-                    producer_id < 0
+                    producer_id < 0 and not attributes & TRANSACTIONAL_MASK
                     if producer is None
                     else producer.producer_epoch == producer_epoch
                     and producer.next_sequence == base_sequence
-                    and producer.current_txn_first_offset is None
+                    and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
                 )
                 and crc32c(memoryview(batch)[21:]) == crc
                 and not active.should_roll(self._config, size, last_offset, max_timestamp, now_ms, self._jitter_ms)
@@ -162,9 +166,11 @@ class PartitionLog(LogUpkeep):
                     producer.add(
                         SeenBatch(base_sequence, last_sequence, first_offset, last_offset, max_timestamp), now_ms
                     )
+                    if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
+                        self.producers.open_transaction(producer_id, producer, first_offset)
                 self.log_end_offset = last_offset + 1
                 if self.enough_replicas:
-                    if self.last_stable_offset == self.high_watermark:
+                    if not self.producers.unstable:
                         self.last_stable_offset = last_offset + 1
                     self.high_watermark = last_offset + 1
                 return AppendResult(first_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
@@ -192,28 +198,72 @@ class PartitionLog(LogUpkeep):
             return AppendResult(seen.first_offset, seen.last_offset, seen.timestamp, self.log_start_offset, True)
         return self._write(judged, leader_epoch, now_ms)
 
+    def append_marker(
+        self,
+        marker: EndTxnMarker,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
+        """Write the marker that ends its producer's transaction; `marker.offset` is not looked at.
+
+        With `hold` the transaction holds the last stable offset back until `release_marker`. A producer without a
+        transaction here is fenced all the same. Raises AppendRefused for a fenced producer or coordinator, and
+        StorageError; either way nothing was appended.
+        """
+        self.directory.disk.check_online()
+        producers, offset = self.producers, self.log_end_offset
+        producers.check_marker(marker, transaction_version)
+        commit, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
+        batch = end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp, offset, leader_epoch)
+        log_append_time_ms = NO_TIMESTAMP
+        if self._demands.timestamp_type == LOG_APPEND_TIME:
+            log_append_time_ms = now_ms
+            set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
+            marker = marker._replace(timestamp=now_ms)
+        self._place(batch, offset, marker.timestamp, leader_epoch, now_ms)
+        completed = producers.completed_by(marker, offset)
+        if completed is not None and completed.aborted:
+            self._active.add_aborted(producers.aborted_txn(completed))
+        producers.add_marker(marker, offset, now_ms, hold=hold)
+        self.log_end_offset = offset + 1
+        self._move_high_watermark()
+        return AppendResult(offset, offset, log_append_time_ms, self.log_start_offset, False)
+
+    def release_marker(self, producer_id: int) -> None:
+        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
+        self.producers.release(producer_id)
+        self.producers.high_watermark_moved(self.high_watermark)
+        self._settle_last_stable_offset()
+
+    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
+        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
+        self.producers.add_unverified(BatchHeader._make(_unpack_header(batch)), now_ms)
+
     def _write(self, judged: Judged, leader_epoch: int, now_ms: int) -> AppendResult:
         batch, first_offset = judged.batch, self.log_end_offset
         header = judged.header._replace(base_offset=first_offset, partition_leader_epoch=leader_epoch)
         _pack_offset_to_epoch(batch, 0, first_offset, header.batch_length, leader_epoch)
-        last_offset, max_timestamp = header.last_offset, header.max_timestamp
+        last_offset = header.last_offset
+        self._place(batch, last_offset, header.max_timestamp, leader_epoch, now_ms)
+        if header.has_producer_id:
+            self.producers.add_batch(header, now_ms)
+        self.log_end_offset = last_offset + 1
+        self._move_high_watermark()
+        return AppendResult(first_offset, last_offset, judged.log_append_time_ms, self.log_start_offset, False)
+
+    def _place(
+        self, batch: WritableBuffer, last_offset: int, max_timestamp: int, leader_epoch: int, now_ms: int
+    ) -> None:
+        """Bring the bytes into the log; nothing is accounted for yet. StorageError leaves the log as it was."""
         if leader_epoch > self._epoch_assigned:
-            self._epochs.assign(leader_epoch, first_offset)
+            self._epochs.assign(leader_epoch, self.log_end_offset)
             self._epoch_assigned = self.leader_epoch = leader_epoch
         if self._active.should_roll(self._config, len(batch), last_offset, max_timestamp, now_ms, self._jitter_ms):
             self._roll(now_ms)
         self._active.append(batch, last_offset, max_timestamp)
-        producers, marker = self.producers, judged.marker
-        if marker is not None:
-            completed = producers.completed_by(marker, first_offset)
-            if completed is not None and completed.aborted:
-                self._active.add_aborted(producers.aborted_txn(completed))
-            producers.add_marker(marker, first_offset, now_ms)
-        elif header.has_producer_id:
-            producers.add_batch(header, now_ms)
-        self.log_end_offset = last_offset + 1
-        self._move_high_watermark()
-        return AppendResult(first_offset, last_offset, judged.log_append_time_ms, self.log_start_offset, False)
 
     def _judge(
         self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool

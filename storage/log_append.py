@@ -1,7 +1,7 @@
 """Appending one batch to a log: the judgement of a batch that needs more than a glance.
 
 PartitionLog.append takes the common case itself (an ordinary batch of a known producer, or of none); everything else
-comes here: new producers and epochs, retries, transactions, markers, walks, rolls, refusals. The two agree: a test
+comes here: new producers and epochs, retries, walks, rolls, refusals. The two agree: a test
 feeds both the same batches.
 """
 
@@ -20,19 +20,20 @@ from protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
-from protocol.records.control import EndTxnMarker, read_marker
 from storage.config import LogConfig
 from storage.producer_rebuild import batches_between
-from storage.producers import Producers, SeenBatch
+from storage.producer import SeenBatch
+from storage.producers import Producers
 from storage.refusals import AppendRefused
 from storage.segment import Segment
 from storage.validate import Demands, check_batch, needs_walk, walk
 
 _WINDOW_STEP_OFFSETS = 1024
+_EPOCH_BUMPED_SINCE_PRODUCE_VERSION = 12  # what a client sends that ends every transaction with a new epoch (KIP-890)
 
 
 class AppendOrigin(Enum):
-    """Who wrote a batch. A coordinator's carries no sequence, may be a marker, and its records are our own."""
+    """Who wrote a batch. A coordinator's carries no sequence, and its records are our own."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -56,7 +57,6 @@ class Judged(NamedTuple):
 
     batch: WritableBuffer
     header: BatchHeader
-    marker: EndTxnMarker | None
     log_append_time_ms: int
     repeated: SeenBatch | None
 
@@ -92,13 +92,12 @@ def judge(
         log_append_time_ms = now_ms
         set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
         header = parse_header(batch)
-    marker = read_marker(batch) if header.is_control and header.has_producer_id else None
+    assert not header.is_control, "a marker has its own way in: PartitionLog.append_marker"
     repeated = None
-    if marker is not None:
-        producers.check_marker(marker)
-    elif header.has_producer_id:
-        repeated = producers.check_batch(header, from_client=from_client)
-    return Judged(batch, header, marker, log_append_time_ms, repeated)
+    if header.has_producer_id:
+        bumps_epoch = produce_version >= _EPOCH_BUMPED_SINCE_PRODUCE_VERSION
+        repeated = producers.check_batch(header, from_client=from_client, bumps_epoch=bumps_epoch)
+    return Judged(batch, header, log_append_time_ms, repeated)
 
 
 def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:

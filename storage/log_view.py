@@ -11,6 +11,7 @@ from storage.checkpoints import LogCheckpoint
 from storage.log_loader import LoadedLog
 from storage.log_offsets import FoundOffset, OffsetQuery
 from storage.log_read import ReadResult, aborted_in, readable_bytes, slice_of
+from storage.producer import ProducerState
 from storage.refusals import OffsetOutOfRange
 from storage.segment import Segment
 
@@ -81,6 +82,14 @@ class LogView:
             known = epoch if epoch == self.leader_epoch or latest < 0 else latest
             return known, self.log_end_offset
         return self._epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        return self.producers.has_open_transaction(producer_id, producer_epoch)
+
+    def producers_state(self) -> list[ProducerState]:
+        """Every producer, as DescribeProducers tells of it."""
+        return self.producers.states()
 
     def _segment_index(self, offset: int) -> int:
         """The last segment that begins at or below `offset`."""

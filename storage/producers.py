@@ -8,104 +8,30 @@ Invariants:
 - every batch at or above `seen_from` that can be in a window is in it. A snapshot keeps one batch per producer, so
   after a load there may be more below: `wants_older` says when reading them would decide an answer, `add_older` takes
   them;
-- open transactions are kept in the order of their first offsets.
+- a producer's `current_txn_first_offset` and `OpenTransactions` say the same.
 
-docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360 and KIP-890 the rules.
+docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360, KIP-890 and KIP-1228 the rules.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from protocol.errors import ErrorCode
 from protocol.files.producer_snapshot import ProducerEntry
 from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import (
-    NO_PRODUCER_EPOCH,
-    NO_SEQUENCE,
-    SEQUENCE_MAX,
-    BatchHeader,
-    decrement_sequence,
-)
+from protocol.records.batch import NO_PRODUCER_EPOCH, SEQUENCE_MAX, BatchHeader
 from protocol.records.control import EndTxnMarker
+from storage.open_transactions import CompletedTxn, OpenTransactions
+from storage.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch
 from storage.refusals import AppendRefused
 
-WINDOW_BATCHES = 5  # what the protocol promises: a client may have five requests in flight
 EXPIRY_GRACE_MS = 600_000  # a producer seen this recently stays, however old its records say they are
+EPOCH_BUMPED_SINCE = 2  # transaction.version: every transaction ends with a new producer epoch
+PRODUCER_EPOCH_MAX = 2**15 - 1
 
-_NO_OFFSET = -1
-_NO_TIMESTAMP = -1
-_NO_COORDINATOR_EPOCH = -1
 _SEQUENCES = SEQUENCE_MAX + 1
-
-
-class SeenBatch(NamedTuple):
-    """A batch in a window: enough to recognise it when it comes again and to answer it."""
-
-    first_sequence: int
-    last_sequence: int
-    first_offset: int
-    last_offset: int
-    timestamp: int
-
-
-class CompletedTxn(NamedTuple):
-    """A transaction whose marker is in the log, at `last_offset`."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    aborted: bool
-
-
-class Producer:
-    """One producer id on one partition."""
-
-    __slots__ = (
-        "coordinator_epoch",
-        "current_txn_first_offset",
-        "last_timestamp",
-        "next_sequence",
-        "producer_epoch",
-        "seen_ms",
-        "window",
-    )
-
-    def __init__(self, producer_epoch: int = NO_PRODUCER_EPOCH, seen_ms: int = 0) -> None:
-        self.producer_epoch = producer_epoch
-        self.coordinator_epoch = _NO_COORDINATOR_EPOCH
-        self.last_timestamp = _NO_TIMESTAMP  # of the last batch's records or the last marker, not of this machine
-        self.current_txn_first_offset: int | None = None
-        self.window: list[SeenBatch] = []
-        self.next_sequence = 0  # that of the batch which follows the window without a gap
-        self.seen_ms = seen_ms  # by this machine's clock: last append, or load
-
-    def adopt_epoch(self, producer_epoch: int) -> None:
-        """Another epoch starts with an empty window."""
-        if producer_epoch != self.producer_epoch:
-            self.producer_epoch = producer_epoch
-            self.window = []
-            self.next_sequence = 0
-
-    def add(self, batch: SeenBatch, seen_ms: int) -> None:
-        """The batch, of the present epoch, is in the log."""
-        window = self.window
-        window.append(batch)
-        if len(window) > WINDOW_BATCHES:
-            del window[0]
-        last_sequence = batch[1]
-        self.next_sequence = 0 if last_sequence == SEQUENCE_MAX else last_sequence + 1
-        self.last_timestamp = batch[4]
-        self.seen_ms = seen_ms
-
-    def find(self, first_sequence: int, last_sequence: int) -> SeenBatch | None:
-        """The batch of exactly these sequences, if the window holds it."""
-        for batch in self.window:
-            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
-                return batch
-        return None
 
 
 class Producers:
@@ -113,32 +39,36 @@ class Producers:
 
     def __init__(self, seen_from: int = 0) -> None:
         self._producers: dict[int, Producer] = {}
-        self._open_txns: dict[int, int] = {}  # producer id -> first offset, in the order of these offsets
-        self._unreplicated: list[CompletedTxn] = []  # completed, but the marker is not below the high watermark
+        self._transactions = OpenTransactions()
+        self._unverified: dict[int, tuple[int, int, int]] = {}  # producer id -> epoch, lowest sequence, when refused
         self.seen_from = seen_from
         self.get = self._producers.get  # on the way of every append: saves a call
+        self.unstable = self._transactions.unstable  # likewise
 
     def __len__(self) -> int:
         return len(self._producers)
 
     # --- looking ---
 
-    def check_batch(self, header: BatchHeader, *, from_client: bool) -> SeenBatch | None:
+    def check_batch(self, header: BatchHeader, *, from_client: bool, bumps_epoch: bool = False) -> SeenBatch | None:
         """The batch in the window that `header` repeats, or None when it may be appended.
 
         Raises AppendRefused with Kafka's code. Only a client's batch carries sequences; a coordinator's is checked for
-        its epoch alone.
+        its epoch alone. `bumps_epoch`: the producer begins every transaction with a new epoch (Produce v12, KIP-890).
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
-            return None  # nothing known: expired, deleted or new. Kafka takes any sequence then
+            # Nothing known: expired, deleted or new. Kafka takes any sequence then, with care for transactions.
+            if from_client and header.is_transactional:
+                self._check_first_of_transaction(header, bumps_epoch)
+            return None
         if from_client and header.producer_epoch == producer.producer_epoch:
             repeated = producer.find(header.base_sequence, header.last_sequence)
             if repeated is not None:
                 return repeated
-        _check_epoch(header.producer_id, header.producer_epoch, producer)
+        producer.check_epoch(header.producer_id, header.producer_epoch)
         if from_client:
-            _check_sequence(header, producer)
+            producer.check_sequence(header)
         if producer.current_txn_first_offset is not None and not header.is_transactional:
             raise AppendRefused(
                 ErrorCode.INVALID_TXN_STATE,
@@ -147,12 +77,40 @@ class Producers:
             )
         return None
 
-    def check_marker(self, marker: EndTxnMarker) -> None:
-        """Raises AppendRefused when the marker comes from a fenced producer epoch or a fenced coordinator."""
+    def _check_first_of_transaction(self, header: BatchHeader, bumps_epoch: bool) -> None:
+        epoch, lowest, _ = self._unverified.get(header.producer_id, (NO_PRODUCER_EPOCH, SEQUENCE_MAX, 0))
+        if bumps_epoch:
+            lowest = 0
+        elif epoch != header.producer_epoch:
+            return
+        if header.base_sequence > lowest:
+            raise AppendRefused(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} epoch {header.producer_epoch} begins a transaction with sequence "
+                f"{header.base_sequence}, expected {lowest} as the first",
+            )
+
+    def check_marker(self, marker: EndTxnMarker, transaction_version: int = 0) -> None:
+        """Raises AppendRefused when the marker comes from a fenced producer epoch or a fenced coordinator.
+
+        Since transaction.version 2 a marker carries the epoch after its transaction's. The transaction's own is
+        refused, lest a late marker end the next transaction (KIP-1228); unless nothing is open, which is how it looks
+        when a marker is written again, or the epoch is the last there is.
+        """
         producer = self._producers.get(marker.producer_id)
         if producer is None:
             return
-        _check_epoch(marker.producer_id, marker.producer_epoch, producer)
+        producer.check_epoch(marker.producer_id, marker.producer_epoch)
+        if (
+            transaction_version >= EPOCH_BUMPED_SINCE
+            and marker.producer_epoch == producer.producer_epoch != PRODUCER_EPOCH_MAX
+            and producer.current_txn_first_offset is not None
+        ):
+            raise AppendRefused(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"marker of epoch {marker.producer_epoch} for producer {marker.producer_id}, which has a transaction "
+                f"of that epoch open since offset {producer.current_txn_first_offset}",
+            )
         if marker.coordinator_epoch < producer.coordinator_epoch:
             raise AppendRefused(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
@@ -162,25 +120,25 @@ class Producers:
 
     def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
         """The transaction that a marker at `offset` ends; None when the producer has none open here."""
-        first_offset = self._open_txns.get(marker.producer_id)
-        if first_offset is None:
-            return None
-        return CompletedTxn(marker.producer_id, first_offset, offset, aborted=not marker.commit)
+        return self._transactions.completed_by(marker, offset)
 
     def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
         """What the transaction index keeps of it: with the offset up to which nothing older is still open."""
-        others = (first for producer_id, first in self._open_txns.items() if producer_id != completed.producer_id)
-        last_stable_offset = next(others, completed.last_offset + 1)
-        return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
+        return self._transactions.aborted_txn(completed)
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins that is open, or completed but not below the high watermark."""
-        oldest = next(iter(self._open_txns.values()), None)
-        for completed in self._unreplicated:
-            if oldest is None or completed.first_offset < oldest:
-                oldest = completed.first_offset
-        return oldest
+        """Where the oldest transaction begins that is open, held, or completed but not below the high watermark."""
+        return self._transactions.first_unstable_offset
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.current_txn_first_offset is not None
+            and producer.producer_epoch == producer_epoch
+        )
 
     def wants_older(self, header: BatchHeader) -> bool:
         """Whether `header` may repeat a batch below `seen_from`, which a window with room would still hold."""
@@ -193,9 +151,13 @@ class Producers:
         distance = (oldest.first_sequence - header.last_sequence) % _SEQUENCES  # sequences wrap
         return 0 < distance <= _SEQUENCES // 2
 
+    def states(self) -> list[ProducerState]:
+        """Every producer, as DescribeProducers tells of it."""
+        return [producer.state(producer_id) for producer_id, producer in self._producers.items()]
+
     def to_snapshot(self) -> list[ProducerEntry]:
         """One entry per producer, as a `.snapshot` file keeps them."""
-        return [_entry(producer_id, producer) for producer_id, producer in self._producers.items()]
+        return [producer.entry(producer_id) for producer_id, producer in self._producers.items()]
 
     # --- changing ---
 
@@ -205,14 +167,31 @@ class Producers:
         if producer is None:
             producer = self._producers[header.producer_id] = Producer(header.producer_epoch)
         producer.adopt_epoch(header.producer_epoch)
-        producer.add(_seen(header), seen_ms)
+        producer.add(SeenBatch.of(header), seen_ms)
         if header.is_transactional and producer.current_txn_first_offset is None:
-            producer.current_txn_first_offset = header.base_offset
-            self._open_txns[header.producer_id] = header.base_offset
+            self.open_transaction(header.producer_id, producer, header.base_offset)
 
-    def add_marker(self, marker: EndTxnMarker, offset: int, seen_ms: int) -> None:
-        """A marker is in the log at `offset`: its producer's transaction, if one was open, is over."""
-        completed = self.completed_by(marker, offset)
+    def open_transaction(self, producer_id: int, producer: Producer, first_offset: int) -> None:
+        """The first batch of a transaction is in the log."""
+        producer.current_txn_first_offset = first_offset
+        self._transactions.begin(producer_id, first_offset)
+        if self._unverified:
+            self._unverified.pop(producer_id, None)
+
+    def add_unverified(self, header: BatchHeader, seen_ms: int) -> None:
+        """A transaction's first batch was sent away for now: no later one may take its place before it comes again."""
+        epoch, sequence = header.producer_epoch, header.base_sequence
+        known = self._unverified.get(header.producer_id)
+        if known is not None and known[0] >= epoch:
+            epoch, sequence = known[0], min(sequence, known[1]) if known[0] == epoch else known[1]
+        self._unverified[header.producer_id] = (epoch, sequence, seen_ms)
+
+    def add_marker(self, marker: EndTxnMarker, offset: int, seen_ms: int, *, hold: bool = False) -> None:
+        """A marker is in the log at `offset`: its producer's transaction, if one was open, is over.
+
+        With `hold` it goes on holding the last stable offset back until `release`.
+        """
+        completed = self._transactions.completed_by(marker, offset)
         producer = self._producers.get(marker.producer_id)
         if producer is None:
             producer = self._producers[marker.producer_id] = Producer(marker.producer_epoch)
@@ -221,14 +200,18 @@ class Producers:
         producer.last_timestamp = marker.timestamp
         producer.seen_ms = seen_ms
         producer.current_txn_first_offset = None
+        if self._unverified:
+            self._unverified.pop(marker.producer_id, None)
         if completed is not None:
-            del self._open_txns[marker.producer_id]
-            self._unreplicated.append(completed)
+            self._transactions.end(completed, hold=hold)
+
+    def release(self, producer_id: int) -> None:
+        """Let go of the completed transactions of a producer that were held; `high_watermark_moved` is due."""
+        self._transactions.release(producer_id)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
-        if self._unreplicated:
-            self._unreplicated = [txn for txn in self._unreplicated if txn.last_offset >= high_watermark]
+        self._transactions.high_watermark_moved(high_watermark)
 
     def add_older(self, headers: Iterable[BatchHeader], from_offset: int) -> None:
         """Every batch that begins in [from_offset, seen_from), in order: completes the windows that have room."""
@@ -241,7 +224,7 @@ class Producers:
             room = WINDOW_BATCHES - len(producer.window)
             # The batch the snapshot kept lies below it and is met here once more.
             if room and producer.window and header.last_offset < producer.window[0].first_offset:
-                found.setdefault(header.producer_id, deque(maxlen=room)).append(_seen(header))
+                found.setdefault(header.producer_id, deque(maxlen=room)).append(SeenBatch.of(header))
         for producer_id, older in found.items():
             self._producers[producer_id].window[:0] = older
         self.seen_from = from_offset
@@ -249,22 +232,15 @@ class Producers:
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:
         """Start from a snapshot taken at `offset`, in the place of whatever was known."""
         self._producers.clear()
-        self._open_txns.clear()
-        self._unreplicated = []
+        self._unverified.clear()
         self.seen_from = offset
         for entry in entries:
-            producer = self._producers[entry.producer_id] = Producer(entry.producer_epoch)
-            if entry.last_offset > _NO_OFFSET:
-                producer.add(_last_batch(entry), seen_ms)
-            producer.coordinator_epoch = entry.coordinator_epoch
-            producer.last_timestamp = entry.timestamp
-            producer.seen_ms = seen_ms
-            if entry.current_txn_first_offset > _NO_OFFSET:
-                producer.current_txn_first_offset = entry.current_txn_first_offset
-                self._open_txns[entry.producer_id] = entry.current_txn_first_offset
-        in_order = sorted(self._open_txns.items(), key=lambda txn: txn[1])
-        self._open_txns.clear()
-        self._open_txns.update(in_order)
+            self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
+        self._transactions.restore(
+            (producer.current_txn_first_offset, producer_id)
+            for producer_id, producer in self._producers.items()
+            if producer.current_txn_first_offset is not None
+        )
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers without an open transaction that are older than `expiration_ms`; returns how many.
@@ -281,59 +257,7 @@ class Producers:
         ]
         for producer_id in expired:
             del self._producers[producer_id]
+        for producer_id, (_, _, refused_ms) in list(self._unverified.items()):
+            if now_ms - refused_ms >= expiration_ms:
+                del self._unverified[producer_id]
         return len(expired)
-
-
-def _check_epoch(producer_id: int, producer_epoch: int, producer: Producer) -> None:
-    if producer_epoch < producer.producer_epoch:
-        raise AppendRefused(
-            ErrorCode.INVALID_PRODUCER_EPOCH,
-            f"producer {producer_id} sent epoch {producer_epoch}, the partition has seen {producer.producer_epoch}",
-        )
-
-
-def _check_sequence(header: BatchHeader, producer: Producer) -> None:
-    if header.producer_epoch != producer.producer_epoch:
-        expected = 0
-        if producer.producer_epoch == NO_PRODUCER_EPOCH:
-            return
-    else:
-        expected = producer.next_sequence
-    if header.base_sequence != expected:
-        raise AppendRefused(
-            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"producer {header.producer_id} epoch {header.producer_epoch} sent sequences {header.base_sequence} to "
-            f"{header.last_sequence}, expected {expected} as the first",
-        )
-
-
-def _seen(header: BatchHeader) -> SeenBatch:
-    return SeenBatch(
-        header.base_sequence, header.last_sequence, header.base_offset, header.last_offset, header.max_timestamp
-    )
-
-
-def _last_batch(entry: ProducerEntry) -> SeenBatch:
-    first_sequence = (
-        NO_SEQUENCE
-        if entry.last_sequence == NO_SEQUENCE
-        else decrement_sequence(entry.last_sequence, entry.offset_delta)
-    )
-    return SeenBatch(
-        first_sequence, entry.last_sequence, entry.last_offset - entry.offset_delta, entry.last_offset, entry.timestamp
-    )
-
-
-def _entry(producer_id: int, producer: Producer) -> ProducerEntry:
-    last = producer.window[-1] if producer.window else SeenBatch(NO_SEQUENCE, NO_SEQUENCE, 0, _NO_OFFSET, 0)
-    first_offset = producer.current_txn_first_offset
-    return ProducerEntry(
-        producer_id=producer_id,
-        producer_epoch=producer.producer_epoch,
-        last_sequence=last.last_sequence,
-        last_offset=last.last_offset,
-        offset_delta=last.last_offset - last.first_offset if producer.window else 0,
-        timestamp=producer.last_timestamp,
-        coordinator_epoch=producer.coordinator_epoch,
-        current_txn_first_offset=_NO_OFFSET if first_offset is None else first_offset,
-    )

@@ -10,6 +10,7 @@ or producers.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from struct import Struct
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from protocol.records.batch import (
     MAGIC,
     MAGIC_POSITION,
     NO_TIMESTAMP,
+    TRANSACTIONAL_MASK,
     BatchHeader,
     next_batch_size,
     parse_header,
@@ -72,8 +74,13 @@ class Demands(NamedTuple):
             timestamp_before_max_ms=config.message_timestamp_before_max_ms,
             timestamp_after_max_ms=config.message_timestamp_after_max_ms if create_time else LONG_MAX,
             walks_all=walks_all,
-            plain_attributes=frozenset(codecs - {LZ4} if create_time and not walks_all else ()),
+            plain_attributes=_plain(codecs - {LZ4}) if create_time and not walks_all else frozenset(),
         )
+
+
+def _plain(codecs: Set[int]) -> frozenset[int]:
+    """Attributes with one of these codecs, inside transactions or not, and nothing else."""
+    return frozenset(codecs | {codec | TRANSACTIONAL_MASK for codec in codecs})
 
 
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:

@@ -49,7 +49,7 @@ NO_TIMESTAMP = -1
 NO_LEADER_EPOCH = -1
 SEQUENCE_MAX = 0x7FFFFFFF
 
-_CRC_POSITION = 17
+CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
 _pack_base_offset = struct.Struct(">q").pack_into
 _pack_leader_epoch = struct.Struct(">i").pack_into
@@ -192,7 +192,7 @@ def compute_crc(batch: Buffer) -> int:
 
 def verify_crc(batch: Buffer) -> bool:
     """Whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
-    stored: int = _unpack_crc(batch, _CRC_POSITION)[0]
+    stored: int = _unpack_crc(batch, CRC_POSITION)[0]
     return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) == stored
 
 
@@ -212,9 +212,9 @@ def set_max_timestamp(buffer: WritableBuffer, position: int, timestamp_type: int
         return False
     attributes = header.attributes & ~TIMESTAMP_TYPE_MASK | timestamp_type << 3
     _pack_max_timestamp(buffer, position + 35, max_timestamp)
-    _pack_crc_and_attributes(buffer, position + _CRC_POSITION, 0, attributes)
+    _pack_crc_and_attributes(buffer, position + CRC_POSITION, 0, attributes)
     crc = compute_crc(memoryview(buffer)[position : position + header.size_in_bytes])
-    _pack_crc_and_attributes(buffer, position + _CRC_POSITION, crc, attributes)
+    _pack_crc_and_attributes(buffer, position + CRC_POSITION, crc, attributes)
     return True
 
 
@@ -224,7 +224,7 @@ def encode_batch(header: BatchHeader, records: Buffer) -> bytearray:
     batch[HEADER_SIZE:] = records
     header = header._replace(batch_length=len(batch) - LOG_OVERHEAD, magic=MAGIC, crc=0)
     HEADER.pack_into(batch, 0, *header)
-    _pack_crc_and_attributes(batch, _CRC_POSITION, compute_crc(batch), header.attributes)
+    _pack_crc_and_attributes(batch, CRC_POSITION, compute_crc(batch), header.attributes)
     return batch
 
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from protocol.records.builder import build_batch
-from protocol.records.control import end_txn_marker
+from protocol.records.control import EndTxnMarker
 from storage.config import LogConfig
 from storage.files import RealFiles
 from storage.log import PartitionLog
-from storage.log_append import AppendOrigin
 from storage.log_directory import LogDirectory
 from tests.support.java import run_tool
 
@@ -44,8 +43,8 @@ def append(log: PartitionLog, producer_id: int, sequence: int, *, transactional:
 
 
 def mark(log: PartitionLog, producer_id: int, *, commit: bool) -> None:
-    marker = end_txn_marker(commit, producer_id, 2, 7, NOW + log.log_end_offset)
-    log.append(marker, leader_epoch=4, now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    marker = EndTxnMarker(commit, producer_id, 2, 7, -1, NOW + log.log_end_offset)
+    log.append_marker(marker, leader_epoch=4, now_ms=NOW)
 
 
 @pytest.fixture(scope="module", params=["closed cleanly", "recovered"])

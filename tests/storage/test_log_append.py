@@ -226,57 +226,6 @@ def test_with_two_replicas_required_the_high_watermark_never_moves() -> None:
     assert world.values() == [b"a"]
 
 
-# --- transactions: the broker refuses them for now, the files of other brokers hold them ---
-
-
-def test_an_open_transaction_holds_back_committed_readers(world: LogWorld) -> None:
-    world.append(b"before")
-    world.append(b"a", producer_id=PID, epoch=0, sequence=0, transactional=True)
-    world.append(b"after")
-    assert world.log.last_stable_offset == 1
-    assert world.values(committed=True) == [b"before"]
-
-    result = world.mark(PID, 0, commit=True)
-
-    assert result.base_offset == 3
-    assert world.log.last_stable_offset == 4
-    assert world.values(committed=True) == [b"before", b"a", b"after"]
-
-
-def test_an_aborted_transaction_is_read_by_the_uncommitted_alone(world: LogWorld) -> None:
-    world.append(b"a", producer_id=PID, epoch=0, sequence=0, transactional=True)
-    world.append(b"b", producer_id=8, epoch=0, sequence=0, transactional=True)
-    world.mark(PID, 0, commit=False)
-    world.mark(8, 0, commit=True)
-
-    assert world.values() == [b"a", b"b"]
-    assert world.values(committed=True) == [b"b"]
-    result = world.log.read(0, 1 << 20, committed=True, force_first_batch=True)
-    assert result.aborted == [(PID, 0)]
-    assert world.log.read(0, 1 << 20, committed=False, force_first_batch=True).aborted is None
-
-
-def test_with_two_replicas_required_a_marker_does_not_free_what_is_above_the_high_watermark() -> None:
-    world = open_world(min_insync_replicas=2)
-    world.append(b"a", producer_id=PID, epoch=0, sequence=0, transactional=True)
-    world.mark(PID, 0, commit=True)
-
-    assert world.log.last_stable_offset == world.log.high_watermark == 0
-    world.log.config = LogConfig()
-    assert world.log.last_stable_offset == world.log.high_watermark == 2
-
-
-def test_markers_are_fenced(world: LogWorld) -> None:
-    world.append(b"a", producer_id=PID, epoch=2, sequence=0, transactional=True)
-    world.mark(PID, 2, commit=True, coordinator_epoch=5)
-
-    with pytest.raises(AppendRefused, match="INVALID_PRODUCER_EPOCH"):
-        world.mark(PID, 1, commit=True, coordinator_epoch=5)
-    with pytest.raises(AppendRefused, match="TRANSACTION_COORDINATOR_FENCED"):
-        world.mark(PID, 2, commit=True, coordinator_epoch=4)
-    assert world.log.log_end_offset == 2
-
-
 def test_a_client_may_not_write_markers(world: LogWorld) -> None:
     with pytest.raises(AppendRefused, match="INVALID_RECORD"):
         world.append_batch(end_txn_marker(True, PID, 0, 0, START_MS))
@@ -340,14 +289,18 @@ SETTINGS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: ", ".join(settings) or "defaults")
-def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("settings", "transactional"),
+    [*((settings, False) for settings in SETTINGS), ({}, True)],
+    ids=lambda value: (", ".join(value) or "defaults") if isinstance(value, dict) else f"transaction open: {value}",
+)
+def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object], transactional: bool) -> None:
     """Two partitions get the same batches, one of them with the short way closed; they never differ."""
 
     def prepared(*, careful: bool) -> LogWorld:
         world = open_world()
         for sequence in (0, 2):
-            world.append(b"a", b"b", producer_id=PID, epoch=1, sequence=sequence)
+            world.append(b"a", b"b", producer_id=PID, epoch=1, sequence=sequence, transactional=transactional)
         world.log.config = LogConfig()._replace(**settings)
         if careful:
             world.log._demands = world.log._demands._replace(plain_attributes=frozenset())
@@ -373,6 +326,9 @@ def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pyte
 
     world.append(b"v", producer_id=PID, epoch=0, sequence=1)
     world.append(b"v", compression=compression.SNAPPY)
+    world.append(b"v", producer_id=PID, epoch=0, sequence=2, transactional=True)
+    world.append(b"v", producer_id=PID, epoch=0, sequence=3, transactional=True)
 
-    assert world.log.log_end_offset == 3
+    assert world.log.log_end_offset == 5
+    assert world.log.last_stable_offset == 3
     assert parse_header(stored(world)).base_offset == 0

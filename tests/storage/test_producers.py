@@ -8,7 +8,8 @@ from protocol.errors import ErrorCode
 from protocol.files.txn_index import AbortedTxn
 from protocol.records.batch import SEQUENCE_MAX
 from protocol.records.control import EndTxnMarker
-from storage.producers import EXPIRY_GRACE_MS, Producers, SeenBatch
+from storage.producer import SeenBatch
+from storage.producers import EXPIRY_GRACE_MS, Producers
 from storage.refusals import AppendRefused
 from tests.support.producer_batches import PID, batch
 

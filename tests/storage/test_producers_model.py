@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from protocol.errors import ErrorCode
 from protocol.records.batch import SEQUENCE_MAX, BatchHeader, increment_sequence
 from protocol.records.control import EndTxnMarker
-from storage.producers import WINDOW_BATCHES, CompletedTxn, Producers
+from storage.open_transactions import CompletedTxn
+from storage.producer import WINDOW_BATCHES
+from storage.producers import Producers
 from storage.refusals import AppendRefused
 from tests.support.producer_batches import batch
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 from protocol.records.batch import iter_batches
 from protocol.records.builder import build_batch
-from protocol.records.control import end_txn_marker
+from protocol.records.control import EndTxnMarker
 from protocol.records.record import Record, iter_records
 from storage.config import LogConfig
 from storage.errors import StorageError
 from storage.log import PartitionLog
-from storage.log_append import AppendOrigin, AppendResult
+from storage.log_append import AppendResult
 from storage.log_directory import LogDirectory
 from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 
@@ -91,11 +91,23 @@ class LogWorld:
             batch, leader_epoch=self.leader_epoch, now_ms=self.now_ms, produce_version=produce_version
         )
 
-    def mark(self, producer_id: int, epoch: int, *, commit: bool, coordinator_epoch: int = 0) -> AppendResult:
+    def mark(
+        self,
+        producer_id: int,
+        epoch: int,
+        *,
+        commit: bool,
+        coordinator_epoch: int = 0,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
         """Append a transaction marker, as a coordinator would."""
-        marker = end_txn_marker(commit, producer_id, epoch, coordinator_epoch, self.now_ms)
-        return self.log.append(
-            marker, leader_epoch=self.leader_epoch, now_ms=self.now_ms, origin=AppendOrigin.COORDINATOR
+        return self.log.append_marker(
+            EndTxnMarker(commit, producer_id, epoch, coordinator_epoch, -1, self.now_ms),
+            leader_epoch=self.leader_epoch,
+            now_ms=self.now_ms,
+            transaction_version=transaction_version,
+            hold=hold,
         )
 
     def flush(self) -> None:

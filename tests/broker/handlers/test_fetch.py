@@ -12,9 +12,8 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from protocol.records.batch import iter_batches
-from protocol.records.control import end_txn_marker
+from protocol.records.control import EndTxnMarker
 from protocol.registry import ApiKey
-from storage.log_append import AppendOrigin
 from tests.support.broker_world import BrokerWorld, Peer, settle
 
 E = ErrorCode
@@ -38,8 +37,8 @@ def append(world: BrokerWorld, partition: int, *values: bytes, transactional_id:
 
 
 def end_transaction(world: BrokerWorld, partition: int, producer_id: int, *, commit: bool) -> None:
-    marker = end_txn_marker(commit, producer_id, 0, 0, world.clock.now_ms())
-    world.services.partitions.append("t", partition, marker, origin=AppendOrigin.COORDINATOR)
+    marker = EndTxnMarker(commit, producer_id, 0, 0, -1, world.clock.now_ms())
+    world.services.partitions.append_marker("t", partition, marker)
 
 
 def request(

@@ -1,6 +1,8 @@
 """Control records: tolerant of what is newer, strict about what cannot be."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from protocol.errors import DecodeError
 from protocol.records.batch import encode_batch, parse_header
@@ -23,6 +25,26 @@ def test_a_marker_has_78_bytes_and_says_what_it_was_given(commit: bool) -> None:
     batch = end_txn_marker(commit, 2**40, 32767, 5, 1234, base_offset=2**41)
     assert len(batch) == END_TXN_MARKER_SIZE
     assert read_marker(batch) == (commit, 2**40, 32767, 5, 2**41, 1234)
+
+
+@given(
+    st.booleans(), st.integers(0, 2**62), st.integers(0, 32767), st.integers(-1, 2**31 - 1), st.integers(-1, 2**50)
+)
+@settings(derandomize=True, deadline=None)
+def test_a_marker_is_the_batch_that_the_builder_makes_of_it(
+    commit: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
+) -> None:
+    key = control_key(ControlRecordType.COMMIT if commit else ControlRecordType.ABORT)
+    built = build_batch(
+        [NewRecord(key, bytes(2) + coordinator_epoch.to_bytes(4, "big", signed=True), (), timestamp_ms)],
+        base_offset=7,
+        leader_epoch=3,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+    )
+    assert end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp_ms, 7, 3) == built
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ControlRecordType if kind >= 0])

@@ -1,0 +1,87 @@
+"""The transactions of a partition that hold its last stable offset back.
+
+Those that are open; those completed whose marker is not below the high watermark yet; and those completed "held", which
+wait for `release`: the coordinator lets all partitions of a transaction go in one step. Rules only; nothing of this is
+on the disk but what the log tells again: after a load nothing is held.
+
+Invariant: `open` and `unstable` are in the order of the first offsets, since transactions begin at the log's end.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from protocol.files.txn_index import AbortedTxn
+from protocol.records.control import EndTxnMarker
+
+
+class CompletedTxn(NamedTuple):
+    """A transaction whose marker is in the log, at `last_offset`."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class OpenTransactions:
+    """What is not decided on one partition, or not shown to be."""
+
+    def __init__(self) -> None:
+        self.unstable: OrderedDict[int, int] = OrderedDict()
+        """First offset -> producer id. Always this very object: the log looks at it with every append."""
+        self._open: OrderedDict[int, int] = OrderedDict()  # producer id -> first offset
+        self._unreplicated: list[CompletedTxn] = []
+        self._held: dict[int, list[CompletedTxn]] = {}
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest of them begins."""
+        return next(iter(self.unstable), None)
+
+    def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
+        """The transaction that a marker at `offset` ends; None when the producer has none open here."""
+        first_offset = self._open.get(marker.producer_id)
+        if first_offset is None:
+            return None
+        return CompletedTxn(marker.producer_id, first_offset, offset, aborted=not marker.commit)
+
+    def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
+        """What the transaction index keeps of it: with the offset up to which nothing older is still open."""
+        others = (first for producer_id, first in self._open.items() if producer_id != completed.producer_id)
+        last_stable_offset = next(others, completed.last_offset + 1)
+        return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
+
+    def begin(self, producer_id: int, first_offset: int) -> None:
+        """The first batch of a transaction is in the log."""
+        self._open[producer_id] = first_offset
+        self.unstable[first_offset] = producer_id
+
+    def end(self, completed: CompletedTxn, *, hold: bool) -> None:
+        """Its marker is in the log."""
+        del self._open[completed.producer_id]
+        if hold:
+            self._held.setdefault(completed.producer_id, []).append(completed)
+        else:
+            self._unreplicated.append(completed)
+
+    def release(self, producer_id: int) -> None:
+        """Let go of the completed transactions of a producer that were held; `high_watermark_moved` is due."""
+        self._unreplicated += self._held.pop(producer_id, ())
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
+        if self._unreplicated:
+            for completed in self._unreplicated:
+                if completed.last_offset < high_watermark:
+                    del self.unstable[completed.first_offset]
+            self._unreplicated = [txn for txn in self._unreplicated if txn.last_offset >= high_watermark]
+
+    def restore(self, opened: Iterable[tuple[int, int]]) -> None:
+        """Begin again with these (first offset, producer id)."""
+        for known in (self.unstable, self._open, self._unreplicated, self._held):
+            known.clear()
+        for first_offset, producer_id in sorted(opened):
+            self.begin(producer_id, first_offset)
