@@ -36,7 +36,12 @@ def logging_options(level: str, target: str) -> tuple[str, ...]:
 
 def run_tool(main_class: str, *arguments: str, stdin: str | None = None) -> str:
     """What one of Kafka's tools, `org.apache.kafka.tools.TopicCommand` say, prints on stdout; it must succeed."""
-    return _run(_java("-cp", f"{kafka_libs()}/*", main_class, *arguments), stdin)
+    return _run(tool_command(main_class, *arguments), stdin)
+
+
+def tool_command(main_class: str, *arguments: str) -> list[str]:
+    """The command that runs one of Kafka's tools, for a test that goes on while it runs."""
+    return _java("-cp", f"{kafka_libs()}/*", main_class, *arguments)
 
 
 def run_program(source: Path, *arguments: str, client_version: str | None = None, stdin: str | None = None) -> str:
@@ -47,9 +52,14 @@ def run_program(source: Path, *arguments: str, client_version: str | None = None
     return _run(program_command(source, *arguments, client_version=client_version), stdin)
 
 
-def program_command(source: Path, *arguments: str, client_version: str | None = None) -> list[str]:
-    """The command that runs the program `source`, for a test that talks with it while it runs."""
-    libs = client_libs(client_version) if client_version else kafka_libs()
+def program_command(
+    source: Path, *arguments: str, client_version: str | None = None, libs: Path | None = None
+) -> list[str]:
+    """The command that runs the program `source`, for a test that talks with it while it runs.
+
+    libs: the directory of jars to run it with, where neither one client's nor the whole of Kafka's will do.
+    """
+    libs = libs or (client_libs(client_version) if client_version else kafka_libs())
     return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)
 
 

@@ -1,0 +1,62 @@
+"""Kafka Streams at_least_once: a word count over its own internal topics, killed, stopped and started anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.compat.conftest import NewServer
+from tests.compat.tools import CONFIGS, OFFSETS, TOPICS, Tools
+from tests.support.server import Server
+from tests.support.waiting import until
+from tests.support.word_count import ENDED_BY_SIGTERM, SETTINGS, WordCount
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
+    with new_server(tmp_path_factory.mktemp("streams") / "data", SETTINGS) as server:
+        yield server
+
+
+def test_a_word_count_loses_nothing_over_a_kill_and_repeats_nothing_over_a_stop(
+    server: Server, tools: Tools, tmp_path: Path
+) -> None:
+    count = WordCount(server, tools, "least", "at_least_once")
+    with count.writing():
+        with count.run(tmp_path / "first") as program:
+            until(lambda: sum(count.counted().values()) > 300)
+            program.kill()
+        told = sum(count.counted().values())
+    with count.run(tmp_path / "first") as program:
+        until(lambda: count.counted() >= count.written)
+        assert sum(count.counted().values()) > told
+        assert program.stop() == ENDED_BY_SIGTERM
+
+    before, written = count.counted(), count.written.copy()
+    count.write(100)
+    with count.run(tmp_path / "restored from the changelog") as program:
+        until(lambda: count.counted() == before + count.written - written)
+        assert program.stop() == ENDED_BY_SIGTERM
+    _check_internal_topics(server, tools)
+
+
+def _check_internal_topics(server: Server, tools: Tools) -> None:
+    internal = [name for name in tools.ask(server, TOPICS, "--list").split() if name.startswith("least-counts-")]
+    assert internal == ["least-counts-changelog", "least-counts-repartition"]
+    changelog, repartition = (
+        tools.ask(server, CONFIGS, "--describe", "--entity-type", "topics", "--entity-name", name) for name in internal
+    )
+    assert "cleanup.policy=compact " in changelog
+    assert "cleanup.policy=delete " in repartition
+    assert "retention.ms=-1 " in repartition
+    # What was counted is deleted from the repartition topic, soon after it was committed.
+    ends, starts = (
+        [int(offset) for offset in re.findall(r":(\d+)$", told, re.MULTILINE)]
+        for told in (
+            tools.ask(server, OFFSETS, "--topic", internal[1], "--time", time) for time in ("latest", "earliest")
+        )
+    )
+    assert sum(starts) > sum(ends) / 2
