@@ -1,0 +1,84 @@
+"""Five consumers join and leave at random while somebody writes: each record comes, and no partition has two owners.
+
+Eager and cooperative, dynamic and static, members of three clients in one group; and the broker killed under them. What
+is checked while it happens is in `chaos/ledger.py`: within one ownership offsets follow each other, a new owner begins
+between what was acknowledged as committed and what was read, and a generation gives a partition to one member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.compat.chaos.ledger import Ledger
+from tests.compat.chaos.members import (
+    AiokafkaMember,
+    ConfluentMember,
+    CooperativeConfluentMember,
+    CooperativeKafkaPythonMember,
+    KafkaPythonMember,
+)
+from tests.compat.chaos.play import play
+from tests.compat.conftest import NewServer
+from tests.support.server import Server
+
+PARTITIONS = 6
+MOVES = 10
+EAGER = (ConfluentMember, KafkaPythonMember, AiokafkaMember, ConfluentMember, KafkaPythonMember)
+COOPERATIVE = (CooperativeConfluentMember,) * 5
+COOPERATIVE_PYTHON = (CooperativeKafkaPythonMember,) * 5
+
+KINDS = {"eager": EAGER, "cooperative": COOPERATIVE, "cooperative-python": COOPERATIVE_PYTHON}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
+    settings = {"group.min.session.timeout.ms": 1_000, "offsets.topic.num.partitions": 5}
+    with new_server(tmp_path_factory.mktemp("chaos") / "data", settings) as server:
+        yield server
+
+
+def _topic(server: Server, name: str) -> str:
+    admin = AdminClient({"bootstrap.servers": server.address})
+    admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
+    return name
+
+
+def _check(ledger: Ledger) -> None:
+    assert ledger.verdict() == []
+    assert ledger.handovers > PARTITIONS, "nothing ever changed hands"
+
+
+@pytest.mark.parametrize("is_static", [False, True], ids=["dynamic", "static"])
+@pytest.mark.parametrize("kind", ["eager", "cooperative"])
+def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind: str, is_static: bool) -> None:
+    topic = _topic(server, f"{kind}-{is_static}")
+    _check(play(server.address, topic, KINDS[kind], is_static=is_static, seed=7, moves=MOVES))
+
+
+def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -> None:
+    def kill(move: int) -> None:
+        if move == MOVES // 2:
+            server.kill()
+            server.start()
+
+    topic = _topic(server, "killed")
+    _check(play(server.address, topic, KINDS["cooperative"], is_static=False, seed=8, moves=MOVES, before_move=kill))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("is_static", [False, True], ids=["dynamic", "static"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_they_do_so_for_long(server: Server, kind: str, is_static: bool, seed: int) -> None:
+    """With two kills of the broker in each life."""
+
+    def kill(move: int) -> None:
+        if move in (20, 40):
+            server.kill()
+            server.start()
+
+    topic = _topic(server, f"long-{kind}-{is_static}-{seed}")
+    _check(play(server.address, topic, KINDS[kind], is_static=is_static, seed=seed, moves=60, before_move=kill))
