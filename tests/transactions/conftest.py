@@ -1,0 +1,54 @@
+"""The transactional clients by name, and a broker for the tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.compat.conftest import clients as clients
+from tests.compat.conftest import tools as tools
+from tests.support.server import Server
+from tests.transactions.clients.programs import PROGRAMS
+from tests.transactions.model import Program
+
+NewServer = Callable[[Path, Mapping[str, object]], Server]
+SETTINGS = {"num.partitions": 3, "log.retention.ms": -1}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """kafka-python and aiokafka leave the sockets of lost connections to the garbage collector, which warns of them."""
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[dict[str, Program]]:
+    """Every transactional client by name."""
+    programs = {name: Program(name, command) for name, command in PROGRAMS.items()}
+    yield programs
+    for program in programs.values():
+        program.kill()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
+    """A running broker that makes topics of three partitions by itself."""
+    with new_server(tmp_path_factory.mktemp("server") / "data", SETTINGS) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mortal_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_server: NewServer
+) -> Iterator[Server]:
+    """The same, to be killed around a commit. With --against kafka it is 4.2.0: 4.3.1 loses commits there."""
+    data = tmp_path_factory.mktemp("mortal") / "data"
+    if request.config.getoption("--against") == "kafka":
+        from tests.support.kafka_process import KafkaProcess
+
+        server: Server = KafkaProcess(data, SETTINGS, version="4.2.0")
+    else:
+        server = new_server(data, SETTINGS)
+    with server:
+        yield server

@@ -1,0 +1,63 @@
+"""What others see of the transactions: values at an isolation level, a group's offsets. Seen through librdkafka."""
+
+from __future__ import annotations
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.waiting import until
+
+PARTITIONS = 3
+
+
+def make_topics(address: str, *names: str) -> None:
+    """Make topics of three partitions, and wait until everybody knows them."""
+    admin = AdminClient({"bootstrap.servers": address})
+    for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in names]).values():
+        future.result(timeout=30)
+    until(lambda: set(names) <= set(admin.list_topics(timeout=10).topics))
+
+
+def write(address: str, topic: str, count: int) -> None:
+    """Write the values "0", "1", … over the partitions, outside any transaction."""
+    producer = Producer({"bootstrap.servers": address})
+    for number in range(count):
+        producer.produce(topic, value=str(number), partition=number % PARTITIONS)
+    assert producer.flush(30) == 0
+
+
+def values(address: str, topic: str, isolation: str = "read_committed") -> list[str]:
+    """The sorted values that a reader at this isolation level gets before it has to wait."""
+    consumer = Consumer(
+        {"bootstrap.servers": address, "group.id": "none", "isolation.level": isolation, "enable.partition.eof": True}
+    )
+    try:
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
+        found: list[str] = []
+        ends: set[int] = set()
+        while len(ends) < PARTITIONS:
+            for message in consumer.consume(1000, timeout=0.1):
+                error = message.error()
+                if error is None:
+                    found.append(message.value().decode())
+                else:
+                    assert error.code() == KafkaError._PARTITION_EOF, error
+                    ends.add(message.partition())
+        return sorted(found)
+    finally:
+        consumer.close()
+
+
+def committed_offsets(address: str, group: str, topic: str) -> int:
+    """The sum of the offsets that the group has committed in the partitions of the topic; 0 where there is none."""
+    admin = AdminClient({"bootstrap.servers": address})
+    wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, number) for number in range(PARTITIONS)])
+    told = admin.list_consumer_group_offsets([wanted], require_stable=False)[group].result(timeout=30)
+    return sum(max(partition.offset, 0) for partition in told.topic_partitions)
