@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from tests.compat.conftest import STREAMING, NewServer
 from tests.compat.model import (
@@ -20,6 +21,7 @@ from tests.compat.model import (
     messages_for,
 )
 from tests.support.server import Server
+from tests.support.waiting import until
 
 COUNT = 5000
 KILL_AT = 2000  # acknowledgements
@@ -100,6 +102,8 @@ def test_kcat_loses_and_doubles_nothing_over_a_kill(server: Server, clients: Cli
     kcat.stdin.writelines(f"{number}\n" for number in range(COUNT))
     kcat.stdin.flush()
     reader = clients["confluent-kafka"]
+    admin = AdminClient({"bootstrap.servers": server.address})
+    until(lambda: topic in admin.list_topics(timeout=10).topics)
     reader.read_in_group(server.address, topic, "sees-the-first", KILL_AT)  # so it is in the middle of writing
 
     server.kill()

@@ -46,6 +46,7 @@ class Servant:
         """End the process, if one was started."""
         if self._process is not None:
             self._process.communicate(timeout=30)
+            self._process = None
 
     def _ask(self, command: str, *words: object) -> Iterator[str]:
         """Send a command; the words of `write` after its fourth are lines of their own. Yields the answer's lines."""
@@ -60,7 +61,9 @@ class Servant:
             if answer == ".\n":
                 return
             yield answer.rstrip("\n")
-        raise AssertionError(f"{self.name} ended in the middle of {line}")
+        status = self._process.wait(timeout=30)
+        self._process = None  # what comes next starts anew
+        raise AssertionError(f"{self.name} ended with status {status} in the middle of {line}")
 
 
 def _word(data: bytes | None) -> str:
