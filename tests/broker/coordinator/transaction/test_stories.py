@@ -1,0 +1,22 @@
+"""The golden stories of tests/golden/transaction: each one is played and must come out as it is written."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.transaction_stories import Story
+
+STORIES = sorted((Path(__file__).parents[3] / "golden" / "transaction").glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_the_story_comes_out_as_it_is_written(path: Path, request: pytest.FixtureRequest) -> None:
+    written = path.read_text()
+    told = Story().run(written)
+    if request.config.getoption("--rewrite"):
+        path.write_text(told)
+    assert told == path.read_text()
+
+
+def test_there_are_stories() -> None:
+    assert len(STORIES) >= 50
