@@ -60,6 +60,7 @@ def _fast() -> Iterator[Group]:
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
+    "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (
         Group(

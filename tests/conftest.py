@@ -1,9 +1,10 @@
 """What every group of tests shares.
 
-Property tests that are the same in every run and stay within their budget, and two options: one holds the tests with
+Property tests that are the same in every run and stay within their budget, and three options: one holds the tests with
 real clients against Apache Kafka instead of Barnabas, one writes the golden stories as they now come out.
 """
 
+import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="tell the golden stories anew; commit the change only if you understand what caused it",
     )
+    parser.addoption(
+        "--record",
+        choices=("kafka",),
+        help="ask Apache Kafka all that is in the probe book, and write down what it answers",
+    )
+    parser.addoption(
+        "--seed",
+        type=int,
+        default=int(time.strftime("%Y%m%d", time.gmtime())),
+        help="what the mutated frames are derived from: by default the day",
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -41,6 +53,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.failed and isinstance(server, Server):
         report.sections.append(("What the server said", server.log[-10_000:]))
     return report
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest) -> int:
+    """What today's randomness comes from."""
+    seed: int = request.config.getoption("--seed")
+    return seed
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,106 @@
+"""What must hold of any bytes at all: answered in the form of what was asked, or the connection closed.
+
+Knows requests and answers as bytes; whoever plays them knows how they got there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from broker.api.table import API_TABLE
+from protocol.errors import DecodeError, ErrorCode
+from protocol.framing import SIZE_BYTES, split_frames
+from protocol.headers import parse_request_header, parse_response_header
+from protocol.registry import ApiKey, request_codec, response_codec
+from protocol.schema import Struct
+
+_SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in API_TABLE}
+_NEVER = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.KAFKA_STORAGE_ERROR)
+"""Codes that say that the broker is broken, which no request may bring about."""
+
+
+class Finding(AssertionError):
+    """The broker did what it must not do."""
+
+
+def frames_in(data: bytes) -> tuple[list[bytes], bool]:
+    """The whole frames in what was sent, and whether what follows them may still become one."""
+    split = split_frames(data, 0, len(data))
+    return [data[start:end] for start, end in split.frames], split.refused is None
+
+
+def judge(sent: bytes, answers: Sequence[bytes], *, is_closed: bool, is_waiting: bool) -> None:
+    """Raise Finding unless the answers (without their sizes) are right for what was sent.
+
+    is_waiting: the broker says that it will answer the first frame not answered later.
+    """
+    requests, is_sound = frames_in(sent)
+    unanswered = list(requests)
+    for answer in answers:
+        request = _request_of(answer, unanswered)
+        _check_answer(request, answer)
+    if is_closed or is_waiting:
+        return
+    if not is_sound:
+        raise Finding("bytes that cannot be a frame, and the connection is open")
+    for request in unanswered:
+        if not _wants_no_answer(request):
+            raise Finding(f"neither answered nor closed: {request[:100].hex()}")
+
+
+def _request_of(answer: bytes, unanswered: list[bytes]) -> bytes:
+    """The request that this answers; those before it in `unanswered` are taken away."""
+    while unanswered:
+        request = unanswered.pop(0)
+        if request[4:8] == answer[:4]:
+            return request
+        if not _wants_no_answer(request):
+            raise Finding("an answer overtook another one")
+    raise Finding("an answer to nothing")
+
+
+def _check_answer(request: bytes, answer: bytes) -> None:
+    header, _ = parse_request_header(request)
+    version = header.api_version
+    if header.api_key not in _SERVED:
+        raise Finding(f"API key {header.api_key} is not offered, and was answered")
+    if version not in _SERVED[header.api_key]:
+        if header.api_key != ApiKey.API_VERSIONS:
+            raise Finding(f"version {version} is not offered, and was answered")
+        version = 0
+    try:
+        _, position = parse_response_header(header.api_key, version, answer)
+        message, end = response_codec(ApiKey(header.api_key), version).decode(answer, position)
+    except DecodeError as error:
+        raise Finding(f"the answer is no answer: {error}: {answer[:200].hex()}") from error
+    if end != len(answer):
+        raise Finding(f"{len(answer) - end} bytes behind the answer")
+    for code in _error_codes(message):
+        if code in _NEVER:
+            raise Finding(f"answered with {ErrorCode(code).name}: {message}")
+
+
+def _error_codes(message: Any) -> Iterator[int]:
+    if isinstance(message, Struct):
+        for field in message.__schema__.fields:
+            value = getattr(message, field.name)
+            if field.name.endswith("error_code"):
+                yield value
+            elif isinstance(value, (list, Struct)):
+                yield from _error_codes(value)
+    elif isinstance(message, list) and message and isinstance(message[0], Struct):
+        for each in message:
+            yield from _error_codes(each)
+
+
+def _wants_no_answer(request: bytes) -> bool:
+    """Whether this is a Produce with acks=0."""
+    if len(request) < SIZE_BYTES or int.from_bytes(request[:2], "big") != ApiKey.PRODUCE:
+        return False
+    header, position = parse_request_header(request)
+    try:
+        message, _ = request_codec(ApiKey.PRODUCE, header.api_version).decode(request, position)
+    except DecodeError:
+        return False
+    return bool(message.acks == 0)

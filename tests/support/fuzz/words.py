@@ -1,0 +1,176 @@
+"""What mutated requests speak of: for each field the values that mean something there, and those at the edges.
+
+A message is made around a `Focus`: one topic, group member and producer, so that now and then everything in it fits
+and only one thing is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from protocol.records.batch import HEADER, BatchHeader, compute_crc
+from protocol.records.builder import build_batch
+from tests.support.fuzz.stage import Facts, Member, Producer
+
+INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+ODD_NAMES = ("", ".", "..", "a" * 249, "a" * 250, "with space", "nul\0", "ключ", "\U0001f981", "x/y", "missing")
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__cluster_metadata")
+LONG_TEXT = "z" * 0x7FFF
+CONFIG_NAMES = (
+    "cleanup.policy",
+    "compression.type",
+    "flush.messages",
+    "max.message.bytes",
+    "message.timestamp.type",
+    "min.insync.replicas",
+    "retention.bytes",
+    "retention.ms",
+    "segment.bytes",
+    "segment.ms",
+    "follower.replication.throttled.replicas",
+    "no.such.key",
+    "",
+)
+CONFIG_VALUES = (
+    "0",
+    "1",
+    "-1",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e9",
+    "compact",
+    "compact,delete",
+    "delete",
+    "LogAppendTime",
+    "lz4",
+    "zstd",
+    "gzip",
+    "true",
+    "*",
+    "0:1,1:1",
+    ",".join(["0:1"] * 5_000),
+    "",
+)
+UUIDS = (bytes(16), bytes(15) + b"\1", b"\xff" * 16)
+_SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
+
+
+class Focus(NamedTuple):
+    """What one message is about."""
+
+    topic: str
+    topic_id: bytes
+    member: Member
+    producer: Producer
+    now_ms: int
+
+
+def focus(facts: Facts, rng: Random) -> Focus:
+    """A topic, a member and a producer that exist."""
+    topic = rng.choice(sorted(facts.topic_ids))
+    return Focus(topic, facts.topic_ids[topic], rng.choice(facts.members), rng.choice(facts.producers), facts.now_ms)
+
+
+def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
+    """Values by field; `Struct.field` goes before `field`. The first value of each is the focus's.
+
+    Internal topics are not named to be deleted: that may be done, and takes the next client's group with it.
+    """
+    member, producer = at.member, at.producer
+    topics = (at.topic, *facts.topic_ids, *INTERNAL_TOPICS, *ODD_NAMES)
+    groups = (member.group_id, *(each.group_id for each in facts.members), "simple", *ODD_NAMES)
+    config_names = dict.fromkeys(
+        ("CreatableTopicConfig.name", "AlterableConfig.name", "AlterConfigsResource.name", "configuration_keys"),
+        CONFIG_NAMES,
+    )
+    return {
+        **dict.fromkeys(("name", "topic", "topic_name"), topics),
+        **dict.fromkeys(("group_id", "groups", "groups_names", "key", "coordinator_keys"), groups),
+        **config_names,
+        **dict.fromkeys(("topic_names", "DeleteTopicState.name"), (at.topic, *facts.topic_ids, *ODD_NAMES)),
+        "resource_name": (at.topic, "", "1", "0", *topics),
+        "resource_type": (2, 4, 8, 16, 32),
+        "topic_id": (at.topic_id, *facts.topic_ids.values(), *UUIDS),
+        "member_id": (member.member_id, "", *(each.member_id for each in facts.members), "no-such-member"),
+        **dict.fromkeys(("generation_id", "generation_id_or_member_epoch"), (member.generation_id, -1, 0)),
+        "group_instance_id": (
+            member.instance_id or "new-instance",
+            *(each.instance_id or "" for each in facts.members),
+        ),
+        "protocol_type": ("consumer", "connect", ""),
+        **dict.fromkeys(("protocol_name", "JoinGroupRequestProtocol.name"), ("range", "roundrobin", "")),
+        "transactional_id": ("tx-0", "tx-1", *ODD_NAMES),
+        "producer_id": (producer.producer_id, -1, *(each.producer_id for each in facts.producers)),
+        "producer_epoch": (producer.producer_epoch, -1, 1, 0x7FFF, 0x7FFE),
+        "value": CONFIG_VALUES,
+        "acks": (-1, -1, 1, 0, 2),
+        "session_id": (0, 1),
+        "session_epoch": (-1, 0, 1),
+        "timestamp": (-1, -2, -3, -4, -5, at.now_ms),
+        "session_timeout_ms": (10_000, 6_000, 1_800_000, 1),
+        **dict.fromkeys(("states_filter", "types_filter"), ("Stable", "Empty", "classic", "consumer", "odd")),
+        **dict.fromkeys(
+            ("partition", "partitions", "partition_index", "partition_indexes", "index", "num_partitions", "count"),
+            (*_SMALL, 9_999, 10_001),
+        ),
+        **dict.fromkeys(
+            ("replica_id", "replication_factor", "broker_ids", "current_leader_epoch"), (-1, -1, 1, *_SMALL)
+        ),
+        **dict.fromkeys(("max_wait_ms", "timeout_ms", "min_bytes"), (0, 0, 1, 500)),
+        **dict.fromkeys(("max_bytes", "partition_max_bytes"), (1 << 20, 0, 1, 0x7FFFFFFF)),
+        **dict.fromkeys(("fetch_offset", "offset", "committed_offset"), (*_SMALL, 5, 100)),
+    }
+
+
+def batch(at: Focus, rng: Random) -> bytes:
+    """A record batch, or what is left of one after somebody had ideas."""
+    producer_id, producer_epoch = at.producer if rng.random() < 0.5 else (-1, -1)
+    built = build_batch(
+        [
+            (rng.choice((None, b"k")), rng.choice((None, b"v", b"x" * 300)), [("h", None)], at.now_ms)
+            for _ in range(rng.choice((1, 1, 2, 50)))
+        ],
+        compression=rng.choice((0, 0, 0, 1, 2, 3, 4)),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=rng.choice((0, 0, 1, 0x7FFFFFFF)) if producer_id >= 0 else -1,
+        transactional=rng.random() < 0.1,
+        control=rng.random() < 0.05,
+    )
+    chance = rng.random()
+    if chance < 0.4:
+        return bytes(built)
+    if chance < 0.5:
+        return bytes(built[: rng.randrange(len(built) + 1)])
+    if chance < 0.55:
+        return bytes(built + built)
+    if chance < 0.6:
+        return rng.randbytes(rng.choice((0, 1, 60, 61, 62, 300)))
+    if chance < 0.8:
+        _edge_in_header(built, rng)
+    else:
+        for _ in range(rng.choice((1, 2, 8))):
+            built[rng.randrange(HEADER.size, len(built))] = rng.randrange(256)
+    if rng.random() < 0.85:
+        built[17:21] = compute_crc(built).to_bytes(4, "big")
+    return bytes(built)
+
+
+_HEADER_BITS = (64, 32, 32, 8, 0, 16, 32, 64, 64, 64, 16, 32, 32)  # 0: the CRC, which comes last
+
+
+def _edge_in_header(built: bytearray, rng: Random) -> None:
+    """One field of the header at one of its edges."""
+    fields = list(HEADER.unpack_from(built))
+    index = rng.choice([index for index, bits in enumerate(_HEADER_BITS) if bits])
+    fields[index] = edge(_HEADER_BITS[index], rng)
+    HEADER.pack_into(built, 0, *BatchHeader._make(fields))
+
+
+def edge(bits: int, rng: Random) -> int:
+    """A signed integer where integers go wrong."""
+    limit = 1 << (bits - 1)
+    near = rng.choice((0, 1, -1, 2, limit - 1, -limit, limit - 2, 1 << (bits // 2)))
+    return near if rng.random() < 0.8 else rng.randrange(-limit, limit)
