@@ -11,9 +11,11 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 
+from broker.api.error_responses import error_response
 from broker.context import Deferred, RequestContext
 from broker.coordinator.group.model import GroupConfig
-from protocol.registry import ApiKey, request_codec, response_codec
+from protocol.errors import KafkaError
+from protocol.registry import ApiKey, request_codec, response_codec, spec
 from protocol.schema import Request
 from tests.support.catalogue_api import CatalogueApi
 from tests.support.group_world import GroupWorld
@@ -55,8 +57,12 @@ class GroupApi:
         asked, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
         handler = importlib.import_module(f"broker.handlers.{key.name.lower()}")
         context = RequestContext(self.services, key, version, client_id=client_id, client_host="10.0.0.9")
-        answer = handler.handle(asked, context)
-        if isinstance(answer, Awaitable):
-            answer = await answer
+        try:
+            answer = handler.handle(asked, context)
+            if isinstance(answer, Awaitable):
+                answer = await answer
+        except KafkaError as error:  # as the dispatcher does
+            answer = error_response(spec(key), version, asked, error.code, error.message)
+            assert answer is not None
         codec = response_codec(key, version)
         return codec.decode(codec.encode(answer))[0]
