@@ -34,7 +34,8 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
         return _nothing(group_id, error.code, error.message, state="")
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
-            return _nothing(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            missing = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")  # which shortens it
+            return _nothing(group_id, missing.code, missing.message)
         dead = _nothing(group_id, ErrorCode.NONE, None)
         dead.authorized_operations = operations  # without an error they are told, as Kafka does it
         return dead

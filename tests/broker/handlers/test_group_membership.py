@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from protocol.primitives import MAX_STRING_BYTES
 from tests.support.group_api import GroupApi
 
 E = ErrorCode
@@ -176,3 +178,9 @@ def test_what_has_no_coordinator_is_refused(api: GroupApi, key_type: int, code: 
         found = api.ask(FindCoordinatorRequest(key="x", key_type=key_type), version)
     assert (found.error_code, found.node_id, found.host, found.port) == (code, -1, "", -1)
     assert found.error_message
+
+
+def test_a_group_of_an_endless_name_is_not_found_in_fewer_words(api: GroupApi) -> None:
+    (group,) = api.ask(DescribeGroupsRequest(groups=["z" * MAX_STRING_BYTES]), 6).groups
+    assert group.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert group.error_message.endswith("…")
