@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.support.kafka_jars import CACHE, client_libs, kafka_libs
+from tests.support.kafka_jars import CACHE, KAFKA_VERSION, client_libs, kafka_libs
 from tests.support.server import ROOT
 
 TIMEOUT_S = 120
@@ -34,14 +34,14 @@ def logging_options(level: str, target: str) -> tuple[str, ...]:
     return (f"-Dlog4j2.configurationFile={path}",)
 
 
-def run_tool(main_class: str, *arguments: str, stdin: str | None = None) -> str:
+def run_tool(main_class: str, *arguments: str, stdin: str | None = None, version: str = KAFKA_VERSION) -> str:
     """What one of Kafka's tools, `org.apache.kafka.tools.TopicCommand` say, prints on stdout; it must succeed."""
-    return _run(tool_command(main_class, *arguments), stdin)
+    return _run(tool_command(main_class, *arguments, version=version), stdin)
 
 
-def tool_command(main_class: str, *arguments: str) -> list[str]:
+def tool_command(main_class: str, *arguments: str, version: str = KAFKA_VERSION) -> list[str]:
     """The command that runs one of Kafka's tools, for a test that goes on while it runs."""
-    return _java("-cp", f"{kafka_libs()}/*", main_class, *arguments)
+    return _java("-cp", f"{kafka_libs(version)}/*", main_class, *arguments)
 
 
 def run_program(source: Path, *arguments: str, client_version: str | None = None, stdin: str | None = None) -> str:

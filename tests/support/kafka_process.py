@@ -83,8 +83,9 @@ class KafkaProcess(Server):
 
     def _format(self, properties: Path) -> None:
         tool = "kafka.tools.StorageTool"
-        cluster_id = run_tool(tool, "random-uuid").strip()
-        run_tool(tool, "format", "-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
+        cluster_id = run_tool(tool, "random-uuid", version=self._version).strip()
+        arguments = ("-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
+        run_tool(tool, "format", *arguments, version=self._version)
 
 
 def _free_ports(count: int) -> list[int]:
