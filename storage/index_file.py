@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from struct import Struct
 
+from protocol.files.preallocation import trimmed_size
 from storage.directory import Directory
 
 
@@ -116,11 +117,3 @@ class IndexFile:
 
     def _is_sound(self, first: array[int], second: array[int], last_max: int) -> bool:
         raise AssertionError("a subclass knows its order")
-
-
-def trimmed_size(data: bytes, entry_size: int) -> int:
-    """Bytes that hold entries. A file of one entry is trimmed already, so its zeros would mean something."""
-    if len(data) == entry_size:
-        return entry_size
-    used = len(data.rstrip(b"\0"))
-    return min(-(-used // entry_size) * entry_size, len(data) - len(data) % entry_size)

@@ -39,14 +39,3 @@ def decode(data: Buffer) -> list[OffsetIndexEntry]:
         if after.relative_offset <= before.relative_offset or after.position <= before.position:
             raise DecodeError(f"offset index entry {after} does not come after {before}")
     return entries
-
-
-def trimmed_size(data: Buffer) -> int:
-    """Bytes of the file that hold entries, without the zeros a preallocated file ends in.
-
-    Only the first entry could be all zeros, and none is: the first batch of a segment is never indexed.
-    """
-    view, size = memoryview(data), len(data) - len(data) % ENTRY_SIZE
-    while size and not any(view[size - ENTRY_SIZE : size]):
-        size -= ENTRY_SIZE
-    return size

@@ -39,11 +39,3 @@ def decode(data: Buffer) -> list[TimeIndexEntry]:
         if after.timestamp <= before.timestamp or after.relative_offset < before.relative_offset:
             raise DecodeError(f"time index entry {after} does not come after {before}")
     return entries
-
-
-def trimmed_size(data: Buffer) -> int:
-    """Bytes of the file that hold entries, without the zeros a preallocated file ends in."""
-    view, size = memoryview(data), len(data) - len(data) % ENTRY_SIZE
-    while size and not any(view[size - ENTRY_SIZE : size]):
-        size -= ENTRY_SIZE
-    return size

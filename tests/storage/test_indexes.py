@@ -14,7 +14,6 @@ from protocol.files.txn_index import AbortedTxn
 from storage.directory import Directory
 from storage.disk import Disk
 from storage.errors import CorruptFile
-from storage.index_file import trimmed_size
 from storage.offset_index import OffsetIndex
 from storage.time_index import TimeIndex
 from storage.txn_index import TransactionIndex
@@ -182,13 +181,6 @@ def test_one_entry_of_zeros_in_a_time_index_means_something() -> None:
     assert loaded.load(LOG_SIZE)
     assert loaded.last == (0, BASE)
     assert len(loaded) == 1
-
-
-@given(st.integers(0, 5), st.integers(0, 50), st.integers(1, 12))
-def test_trimming_stops_at_the_last_entry_with_something_in_it(entries: int, zeros: int, entry_size: int) -> None:
-    data = (b"\1" + bytes(entry_size - 1)) * entries + bytes(zeros)
-    if len(data) != entry_size:
-        assert trimmed_size(data, entry_size) == entries * entry_size
 
 
 def test_an_index_is_full_at_its_size_and_a_time_index_keeps_a_place_for_the_closing_entry() -> None:

@@ -13,6 +13,7 @@ from types import TracebackType
 
 from protocol.errors import DecodeError
 from protocol.files import offset_index, time_index
+from protocol.files.preallocation import trimmed_size
 from protocol.primitives import Buffer
 from protocol.records.batch import BatchHeader, next_batch_size, parse_header
 
@@ -76,10 +77,10 @@ class SegmentScan:
 def offset_entries(path: Path) -> list[offset_index.OffsetIndexEntry]:
     """An `.index` file's entries, without the zeros that a killed Apache Kafka leaves behind them."""
     data = path.read_bytes()
-    return offset_index.decode(data[: offset_index.trimmed_size(data)])
+    return offset_index.decode(data[: trimmed_size(data, offset_index.ENTRY_SIZE)])
 
 
 def time_entries(path: Path) -> list[time_index.TimeIndexEntry]:
     """A `.timeindex` file's entries, likewise."""
     data = path.read_bytes()
-    return time_index.decode(data[: time_index.trimmed_size(data)])
+    return time_index.decode(data[: trimmed_size(data, time_index.ENTRY_SIZE)])

@@ -1,11 +1,14 @@
 """Index entries and producer snapshots: golden bytes, round trips, and damage refused."""
 
+from types import ModuleType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.errors import DecodeError
 from protocol.files import offset_index, producer_snapshot, time_index, txn_index
+from protocol.files.preallocation import trimmed_size
 from protocol.files.producer_snapshot import ProducerEntry
 from protocol.files.txn_index import AbortedTxn
 
@@ -110,10 +113,20 @@ def test_a_txn_index_entry_of_another_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize("index", [offset_index, time_index])
-def test_the_zeros_of_a_preallocated_index_are_not_entries(index: object) -> None:
-    encode, trimmed_size = index.encode, index.trimmed_size  # type: ignore[attr-defined]  # because modules have no type
-    entries = encode([(7, 100), (9, 200)])
-    assert trimmed_size(entries + bytes(4096)) == len(entries)
-    assert trimmed_size(entries) == len(entries)
-    assert trimmed_size(bytes(4096)) == 0
-    assert trimmed_size(b"") == 0
+def test_the_zeros_of_a_preallocated_index_are_not_entries(index: ModuleType) -> None:
+    entries = index.encode([(7, 100), (9, 200)])
+    for zeros in (0, 1, index.ENTRY_SIZE, 4096):
+        assert trimmed_size(entries + bytes(zeros), index.ENTRY_SIZE) == len(entries)
+    assert trimmed_size(bytes(4096), index.ENTRY_SIZE) == 0
+    assert trimmed_size(b"", index.ENTRY_SIZE) == 0
+
+
+@given(st.integers(0, 5), st.integers(0, 50), st.integers(1, 12))
+def test_trimming_stops_at_the_last_entry_with_something_in_it(entries: int, zeros: int, entry_size: int) -> None:
+    data = (b"\1" + bytes(entry_size - 1)) * entries + bytes(zeros)
+    if len(data) != entry_size:
+        assert trimmed_size(data, entry_size) == entries * entry_size
+
+
+def test_a_file_of_one_entry_is_trimmed_already() -> None:
+    assert trimmed_size(bytes(12), 12) == 12
