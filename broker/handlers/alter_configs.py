@@ -6,6 +6,7 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 
 from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker.catalogue.topics import duplicates
+from broker.config_resources import alter_each
 from broker.context import RequestContext, Services
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.alter_configs import (
@@ -17,18 +18,15 @@ from protocol.messages.alter_configs import (
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
-    twice = duplicates((resource.resource_type, resource.resource_name) for resource in request.resources)
-    answers = []
-    for resource in request.resources:
-        try:
-            if (resource.resource_type, resource.resource_name) in twice:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            _replace(resource, context.services, request.validate_only)
-        except KafkaError as refusal:
-            answers.append(_answer(resource, refusal.code, refusal.message))
-        else:
-            answers.append(_answer(resource, ErrorCode.NONE, None))
-    return AlterConfigsResponse(responses=answers)
+    altered = alter_each(
+        request.resources, lambda resource: _replace(resource, context.services, request.validate_only)
+    )
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(error_code=code, error_message=message, resource_type=kind, resource_name=name)
+            for kind, name, code, message in altered
+        ]
+    )
 
 
 def _replace(resource: AlterConfigsResource, services: Services, validate_only: bool) -> None:
@@ -42,13 +40,4 @@ def _replace(resource: AlterConfigsResource, services: Services, validate_only: 
         resource.resource_name,
         {entry.name: entry.value for entry in resource.configs},
         validate_only=validate_only,
-    )
-
-
-def _answer(resource: AlterConfigsResource, code: ErrorCode, message: str | None) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=code,
-        error_message=message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
     )

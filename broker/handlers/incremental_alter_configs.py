@@ -8,7 +8,7 @@ INVALID_REQUEST.
 
 from broker.catalogue import Alteration
 from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker.catalogue.topics import duplicates
+from broker.config_resources import alter_each
 from broker.context import RequestContext, Services
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.incremental_alter_configs import (
@@ -22,18 +22,13 @@ _LOGGER_RESOURCE = 8
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
-    twice = duplicates((resource.resource_type, resource.resource_name) for resource in request.resources)
-    answers = []
-    for resource in request.resources:
-        try:
-            if (resource.resource_type, resource.resource_name) in twice:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            _alter(resource, context.services, request.validate_only)
-        except KafkaError as refusal:
-            answers.append(_answer(resource, refusal.code, refusal.message))
-        else:
-            answers.append(_answer(resource, ErrorCode.NONE, None))
-    return IncrementalAlterConfigsResponse(responses=answers)
+    altered = alter_each(request.resources, lambda resource: _alter(resource, context.services, request.validate_only))
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(error_code=code, error_message=message, resource_type=kind, resource_name=name)
+            for kind, name, code, message in altered
+        ]
+    )
 
 
 def _alter(resource: AlterConfigsResource, services: Services, validate_only: bool) -> None:
@@ -55,12 +50,3 @@ def _alter_loggers(resource: AlterConfigsResource, node_id: int) -> None:
         )
     for entry in resource.configs:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {entry.name} does not exist!")
-
-
-def _answer(resource: AlterConfigsResource, code: ErrorCode, message: str | None) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=code,
-        error_message=message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
