@@ -1,8 +1,9 @@
 """The composition root: builds a broker from its parts, starts it, stops it.
 
 The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
-catalogue, partitions, coordinator, then listening. Order of a stop: no new connections, what is in flight is answered,
-timers end, everything is synced, and the clean-shutdown marker is written last.
+catalogue, partitions, coordinators, transactions a killed run left half finished, then listening. Order of a stop: no
+new connections, transactions are finished, what is in flight is answered, timers end, everything is synced, and the
+clean-shutdown marker is written last.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.api.dispatch import Dispatcher
-from broker.api.table import API_TABLE, offered_apis
+from broker.api.table import API_TABLE, offered_apis, table_for
 from broker.catalogue import Catalogue
 from broker.clock import Clock
 from broker.config import BrokerConfig
@@ -28,19 +29,20 @@ from broker.log_lines import line, logger
 from broker.net.listener import Listener, bind
 from broker.partitions import Partitions
 from broker.waiters import Waiters
-from protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
+from protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
 from storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from broker.config.listeners import Listener as Address
-    from broker.coordinator import GroupCoordinator
+    from broker.coordinator import GroupCoordinator, TransactionCoordinator
     from storage.files import Files
 
 _log = logger("app")
 _DRAIN_MS = 1_500
 _PRELOAD_PAUSE_MS = 20
+_LOAD_TRANSACTIONS_MS = 1_000
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
 _OTHER_DESCRIPTORS = 32  # the loop's, the lock, checkpoints while they are written, modules while they are read
 _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
@@ -125,6 +127,7 @@ class Broker:
             catalogue=self.catalogue,
             partitions=partitions,
             deferred_groups=Deferred(lambda: self._open_groups(partitions, random_bytes)),
+            deferred_transactions=Deferred(lambda: self._open_transactions(partitions)),
             producer_ids=ProducerIds(self.catalogue.allocate_producer_ids),
             fetch_sessions=FetchSessions(
                 lambda: config.integer("max.incremental.fetch.session.cache.slots"),
@@ -132,7 +135,7 @@ class Broker:
                 lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
             ),
             waiters=waiters,
-            offered_apis=offered_apis(),
+            offered_apis=offered_apis(table_for(config)),
         )
         self._housekeeping = Housekeeping(partitions, config, clock, waiters, flush, self._in_flush_thread)
         self.listener = Listener(
@@ -156,6 +159,19 @@ class Broker:
             random_bytes=random_bytes,
         )
 
+    def _open_transactions(self, partitions: Partitions) -> TransactionCoordinator:
+        from broker.coordinator.transactions import TransactionCoordinator
+
+        return TransactionCoordinator.open(
+            self.services.config,
+            catalogue=self.catalogue,
+            partitions=partitions,
+            offsets=self.services.deferred_groups.get,
+            clock=self._clock,
+            loop=self._loop,
+            fresh_producer_id=self.services.producer_ids.next,
+        )
+
     def _node(self, bound: BoundAddress) -> Node:
         meta, advertised = self._directory.meta, bound.advertised
         return Node(meta.node_id, meta.cluster_id, advertised.host, advertised.port or bound.port)
@@ -165,6 +181,7 @@ class Broker:
         self.services.partitions.set_strays_aside()
         for notice in self._directory.notices:
             _log.warning(notice)
+        await self.settle_transactions()
         dispatchers = []
         for bound in self.bound:
             dispatcher = Dispatcher(replace(self.services, node=self._node(bound)))
@@ -183,10 +200,25 @@ class Broker:
             )
         )
 
+    async def settle_transactions(self) -> None:
+        """Finish what a killed run left prepared, before anybody reads; after a clean stop only look, in time.
+
+        So a reader never sees a part of a transaction, and what nobody goes on with is aborted by its timeout.
+        """
+        if TRANSACTION_STATE_TOPIC not in self.catalogue.topics:
+            return
+        if self._directory.was_clean:
+            self._clock.call_later(_LOAD_TRANSACTIONS_MS, lambda: self.services.transactions.load_in_background())
+        else:
+            await self.services.transactions.recover()
+
     async def stop(self) -> None:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
         self.listener.stop_accepting()
         self._housekeeping.stop()
+        if self.services.deferred_transactions.built is not None:
+            await self.services.transactions.finish_all()
+            self.services.transactions.close()
         if self.services.deferred_groups.built is not None:
             self.services.groups.close()
         self.services.waiters.wake_all()

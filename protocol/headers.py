@@ -20,7 +20,7 @@ from protocol.registry import ApiKey
 
 _FIXED = Layout(">hhi")
 _FLEXIBLE_SINCE: dict[int, int] = {api: api.flexible_since for api in ApiKey if api.flexible_since is not None}
-_MAX_VERSION: dict[int, int] = {api: api.max_version for api in ApiKey}
+_MAX_VERSION: dict[int, int] = {api: api.newest_version for api in ApiKey}
 _NEVER = 0x8000  # above any version
 
 

@@ -1,7 +1,8 @@
 """Every API of the broker listener: key, versions, messages.
 
-The table is that of Apache Kafka 4.3.1, stable versions only. It is all that is loaded at start-up: a module of
-`messages/` is imported when its API is first used. Which of these APIs a broker offers is the broker's own table.
+The table is that of Apache Kafka 4.3.1: stable versions, and beside them the one that is unstable there and known
+here. It is all that is loaded at start-up: a module of `messages/` is imported when its API is first used. Which of
+these APIs a broker offers is the broker's own table.
 """
 
 from enum import IntEnum
@@ -43,8 +44,14 @@ class ApiKey(IntEnum):
         """
         return 0 if self is ApiKey.PRODUCE else self.min_version
 
+    @property
+    def newest_version(self) -> int:
+        """The newest version there is a codec for: above `max_version` it is unstable in this release of Kafka."""
+        return _UNSTABLE.get(self, self.max_version)
+
     def supports(self, version: int) -> bool:
-        return self.min_version <= version <= self.max_version
+        """Whether requests and responses of this version can be read and written."""
+        return self.min_version <= version <= self.newest_version
 
     def is_flexible(self, version: int) -> bool:
         return self.flexible_since is not None and version >= self.flexible_since
@@ -128,6 +135,9 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92, 0, 0, 0
 
 
+_UNSTABLE = {ApiKey.INIT_PRODUCER_ID: 6}  # KIP-939
+
+
 class ApiSpec(NamedTuple):
     """What there is to know of an API, its message classes included."""
 
@@ -165,7 +175,7 @@ def response_codec(key: int, version: int) -> Codec[Any]:
 def _codec(key: int, version: int, message: type[Request] | type[Response]) -> Codec[Any]:
     api = ApiKey(key)
     if not api.supports(version):
-        raise ValueError(f"{api.api_name} has no version {version}, only {api.min_version} to {api.max_version}")
+        raise ValueError(f"{api.api_name} has no version {version}, only {api.min_version} to {api.newest_version}")
     return codec(message, version)
 
 

@@ -23,7 +23,7 @@ from typing import Protocol
 from broker.api import hot
 from broker.api.answers import Answer, CloseConnection, Parked, code_of
 from broker.api.error_responses import error_response
-from broker.api.table import API_TABLE, Row
+from broker.api.table import Row, table_for
 from broker.context import RequestContext, Services
 from protocol.errors import DecodeError
 from protocol.headers import encode_response_header
@@ -51,9 +51,10 @@ Entry = Callable[[memoryview, int, int, "Client"], Answer]
 class Dispatcher:
     """Answers requests with the services of one node."""
 
-    def __init__(self, services: Services, table: tuple[Row, ...] = API_TABLE) -> None:
+    def __init__(self, services: Services, table: tuple[Row, ...] | None = None) -> None:
+        """`table`: another than that of this broker's settings."""
         self._services = services
-        self._rows = {int(row.key): row for row in table}
+        self._rows = {int(row.key): row for row in table or table_for(services.config)}
         self._entries: dict[tuple[int, int], Entry] = {}
 
     def dispatch(self, frame: memoryview, client: Client) -> Answer:

@@ -7,10 +7,13 @@ Handlers are named and not imported: a module is loaded when its API is first as
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.context import OfferedApi
 from protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from broker.config import BrokerConfig
 
 
 class Row(NamedTuple):
@@ -62,6 +65,14 @@ API_TABLE: tuple[Row, ...] = (
 )
 
 
-def offered_apis() -> tuple[OfferedApi, ...]:
+def table_for(config: BrokerConfig) -> tuple[Row, ...]:
+    """The table of a broker: `API_TABLE`, and versions that Kafka has not released where the settings ask for them."""
+    if not config.boolean("transaction.two.phase.commit.enable"):
+        return API_TABLE
+    newest = {ApiKey.INIT_PRODUCER_ID: ApiKey.INIT_PRODUCER_ID.newest_version}  # KIP-939
+    return tuple(row._replace(max_version=newest.get(row.key, row.max_version)) for row in API_TABLE)
+
+
+def offered_apis(table: tuple[Row, ...] = API_TABLE) -> tuple[OfferedApi, ...]:
     """What ApiVersions lists, in order of the key."""
-    return tuple(OfferedApi(row.key, row.advertised_min_version, row.max_version) for row in API_TABLE)
+    return tuple(OfferedApi(row.key, row.advertised_min_version, row.max_version) for row in table)

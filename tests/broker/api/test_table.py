@@ -7,7 +7,8 @@ from importlib import import_module
 import pytest
 
 from broker.api.reference_page import PAGE, page
-from broker.api.table import API_TABLE, Row, offered_apis
+from broker.api.table import API_TABLE, Row, offered_apis, table_for
+from broker.config import BrokerConfig
 from protocol.registry import ApiKey, spec
 
 
@@ -32,6 +33,13 @@ def test_what_is_offered_is_the_table_and_produce_from_0() -> None:
     assert offered.keys() == {row.key for row in API_TABLE}
     assert offered[ApiKey.PRODUCE] == (0, 13)
     assert offered[ApiKey.FETCH] == (4, 18)
+
+
+def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
+    newest = {ApiKey.INIT_PRODUCER_ID: 6}
+    table = table_for(BrokerConfig({"transaction.two.phase.commit.enable": "true"}))
+    assert {row.key: row.max_version for row in table} == {row.key: row.key.max_version for row in table} | newest
+    assert table_for(BrokerConfig({})) is API_TABLE
 
 
 def test_nothing_of_transactions_is_offered_yet() -> None:

@@ -1,0 +1,21 @@
+"""What a client is told, given the version it speaks: the first versions of each API know fewer errors."""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode
+from protocol.registry import ApiKey
+
+_FENCED_SINCE = {
+    ApiKey.INIT_PRODUCER_ID: 4,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 2,
+    ApiKey.ADD_OFFSETS_TO_TXN: 2,
+    ApiKey.END_TXN: 2,
+}
+"""The first version whose clients know PRODUCER_FENCED; before, any stale epoch was INVALID_PRODUCER_EPOCH."""
+
+
+def told(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
+    """The code as a client of this version of the API knows it."""
+    if code is ErrorCode.PRODUCER_FENCED and version < _FENCED_SINCE[ApiKey(api_key)]:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return code
