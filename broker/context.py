@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from broker.catalogue import Catalogue
     from broker.clock import Clock
     from broker.config import BrokerConfig
-    from broker.coordinator import GroupCoordinator
+    from broker.coordinator import GroupCoordinator, TransactionCoordinator
     from broker.coordinator.producer_ids import ProducerIds
     from broker.fetch_sessions import FetchSessions
     from broker.partitions import Partitions
@@ -69,6 +69,7 @@ class Services:
     catalogue: Catalogue
     partitions: Partitions
     deferred_groups: Deferred[GroupCoordinator]
+    deferred_transactions: Deferred[TransactionCoordinator]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
@@ -79,6 +80,11 @@ class Services:
     def groups(self) -> GroupCoordinator:
         """The group coordinator."""
         return self.deferred_groups.get()
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """The transaction coordinator."""
+        return self.deferred_transactions.get()
 
 
 class RequestContext:

@@ -31,7 +31,6 @@ _log = logger("storage")
 _FIRST_RETENTION_MS = 30_000
 _BETWEEN_PARTITIONS_MS = 5
 _FLUSH_CHECK_MS = 1_000
-_PRODUCER_EXPIRY_CHECK_MS = 600_000
 _REMOVAL_CHECK_MS = 10_000
 
 
@@ -63,7 +62,8 @@ class Housekeeping:
         """Begin; nothing happens now."""
         self._repeat("flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
         self._repeat("checkpoint", self._checkpoint, self._checkpoint_interval_ms)
-        self._repeat("producers", self._expire_producers, lambda: _PRODUCER_EXPIRY_CHECK_MS)
+        expiry_interval_ms = self._config.integer("producer.id.expiration.check.interval.ms")
+        self._repeat("producers", self._expire_producers, lambda: expiry_interval_ms)
         self._repeat("removal", self._remove_due, lambda: _REMOVAL_CHECK_MS)
         self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
 

@@ -165,6 +165,12 @@ class Partitions:
     ) -> AppendResult:
         """End a producer's transaction on a partition: PartitionLog.append_marker. KafkaError as `append`."""
         log = self.get_led(topic, partition)
+        return self.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
+
+    def append_marker_to(
+        self, log: PartitionLog, marker: EndTxnMarker, *, transaction_version: int = 0, hold: bool = False
+    ) -> AppendResult:
+        """As `append_marker`, to a log from `get_led`."""
         try:
             result = log.append_marker(
                 marker,
@@ -174,8 +180,8 @@ class Partitions:
                 hold=hold,
             )
         except StorageError as error:
-            raise self._storage_failed(topic, partition, "append a marker to", error) from error
-        self._waiters.wake(topic, partition)
+            raise self._storage_failed(log.topic, log.partition, "append a marker to", error) from error
+        self._waiters.wake(log.topic, log.partition)
         return result
 
     def release_marker(self, topic: str, partition: int, producer_id: int) -> None:

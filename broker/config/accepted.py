@@ -15,8 +15,6 @@ CLASS, PASSWORD = ValueType.CLASS, ValueType.PASSWORD
 PER_BROKER, CLUSTER_WIDE = Update.PER_BROKER, Update.CLUSTER_WIDE
 
 _TABLE = (
-    Key("add.partitions.to.txn.retry.backoff.max.ms", INT, "100", Range(0)),
-    Key("add.partitions.to.txn.retry.backoff.ms", INT, "20", Range(1)),
     Key("alter.config.policy.class.name", CLASS, None),
     Key("alter.log.dirs.replication.quota.window.num", INT, "11", Range(1)),
     Key("alter.log.dirs.replication.quota.window.size.seconds", INT, "1", Range(1)),
@@ -308,17 +306,8 @@ _TABLE = (
     Key("ssl.truststore.password", PASSWORD, None, None, PER_BROKER),
     Key("ssl.truststore.type", STRING, "JKS", None, PER_BROKER),
     Key("telemetry.max.bytes", INT, "1048576", Range(1)),
-    Key("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, "10000", Range(1)),
-    Key("transaction.max.timeout.ms", INT, "900000", Range(1)),
-    Key("transaction.partition.verification.enable", BOOLEAN, "true", None, CLUSTER_WIDE),
-    Key("transaction.remove.expired.transaction.cleanup.interval.ms", INT, "3600000", Range(1)),
     Key("transaction.state.log.load.buffer.size", INT, "5242880", Range(1)),
-    Key("transaction.state.log.min.isr", INT, "1", Range(1)),
-    Key("transaction.state.log.num.partitions", INT, "50", Range(1)),
     Key("transaction.state.log.replication.factor", SHORT, "1", Range(1)),
-    Key("transaction.state.log.segment.bytes", INT, "104857600", Range(1)),
-    Key("transaction.two.phase.commit.enable", BOOLEAN, "false"),
-    Key("transactional.id.expiration.ms", INT, "604800000", Range(1)),
 )
 
 ACCEPTED = {key.name: key for key in _TABLE}

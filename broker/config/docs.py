@@ -68,7 +68,26 @@ _TEXTS = {
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",
     "replica.high.watermark.checkpoint.interval.ms": "How often high watermarks are written.",
+    "producer.id.expiration.check.interval.ms": "How often producers are looked at that may be forgotten.",
     "producer.id.expiration.ms": "A producer that wrote nothing for so long is forgotten.",
+    # transactions
+    "add.partitions.to.txn.retry.backoff.max.ms": "How long a write to a new partition of a transaction waits at most "
+    "for the transaction before it to be complete, before its client is told to try again.",
+    "add.partitions.to.txn.retry.backoff.ms": "How often it is looked meanwhile.",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "How often open transactions are looked at that may "
+    "have taken longer than their producer's transaction.timeout.ms, and are aborted then.",
+    "transaction.max.timeout.ms": "The longest transaction.timeout.ms a producer may ask for.",
+    "transaction.partition.verification.enable": "Whether a write of a client that adds partitions to its transactions "
+    "itself is checked against the coordinator before the transaction begins on a partition.",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "How often transactional ids are looked at that may "
+    "be forgotten.",
+    "transaction.state.log.min.isr": "The min.insync.replicas __transaction_state is created with. 1 here, where Kafka "
+    "has 2: there is one replica.",
+    "transaction.state.log.num.partitions": "How many partitions __transaction_state is created with.",
+    "transaction.state.log.segment.bytes": "The segment.bytes __transaction_state is created with.",
+    "transaction.two.phase.commit.enable": "Whether a producer may take part in two-phase commits (KIP-939): its "
+    "transactions never time out, and it may keep a prepared one when it comes back.",
+    "transactional.id.expiration.ms": "A transactional id nobody used for so long is forgotten.",
     # groups
     "group.min.session.timeout.ms": "The shortest session timeout a group member may ask for.",
     "group.max.session.timeout.ms": "The longest session timeout a group member may ask for.",
@@ -131,8 +150,8 @@ _WITHOUT_EFFECT = (
     ("follower.", "There is one replica."),
     ("replica", "There is one replica."),
     ("leader.", "There is one replica."),
-    ("transaction", "There are no transactions yet."),
-    ("add.partitions.to.txn.", "There are no transactions yet."),
+    ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
+    ("transaction.state.log.replication.", "There is one replica."),
     ("group.share.", "There are no share groups."),
     ("share.", "There are no share groups."),
     ("group.streams.", "There are no streams groups."),

@@ -1,6 +1,6 @@
 """Coordinators: pure decisions, and one runtime that appends, replays, acts and answers.
 
-Importing the package is free; `GroupCoordinator` comes with the first look at it.
+Importing the package is free; `GroupCoordinator` and `TransactionCoordinator` come with the first look at them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from broker.coordinator.groups import GroupCoordinator
+    from broker.coordinator.transactions import TransactionCoordinator
 
-__all__ = ["GroupCoordinator"]
+__all__ = ["GroupCoordinator", "TransactionCoordinator"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from broker.coordinator.groups import GroupCoordinator
 
         return GroupCoordinator
+    if name == "TransactionCoordinator":
+        from broker.coordinator.transactions import TransactionCoordinator
+
+        return TransactionCoordinator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

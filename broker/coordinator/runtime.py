@@ -102,6 +102,11 @@ class Shard(Generic[R, V]):
         self._timers: dict[tuple[str, TimerKey], Timer] = {}
         self._is_closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether this partition is no longer its business."""
+        return self._is_closed
+
     def parked(self) -> int:
         """How many requests wait."""
         return len(self._parked)

@@ -41,6 +41,11 @@ class CoordinatorTopic:
         count = self.partition_count()
         return len(self._catalogue.create_internal_topic(self.name).partitions) if count is None else count
 
+    def leader_epoch(self, partition: int) -> int:
+        """The epoch this run leads the partition in. Raises KafkaError."""
+        with _as_kafka_errors():
+            return self._partitions.get_led(self.name, partition).leader_epoch
+
     def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
         """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
         rows = [NewRecord(key, value, (), now_ms) for key, value in records]

@@ -66,7 +66,8 @@ def test_the_broker_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]
         name: (type, OUR_DEFAULTS.get(name, default), validator)
         for name, (type, default, validator) in ((name, _theirs(row)) for name, row in kafka["broker"].items())
     }
-    theirs["process.roles"] = ours["process.roles"]
+    for not_told in ("process.roles", "producer.id.expiration.check.interval.ms"):  # the latter is internal there
+        theirs[not_told] = ours[not_told]
     assert ours == theirs
 
 

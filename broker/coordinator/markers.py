@@ -1,0 +1,274 @@
+"""Finishing transactions: a marker to every partition, then all of them shown in one step.
+
+Knows partitions and markers, not transactional ids' states: what a transaction is, and that it is complete afterwards,
+is `transactions.py`'s business. Offsets of groups lie in `__consumer_offsets`, which the group coordinator writes.
+
+Theory of operation: `finish` writes the markers *held*: the last stable offsets stay. When the last one is written,
+all partitions are released without anything happening in between, so a reader sees all of the transaction or nothing.
+Where the disk has to be waited for, that comes after the release: the decision itself is on the disk before `finish`
+is called, so a marker that is lost will be written again. A few partitions are finished inside the call; many in
+slices, so that nobody waits long for a turn of the loop.
+
+What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
+fenced us (left out and told). A partition that loads holds the others back, for it will not take long; one whose disk
+fails does not, for nobody could say how long.
+
+Invariants: each transaction is finished by one job at a time; `done` is called once, after every marker is durable;
+after `close` nothing is begun.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Collection
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from broker.clock import Clock
+from broker.coordinator.runtime import Appended
+from broker.log_lines import line, logger
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.records.control import EndTxnMarker
+
+if TYPE_CHECKING:
+    from broker.partitions import Partitions
+
+_log = logger("coordinator")
+
+TopicPartition = tuple[str, int]
+
+SLICE_PARTITIONS = 500
+SLICE_S = 0.005
+_LOOK_AT_CLOCK_EVERY = 16
+LOADING_RETRY_MS = 20
+BROKEN_RETRY_MS = 1_000
+
+_GONE = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+_FENCED = {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+_LOADING = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+
+
+class OffsetMarkers(Protocol):
+    """The group coordinator, as far as it takes part in transactions."""
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End a producer's transaction on a partition of `__consumer_offsets`.
+
+        KafkaError; NOT_LEADER_OR_FOLLOWER while it loads.
+        """
+
+    def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
+        """Show what was ended with `hold`: the offsets are committed, or gone."""
+
+
+class _Waits(Enum):
+    """What a job waits for, besides its turn and the disk's syncs."""
+
+    NOT = "nothing"
+    LOADING = "a partition that loads"
+    BROKEN = "something nobody here can do anything about"
+
+
+class _Job:
+    """One transaction being finished."""
+
+    __slots__ = ("done", "held", "is_holding", "marker", "name", "parked", "syncs", "todo", "version", "waits")
+
+    def __init__(
+        self,
+        name: str,
+        marker: EndTxnMarker,
+        version: int,
+        partitions: Collection[TopicPartition],
+        done: Callable[[], bool],
+    ) -> None:
+        self.name = name
+        self.marker = marker
+        self.version = version
+        self.todo = sorted(partitions, reverse=True)
+        self.parked: dict[TopicPartition, ErrorCode] = {}
+        self.held: list[TopicPartition] = []
+        self.syncs: list[Future[None]] = []
+        self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
+        self.waits = _Waits.NOT
+        self.done = done
+
+
+class MarkerWriter:
+    """Finishes the transactions of one broker."""
+
+    def __init__(
+        self, partitions: Partitions, offsets: Callable[[], OffsetMarkers], clock: Clock, loop: AbstractEventLoop
+    ) -> None:
+        """`offsets` gives the group coordinator, when it is first needed."""
+        self._partitions = partitions
+        self._offsets = offsets
+        self._clock = clock
+        self._loop = loop
+        self._jobs: dict[str, _Job] = {}
+        self._changed: Future[None] | None = None
+        self._is_closed = False
+
+    async def settled(self, *, wait_for_loading: bool) -> None:
+        """Wait until everything is finished, but for what waits for a disk; or for a partition that loads."""
+        idle = {_Waits.BROKEN} if wait_for_loading else {_Waits.BROKEN, _Waits.LOADING}
+        while any(job.waits not in idle for job in self._jobs.values()):
+            self._changed = self._loop.create_future()
+            await self._changed
+
+    def finish(
+        self,
+        name: str,
+        marker: EndTxnMarker,
+        partitions: Collection[TopicPartition],
+        *,
+        transaction_version: int,
+        done: Callable[[], bool],
+    ) -> None:
+        """Write `marker` everywhere, show it, and call `done`: inside this call when nothing has to be waited for.
+
+        `name` is the transactional id; what is being finished is not begun again. `done` returns False when it could
+        not note down that all is done; it is asked again later.
+        """
+        if self._is_closed or name in self._jobs:
+            return
+        job = self._jobs[name] = _Job(name, marker, transaction_version, partitions, done)
+        self._go_on(job)
+
+    def write_marker(
+        self,
+        topic: str,
+        partition: int,
+        marker: EndTxnMarker,
+        *,
+        transaction_version: int,
+        hold: bool = False,
+    ) -> Future[None] | None:
+        """Write one marker; returns what to wait for until it is durable, None when nobody has to. KafkaError."""
+        if topic == CONSUMER_OFFSETS_TOPIC:
+            offsets = self._offsets()
+            return offsets.append_marker(partition, marker, transaction_version=transaction_version, hold=hold).synced
+        partitions = self._partitions
+        log = partitions.get_led(topic, partition)
+        result = partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
+        return partitions.synced_log(log, result[1] + 1)
+
+    def close(self) -> None:
+        """The broker stops; what is not finished is found prepared at the next start."""
+        self._is_closed = True
+        self._jobs.clear()
+        self._tell_of_change()
+
+    # One job
+
+    def _go_on(self, job: _Job) -> None:
+        """One slice of the markers; what follows the last of them, at once."""
+        if self._jobs.get(job.name) is not job:
+            return  # closed meanwhile
+        job.waits = _Waits.NOT
+        until = self._clock.monotonic() + SLICE_S
+        for count in range(SLICE_PARTITIONS):
+            if not job.todo:
+                break
+            if count % _LOOK_AT_CLOCK_EVERY == _LOOK_AT_CLOCK_EVERY - 1 and self._clock.monotonic() > until:
+                break
+            self._mark(job, job.todo.pop())
+        if job.todo:
+            self._loop.call_soon(self._go_on, job)
+        elif job.parked:
+            self._wait_for_better_times(job)
+        else:
+            self._show(job)
+            self._complete_when_synced(job)
+
+    def _mark(self, job: _Job, where: TopicPartition) -> None:
+        try:
+            synced = self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)
+        except KafkaError as refusal:
+            self._refused(job, where, refusal)
+            return
+        if job.parked and job.parked.pop(where, None) is not None:
+            _log.info(line("marker written at last", transactional_id=job.name, topic=where[0], partition=where[1]))
+        if job.is_holding:
+            job.held.append(where)
+        if synced is not None:
+            job.syncs.append(synced)
+
+    def _refused(self, job: _Job, where: TopicPartition, refusal: KafkaError) -> None:
+        code = refusal.code
+        facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
+        if code in _GONE:
+            job.parked.pop(where, None)
+            _log.info(line("marker left out", **facts))
+        elif code in _FENCED:
+            job.parked.pop(where, None)
+            _log.error(line("marker fenced", **facts))
+        else:
+            if where not in job.parked:
+                tell = _log.debug if code in _LOADING else _log.error  # that a partition loads worries nobody
+                tell(line("marker refused, tried again until it is taken", **facts))
+            job.parked[where] = code
+
+    def _wait_for_better_times(self, job: _Job) -> None:
+        job.todo = list(job.parked)
+        if all(code in _LOADING for code in job.parked.values()):
+            self._park(job, _Waits.LOADING)
+            self._clock.call_later(LOADING_RETRY_MS, partial(self._go_on, job))
+        else:
+            self._show(job)
+            job.is_holding = False
+            self._park(job, _Waits.BROKEN)
+            self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
+
+    def _show(self, job: _Job) -> None:
+        """Release every partition that is held; nothing else happens in between."""
+        held, job.held = job.held, []
+        producer_id, is_commit = job.marker.producer_id, job.marker.commit
+        for topic, partition in held:
+            if topic == CONSUMER_OFFSETS_TOPIC:
+                self._offsets().release_marker(partition, producer_id, is_commit)
+            else:
+                self._partitions.release_marker(topic, partition, producer_id)
+
+    def _complete_when_synced(self, job: _Job) -> None:
+        while job.syncs:
+            synced = job.syncs[-1]
+            if not synced.done():
+                synced.add_done_callback(lambda _: self._complete_when_synced(job))
+                return
+            job.syncs.pop()
+            if synced.cancelled() or synced.exception() is not None:
+                # The directory is offline. The transaction stays prepared, and the next start finishes it.
+                for other in job.syncs:
+                    other.cancel()
+                self._forget(job)
+                _log.error(line("markers not synced", transactional_id=job.name, reason=_why(synced)))
+                return
+        self._complete(job)
+
+    def _complete(self, job: _Job) -> None:
+        if self._jobs.get(job.name) is not job:
+            return
+        if job.done():
+            self._forget(job)
+        else:
+            self._park(job, _Waits.BROKEN)
+            self._clock.call_later(BROKEN_RETRY_MS, partial(self._complete, job))
+
+    def _park(self, job: _Job, waits: _Waits) -> None:
+        job.waits = waits
+        self._tell_of_change()
+
+    def _forget(self, job: _Job) -> None:
+        self._jobs.pop(job.name, None)
+        self._tell_of_change()
+
+    def _tell_of_change(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
+
+
+def _why(synced: Future[None]) -> object:
+    return "cancelled" if synced.cancelled() else synced.exception()

@@ -1,0 +1,385 @@
+"""The transaction coordinator: what handlers ask of it.
+
+Finds the partition of a transactional id, asks the decisions in `transaction/`, and has the runtime carry them out.
+Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
+Kafka answers with an error for the whole request. What is pure is in `transaction/`; what is written and waited for is
+in `runtime`; markers are `markers.py`'s. This room connects them, and looks at the clock: transactions that take too
+long are aborted, ids nobody uses are removed.
+
+Invariant: a transaction that is prepared, by a request, by its timeout or by the run before, is on its way to being
+complete: whoever prepares it, or finds it when a partition is loaded, has it finished.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
+
+from broker.clock import Clock, Timer
+from broker.coordinator.markers import MarkerWriter, OffsetMarkers
+from broker.coordinator.outcome import Effect
+from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from broker.coordinator.runtime import Shard
+from broker.coordinator.transaction import adding, completing, ending, initialising
+from broker.coordinator.transaction.machine import TransactionMachine
+from broker.coordinator.transaction.model import (
+    AddRequest,
+    EndReply,
+    EndRequest,
+    InitReply,
+    InitRequest,
+    TopicPartition,
+    Transaction,
+    TransactionConfig,
+    TransactionOutcome,
+    TransactionStored,
+)
+from broker.log_lines import line, logger
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import TRANSACTION_STATE_TOPIC
+from protocol.records.control import EndTxnMarker
+
+if TYPE_CHECKING:
+    from broker.catalogue import Catalogue
+    from broker.config import BrokerConfig
+    from broker.partitions import Partitions
+
+_log = logger("coordinator")
+
+T = TypeVar("T")
+Reply: TypeAlias = Union[T, "Future[T]"]
+TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
+
+TRANSACTION_VERSION = "transaction.version"
+TRANSACTIONAL_ID_BYTES_MAX = 2**15 - 1
+"""What the key of a record can carry."""
+_TURN_TRANSACTIONS_MAX = 1_000  # how many are looked at, or finished, in one turn of the loop
+_TURN_S = 0.005
+_RETRY_MS = 1_000
+
+
+class TransactionTopic(OwnedTopic, Protocol):
+    """`__transaction_state`."""
+
+    def leader_epoch(self, partition: int) -> int:
+        """The epoch the partition is led in by this run: the coordinator epoch of markers."""
+
+
+class TransactionCoordinator:
+    """All transactional ids of this broker."""
+
+    def __init__(
+        self,
+        *,
+        topic: TransactionTopic,
+        markers: MarkerWriter,
+        config: TransactionConfig,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        fresh_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+    ) -> None:
+        """`transaction_version` is the feature's level, asked at each decision. `fresh_producer_id` may raise."""
+        self.config = config
+        self.markers = markers
+        self._topic = topic
+        self.clock = clock
+        self._loop = loop
+        self._fresh_producer_id = fresh_producer_id
+        self._transaction_version = transaction_version
+        self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
+        self._timers: dict[str, Timer] = {}
+        self._sweeping = 0
+        self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
+        self._arm("expiry", config.remove_check_interval_ms, self._expire)
+
+    @classmethod
+    def open(
+        cls,
+        config: BrokerConfig,
+        *,
+        catalogue: Catalogue,
+        partitions: Partitions,
+        offsets: Callable[[], OffsetMarkers],
+        clock: Clock,
+        loop: AbstractEventLoop,
+        fresh_producer_id: Callable[[], int],
+    ) -> TransactionCoordinator:
+        """The coordinator of a broker; `offsets` gives its group coordinator."""
+        from broker.coordinator.topic import CoordinatorTopic, TopicDeletions
+
+        coordinator = cls(
+            topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
+            markers=MarkerWriter(partitions, offsets, clock, loop),
+            config=transaction_config(config),
+            clock=clock,
+            loop=loop,
+            fresh_producer_id=fresh_producer_id,
+            transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
+        )
+        catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
+        return coordinator
+
+    def close(self) -> None:
+        """The broker stops: whoever waits is told to look for the coordinator again."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self.markers.close()
+        self._partitions.close()
+
+    def prepare(self, transactional_id: str) -> None:
+        """Somebody asked where this id is, so it will be needed: begin loading. KafkaError without a topic."""
+        self._partitions.begin(self._partitions.index_of(transactional_id))
+
+    # Requests
+
+    def init_producer_id(self, request: InitRequest) -> Reply[InitReply]:
+        """InitProducerId with a transactional id."""
+        _check_transactional_id(request.transactional_id)
+        version = self._transaction_version()
+        error = initialising.refusal(request, config=self.config, transaction_version=version)
+        if error is not ErrorCode.NONE:
+            return InitReply(error)
+        partition = self._partitions.of(request.transactional_id)
+        outcome = initialising.initialise(
+            partition.machine.transaction(request.transactional_id),
+            request,
+            now_ms=self.clock.now_ms(),
+            config=self.config,
+            transaction_version=version,
+            fresh_producer_id=self._fresh_producer_id,
+        )
+        return self._execute(partition, request.transactional_id, outcome)
+
+    def add_partitions(self, request: AddRequest) -> Reply[ErrorCode]:
+        """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
+        _check_transactional_id(request.transactional_id)
+        partition = self._partitions.of(request.transactional_id)
+        txn = partition.machine.transaction(request.transactional_id)
+        return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
+
+    def verify_partitions(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ErrorCode]:
+        """Whether each partition is in the transaction; nothing changes."""
+        _check_transactional_id(transactional_id)
+        txn = self._partitions.of(transactional_id).machine.transaction(transactional_id)
+        return adding.verify(txn, producer_id, producer_epoch, partitions)
+
+    def end_transaction(self, request: EndRequest) -> Reply[EndReply]:
+        """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
+        _check_transactional_id(request.transactional_id)
+        partition = self._partitions.of(request.transactional_id)
+        outcome = ending.end(
+            partition.machine.transaction(request.transactional_id),
+            request,
+            now_ms=self.clock.now_ms(),
+            fresh_producer_id=self._fresh_producer_id,
+        )
+        return self._execute(partition, request.transactional_id, outcome)
+
+    # Looking
+
+    def describe(self, transactional_id: str) -> Transaction | None:
+        """One transaction as it now is, or None. Raises KafkaError."""
+        _check_transactional_id(transactional_id)
+        return self._partitions.of(transactional_id).machine.transaction(transactional_id)
+
+    def transactions(self) -> list[Transaction]:
+        """Every transaction there is. Raises KafkaError while a partition loads."""
+        return [txn for partition in self._partitions.every() for txn in partition.machine.transactions.values()]
+
+    def loaded(self) -> Iterator[TransactionPartition]:
+        """The partitions that are in use and ready: for tests and for whoever looks inside."""
+        return self._partitions.loaded()
+
+    # Start and stop
+
+    async def recover(self) -> None:
+        """After an unclean stop: load everything and finish what was prepared, before anybody is let in.
+
+        What cannot be finished because a disk fails is told in the log, and tried again for as long as it takes.
+        """
+        loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
+        while self._sweeping or any(partition.loader is not None for partition in loading):
+            await self._turn()
+        await self.markers.settled(wait_for_loading=True)
+
+    def load_in_background(self) -> None:
+        """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
+        left = list(range(self._topic.partition_count() or 0))
+
+        def load_next() -> None:
+            if left:
+                partition = self._partitions.begin(left[0])
+                if partition.loader is None:
+                    del left[0]
+                self._timers["load"] = self.clock.call_later(0, load_next)
+
+        load_next()
+
+    async def finish_all(self) -> None:
+        """Before a clean stop: see what is prepared through, as far as the disk lets us."""
+        while self._sweeping:
+            await self._turn()
+        await self.markers.settled(wait_for_loading=False)
+
+    def _turn(self) -> Future[None]:
+        turn: Future[None] = self._loop.create_future()
+        self._loop.call_soon(turn.set_result, None)
+        return turn
+
+    # The inside
+
+    def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
+        machine = TransactionMachine(self._transaction_version)
+        perform = partial(self._perform, index)
+        return machine, Shard(index, machine, self._topic, self.clock, self._loop.create_future, perform=perform)
+
+    def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
+        reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
+        return reply
+
+    def _execute_unasked(
+        self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome, what: str
+    ) -> bool:
+        """Carry out what nobody waits for an answer to; False when it could not be written."""
+        try:
+            reply: Reply[None] = self._execute(partition, transactional_id, outcome)
+        except KafkaError as refusal:
+            _log.warning(line(f"{what} refused", transactional_id=transactional_id, reason=refusal))
+            return False
+        if isinstance(reply, Future):
+            reply.add_done_callback(_consume)
+        return True
+
+    def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
+        self._finish(self._partitions.at(index), transactional_id)
+
+    def _finish(self, partition: TransactionPartition, transactional_id: str) -> None:
+        """Write the markers of a prepared transaction, and complete it."""
+        txn = partition.machine.transaction(transactional_id)
+        if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
+            return
+        producer_id, producer_epoch, is_commit = completing.marker(txn)
+        try:
+            coordinator_epoch = self._topic.leader_epoch(partition.index)
+        except KafkaError as refusal:
+            _log.error(line("transaction not finished yet", transactional_id=transactional_id, reason=refusal))
+            self.clock.call_later(_RETRY_MS, partial(self._finish, partition, transactional_id))
+            return
+        self.markers.finish(
+            transactional_id,
+            EndTxnMarker(is_commit, producer_id, producer_epoch, coordinator_epoch, -1, self.clock.now_ms()),
+            txn.partitions,
+            transaction_version=txn.client_transaction_version,
+            done=partial(self._complete, partition, transactional_id),
+        )
+
+    def _complete(self, partition: TransactionPartition, transactional_id: str) -> bool:
+        txn = partition.machine.transaction(transactional_id)
+        if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
+            return True  # the topic was deleted meanwhile
+        outcome = completing.complete(txn, now_ms=self.clock.now_ms())
+        return self._execute_unasked(partition, transactional_id, outcome, "completion")
+
+    def _on_loaded(self, partition: TransactionPartition) -> None:
+        prepared = partition.machine.prepared()
+        if prepared:
+            _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))
+            self._in_turns(prepared, partial(self._finish, partition))
+
+    def on_topic_deleted(self, topic: str) -> None:
+        """The transactions themselves are gone; those that a deleted topic is part of need nothing of it any more."""
+        if topic == TRANSACTION_STATE_TOPIC:
+            self._partitions.forget()
+
+    # The clock
+
+    def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        def run() -> None:
+            self._arm(name, interval_ms, action)
+            action()
+
+        self._timers[name] = self.clock.call_later(interval_ms, run)
+
+    def _abort_timed_out(self) -> None:
+        for partition in self._partitions.loaded():
+            self._in_turns(list(partition.machine.transactions), partial(self._abort_if_timed_out, partition))
+
+    def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
+        txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
+        if txn is None or not completing.timed_out(txn, now_ms):
+            return
+        _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
+        try:
+            outcome = ending.abort_for_fencing(
+                txn,
+                now_ms=now_ms,
+                transaction_version=self._transaction_version(),
+                fresh_producer_id=self._fresh_producer_id,
+            )
+        except KafkaError as refusal:
+            _log.warning(line("abort refused", transactional_id=transactional_id, reason=refusal))
+            return
+        self._execute_unasked(partition, transactional_id, outcome, "abort")
+
+    def _expire(self) -> None:
+        for partition in self._partitions.loaded():
+            self._in_turns(list(partition.machine.transactions), partial(self._remove_if_expired, partition))
+
+    def _remove_if_expired(self, partition: TransactionPartition, transactional_id: str) -> None:
+        txn = partition.machine.transaction(transactional_id)
+        outcome = None if txn is None else completing.expired(txn, self.clock.now_ms(), self.config)
+        if outcome is not None:
+            self._execute_unasked(partition, transactional_id, outcome, "removal")
+
+    def _in_turns(self, left: list[str], action: Callable[[str], None]) -> None:
+        """Do it for each of them, which takes them off the list; when it takes long, with other work in between."""
+        until = self.clock.monotonic() + _TURN_S
+        for count in range(len(left)):
+            if count == _TURN_TRANSACTIONS_MAX or (count % 16 == 15 and self.clock.monotonic() > until):
+                break
+            action(left.pop())
+        if left:
+            self._sweeping += 1
+
+            def go_on() -> None:
+                self._sweeping -= 1
+                self._in_turns(left, action)
+
+            self._loop.call_soon(go_on)
+
+
+def transaction_config(config: BrokerConfig) -> TransactionConfig:
+    """The transactions' part of the broker's configuration."""
+    return TransactionConfig(
+        max_timeout_ms=config.integer("transaction.max.timeout.ms"),
+        expiration_ms=config.integer("transactional.id.expiration.ms"),
+        abort_check_interval_ms=config.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
+        remove_check_interval_ms=config.integer("transaction.remove.expired.transaction.cleanup.interval.ms"),
+        two_phase_commit_enabled=config.boolean("transaction.two.phase.commit.enable"),
+        partition_verification_enabled=config.boolean("transaction.partition.verification.enable"),
+        add_partitions_retry_backoff_ms=config.integer("add.partitions.to.txn.retry.backoff.ms"),
+        add_partitions_retry_backoff_max_ms=config.integer("add.partitions.to.txn.retry.backoff.max.ms"),
+    )
+
+
+def _check_transactional_id(transactional_id: str) -> None:
+    if not transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+    if (
+        len(transactional_id) > TRANSACTIONAL_ID_BYTES_MAX // 4
+        and len(transactional_id.encode()) > TRANSACTIONAL_ID_BYTES_MAX
+    ):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {TRANSACTIONAL_ID_BYTES_MAX} bytes"
+        )
+
+
+def _consume(done: Future[None]) -> None:
+    """A record that will not be on the disk is told by whoever syncs; nobody waits for this answer."""
+    if not done.cancelled() and done.exception() is not None:
+        _log.warning(line("transaction's record not synced", reason=done.exception()))

@@ -1,0 +1,143 @@
+"""Whether a transactional batch may begin on a partition: Produce and TxnOffsetCommit ask before they append.
+
+Older clients have told the coordinator of their partitions before (AddPartitionsToTxn), which is verified here; newer
+ones have not, and what they write to is added by the write itself (KIP-890). Either way a batch gets into a partition
+only as part of a transaction that its coordinator knows of, so none can hang.
+
+In Kafka two brokers talk about this, and what happened meanwhile has to be guarded against. Here the answer and the
+append it admits are in one turn of the loop. Who leaves the loop in between (the record of an addition has to be
+synced, a batch is walked in a thread) asks `confirm` when it comes back.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future, get_running_loop
+from collections.abc import Awaitable, Collection, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from broker.clock import Clock
+from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.coordinator.transactions import TransactionCoordinator
+
+Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
+
+PRODUCE_ADDS_SINCE = 12
+"""From this version on Produce adds its partitions; before, the client has."""
+OFFSET_COMMIT_ADDS_SINCE = 5
+"""The same of TxnOffsetCommit."""
+
+_PRODUCE_ABORTABLE_SINCE = 11
+_OFFSET_COMMIT_ABORTABLE_SINCE = 4
+_NOT_NOW = {
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+}
+
+
+def admit(
+    transactions: TransactionCoordinator,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    partitions: Collection[TopicPartition],
+    *,
+    adds: bool,
+) -> Verdicts | Awaitable[Verdicts]:
+    """What the coordinator says of each partition, in its own codes; NONE where the batch may be appended.
+
+    With `adds` the partitions belong to the transaction from now on. Then it may have to be waited for: for the disk,
+    or, shortly, for the transaction before to be complete. Never raises.
+    """
+    if not adds:
+        return confirm(transactions, transactional_id, producer_id, producer_epoch, partitions)
+    request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset(partitions), EPOCH_BUMP_VERSION)
+    reply = _add(transactions, request)
+    if isinstance(reply, Future) or reply is ErrorCode.CONCURRENT_TRANSACTIONS:
+        return _admitted_later(transactions, request, reply)
+    return dict.fromkeys(partitions, reply)
+
+
+def confirm(
+    transactions: TransactionCoordinator,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    partitions: Collection[TopicPartition],
+) -> Verdicts:
+    """Whether each partition is in the transaction, at this moment. Never raises."""
+    try:
+        return transactions.verify_partitions(transactional_id, producer_id, producer_epoch, partitions)
+    except KafkaError as refusal:
+        return dict.fromkeys(partitions, refusal.code)
+
+
+def produce_error(code: ErrorCode, version: int) -> ErrorCode:
+    """What Produce tells its client of the coordinator's answer: section by section Kafka's table.
+
+    NOT_ENOUGH_REPLICAS is the one code every client tries again on.
+    """
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE:
+        return code if version >= _PRODUCE_ABORTABLE_SINCE else ErrorCode.INVALID_TXN_STATE
+    if code in _NOT_NOW or (code is ErrorCode.CONCURRENT_TRANSACTIONS and version < PRODUCE_ADDS_SINCE):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return code
+
+
+def txn_offset_commit_error(code: ErrorCode, version: int) -> ErrorCode:
+    """What TxnOffsetCommit tells its client of the coordinator's answer."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE:
+        return code if version >= _OFFSET_COMMIT_ABORTABLE_SINCE else ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return code
+
+
+def comes_again(code: ErrorCode) -> bool:
+    """Whether a client tries the same batch again after this answer of the coordinator."""
+    return code in _NOT_NOW or code is ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def _add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    try:
+        return transactions.add_partitions(request)
+    except KafkaError as refusal:
+        return refusal.code
+
+
+async def _admitted_later(
+    transactions: TransactionCoordinator, request: AddRequest, reply: ErrorCode | Future[ErrorCode]
+) -> Verdicts:
+    """The answer of an addition that has to be waited for, or is asked for again until the time for that is over."""
+    config, clock = transactions.config, transactions.clock
+    loop = get_running_loop()
+    deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
+    while True:
+        if isinstance(reply, Future):
+            try:
+                reply = await reply
+            except KafkaError as refusal:
+                reply = refusal.code
+        if reply is not ErrorCode.CONCURRENT_TRANSACTIONS or clock.monotonic() >= deadline:
+            return dict.fromkeys(request.partitions, reply)
+        await _pause(clock, loop, config.add_partitions_retry_backoff_ms)
+        reply = _add(transactions, request)
+
+
+def _pause(clock: Clock, loop: AbstractEventLoop, delay_ms: int) -> Future[None]:
+    pause: Future[None] = loop.create_future()
+
+    def end() -> None:
+        if not pause.done():
+            pause.set_result(None)
+
+    clock.call_later(delay_ms, end)
+    return pause
