@@ -31,19 +31,30 @@ _UNKNOWN_TYPE = 0
 
 
 def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+    # Who asks for the same thing a thousand times is told so a thousand times, but it is looked up, and kept, once.
+    found: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     results = []
     for resource in request.resources:
-        try:
-            entries = list(_wanted(resource, _describe(resource, context.services)))
-        except KafkaError as refusal:
-            results.append(_result(resource, [], refusal.code, refusal.message))
-            continue
-        for entry in entries:
-            if not request.include_synonyms:
-                entry.synonyms = []
-            entry.documentation = _documentation(entry.name) if request.include_documentation else None
-        results.append(_result(resource, entries, ErrorCode.NONE, ""))
+        names = None if resource.configuration_keys is None else tuple(resource.configuration_keys)
+        same = (resource.resource_type, resource.resource_name, names)
+        if same not in found:
+            found[same] = _described(resource, request, context.services)
+        results.append(found[same])
     return DescribeConfigsResponse(results=results)
+
+
+def _described(
+    resource: DescribeConfigsResource, request: DescribeConfigsRequest, services: Services
+) -> DescribeConfigsResult:
+    try:
+        entries = list(_wanted(resource, _describe(resource, services)))
+    except KafkaError as refusal:
+        return _result(resource, [], refusal.code, refusal.message)
+    for entry in entries:
+        if not request.include_synonyms:
+            entry.synonyms = []
+        entry.documentation = _documentation(entry.name) if request.include_documentation else None
+    return _result(resource, entries, ErrorCode.NONE, "")
 
 
 def _wanted(

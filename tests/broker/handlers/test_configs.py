@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from broker.config.accepted import ACCEPTED
 from broker.config.keys import KEYS
+from broker.context import RequestContext
+from broker.handlers.describe_configs import handle
 from protocol.errors import ErrorCode
 from protocol.messages import alter_configs, incremental_alter_configs
 from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from protocol.registry import ApiKey
 from tests.support.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
@@ -352,3 +356,18 @@ def test_what_has_no_settings_is_refused(
     result = describe(api, kind, name)
     assert (result.error_code, result.configs, result.resource_type, result.resource_name) == (code, [], kind, name)
     assert message is None or result.error_message == message
+
+
+def test_the_same_question_asked_a_thousand_times_costs_little_more_than_its_answers() -> None:
+    api = CatalogueApi()
+    api.services.catalogue.create_topic("a")
+    asked = DescribeConfigsResource(resource_type=TOPIC, resource_name="a", configuration_keys=None)
+    request = DescribeConfigsRequest(resources=[asked], include_synonyms=True, include_documentation=True)
+    (once,) = api.ask(request).results
+    request.resources *= 1000
+    tracemalloc.start()
+    handle(request, RequestContext(api.services, ApiKey.DESCRIBE_CONFIGS, 4))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    assert api.ask(request).results == [once] * 1000
