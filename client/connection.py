@@ -38,6 +38,8 @@ class Connection:
         self._socket = _connect(address, deadline)
         self.is_open = True
         self.versions: dict[int, VersionRange] = {}
+        self.features: dict[str, int] = {}
+        """The finalized levels of features, as the broker told them when the connection was opened."""
         try:
             self.versions = self._negotiate(deadline)
         except BaseException:
@@ -48,9 +50,12 @@ class Connection:
         """The version in which `ask` will send this API; UnsupportedByBroker if there is none."""
         return choose_version(api, self.versions)
 
-    def ask(self, request: Request, deadline: Deadline) -> Any:
-        """The response to `request`, in the best version both sides know; ConnectionFailed if it does not come."""
-        return self._ask(request, choose_version(_api(request), self.versions), deadline)
+    def ask(self, request: Request, deadline: Deadline, *, highest_version: int | None = None) -> Any:
+        """The response to `request`, in the best version both sides know; ConnectionFailed if it does not come.
+
+        highest_version: for a request that means something else in the versions above.
+        """
+        return self._ask(request, choose_version(_api(request), self.versions, highest_version), deadline)
 
     def tell(self, request: Request, deadline: Deadline) -> None:
         """Send a request that gets no response (Produce with acks 0)."""
@@ -70,6 +75,8 @@ class Connection:
             offered = {each.api_key: each.max_version for each in response.api_keys}
             response = self._ask(request, max(0, min(version, offered.get(ApiKey.API_VERSIONS, 0))), deadline)
         raise_for(response.error_code, None, f"{self.address}: ApiVersions")
+        if response.finalized_features_epoch >= 0:
+            self.features = {each.name: each.max_version_level for each in response.finalized_features}
         return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
     def _ask(self, request: Request, version: int, deadline: Deadline) -> Any:

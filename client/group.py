@@ -19,6 +19,7 @@ from client.consumer import FETCH_WAIT_MS, ConsumedRecord, Consumer
 from client.membership import Membership
 from client.metadata import TopicPartition
 from client.offsets import READ_UNCOMMITTED, committed_offsets
+from client.transactions import GroupMember
 from protocol.errors import ErrorCode, KafkaError
 
 SESSION_TIMEOUT_MS = 45_000
@@ -65,6 +66,16 @@ class GroupConsumer:
     def assignment(self) -> list[TopicPartition]:
         """What this member reads at the moment."""
         return sorted(self._consumer.positions)
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The offset to be read next in each partition of the assignment, where it is known."""
+        return {where: position for where, position in self._consumer.positions.items() if position is not None}
+
+    @property
+    def member(self) -> GroupMember:
+        """Who this member is at the moment: what a transactional producer commits offsets for."""
+        return GroupMember(self._group_id, self._membership.generation_id, self._membership.member_id)
 
     def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
         """As Consumer.poll; joins the group and keeps this member alive on the way."""

@@ -10,7 +10,7 @@ Invariants: of one partition one batch is in flight at a time, so records keep t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -65,6 +65,8 @@ class Producer:
         self._keyless = KeylessPartitioner()
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         self._sequences: dict[TopicPartition, int] = {}
+        self._transactional_id: str | None = None
+        self._highest_version: int | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +126,8 @@ class Producer:
         # Asking creates the topic where the broker does such things; it is there at one of the next attempts.
         return len(self._client.refresh([topic], deadline, auto_create=True).topic(topic).partitions)
 
-    def _ensure_producer_id(self, deadline: Deadline) -> None:
+    def _prepare(self, places: Iterable[TopicPartition], deadline: Deadline) -> None:
+        """Whatever has to be done before batches for these partitions can be made. KafkaError if it cannot."""
         if not self._idempotent or self._producer_id != NO_PRODUCER_ID:
             return
 
@@ -138,6 +141,10 @@ class Producer:
         self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
         self._sequences.clear()
 
+    def _gave_up(self, failure: Exception) -> None:
+        """At least one batch will not be sent again."""
+        self._producer_id = NO_PRODUCER_ID  # what was given up leaves a gap in the sequence numbers
+
     # --- sending ---
 
     def _send_batches(self, pending: dict[TopicPartition, PendingBatch]) -> Exception | None:
@@ -145,10 +152,11 @@ class Producer:
         deadline = self._client.deadline(self._timeout_ms)
         failure: Exception | None = None
         try:
-            self._ensure_producer_id(deadline)
+            self._prepare(pending, deadline)
         except KafkaError as error:
             for batch in pending.values():
                 _fail(batch, error)
+            self._gave_up(error)
             return error
         encoded = {where: self._encode(where, batch) for where, batch in pending.items()}
 
@@ -173,7 +181,7 @@ class Producer:
                 _fail(pending[where], error)
             failure = failure or error
         if failure is not None:
-            self._producer_id = NO_PRODUCER_ID  # what was given up leaves a gap in the sequence numbers
+            self._gave_up(failure)
         return failure
 
     def _encode(self, where: TopicPartition, batch: PendingBatch) -> bytearray:
@@ -187,6 +195,7 @@ class Producer:
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             base_sequence=sequence,
+            transactional=self._transactional_id is not None,
         )
 
     def _look_again(self, encoded: dict[TopicPartition, bytearray]) -> None:
@@ -222,6 +231,7 @@ class Producer:
         for (topic, partition), batch in encoded.items():
             topics.setdefault(topic, []).append(PartitionProduceData(index=partition, records=batch))
         request = ProduceRequest(
+            transactional_id=self._transactional_id,
             acks=self._acks,
             timeout_ms=min(deadline.left_ms, self._client.timeout_ms),
             topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],
@@ -231,7 +241,9 @@ class Producer:
             for where in encoded:
                 _succeed(pending[where], None)
             return dict.fromkeys(encoded)
-        response: ProduceResponse = self._client.node(leader, deadline).ask(request, deadline)
+        response: ProduceResponse = self._client.node(leader, deadline).ask(
+            request, deadline, highest_version=self._highest_version
+        )
         return _read_outcomes(response, encoded, pending)
 
 

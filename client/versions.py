@@ -17,7 +17,9 @@ class VersionRange(NamedTuple):
 
 
 # This client names topics by name. The versions above these name them by id alone.
+# Of InitProducerId it also speaks the version that a broker offers only where two-phase commits are switched on.
 VERSION_CAPS: dict[ApiKey, int] = {
+    ApiKey.INIT_PRODUCER_ID: 6,
     ApiKey.PRODUCE: 12,
     ApiKey.FETCH: 12,
     ApiKey.OFFSET_COMMIT: 9,
@@ -25,15 +27,16 @@ VERSION_CAPS: dict[ApiKey, int] = {
 }
 
 
-def choose_version(api: ApiKey, offered: Mapping[int, VersionRange]) -> int:
-    """The version to use with a broker that offers `offered`; UnsupportedByBroker if there is none."""
+def choose_version(api: ApiKey, offered: Mapping[int, VersionRange], highest: int | None = None) -> int:
+    """The version to use with a broker that offers `offered`, not above `highest`; UnsupportedByBroker if none is."""
     theirs = offered.get(api)
     if theirs is None:
         raise UnsupportedByBroker(f"the broker does not offer {api.api_name}")
-    highest = min(theirs.high, VERSION_CAPS.get(api, api.max_version))
-    if highest < max(theirs.low, api.min_version):
+    ours = VERSION_CAPS.get(api, api.max_version) if highest is None else highest
+    best = min(theirs.high, ours)
+    if best < max(theirs.low, api.min_version):
         raise UnsupportedByBroker(
             f"the broker offers {api.api_name} in versions {theirs.low} to {theirs.high}, "
-            f"this client speaks {api.min_version} to {VERSION_CAPS.get(api, api.max_version)}"
+            f"this client speaks {api.min_version} to {ours}"
         )
-    return highest
+    return best

@@ -8,39 +8,13 @@ from client.client import Client
 from client.producer import Producer
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceResponse,
-)
+from protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
 from protocol.records.batch import BatchHeader, parse_header
 from protocol.records.record import Record, iter_records
 from protocol.registry import ApiKey
+from tests.support.answers import accepted
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import HANG_UP, Answer, Script, ScriptedBroker
-
-
-def accepted(request: ProduceRequest, error: ErrorCode = ErrorCode.NONE, message: str | None = None) -> ProduceResponse:
-    """Every partition answered alike; base offset 100."""
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                partition_responses=[
-                    PartitionProduceResponse(
-                        index=partition.index,
-                        error_code=error,
-                        base_offset=-1 if error else 100,
-                        error_message=message,
-                    )
-                    for partition in topic.partition_data
-                ],
-            )
-            for topic in request.topic_data
-        ]
-    )
 
 
 def answering(*answers: Callable[[ProduceRequest], Answer]) -> Callable[[ProduceRequest], Answer]:

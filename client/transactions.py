@@ -1,0 +1,293 @@
+"""The requests of a transaction, one function each, for any transactional id with any producer id and epoch.
+
+Nothing is kept between calls, so that one process may begin what another one ends: whoever knows the transactional id,
+the producer id and the epoch may add, commit and abort. TransactionalProducer keeps track of them for one producer.
+
+Two protocols (KIP-890). Under the older (1) partitions and the group's offsets are added by requests of their own, and
+an epoch lasts. Under the newer (2) writing adds them, and each end of a transaction gives the epoch to go on with.
+A request's version decides which one is spoken, hence the caps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from client.client import GROUP, TRANSACTION, Client
+from client.clock import Deadline
+from client.errors import raise_for
+from client.metadata import TopicPartition
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
+from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+)
+from protocol.registry import ApiKey
+from protocol.schema import Request
+
+T = TypeVar("T")
+
+TRANSACTION_VERSION = "transaction.version"
+EXPLICIT, IMPLICIT = 1, 2  # the two protocols: partitions are added by requests, or by writing
+
+_TWO_PHASE_SINCE = 6
+# The highest versions that speak the older protocol. From AddPartitionsToTxn v4 on brokers ask each other.
+_EXPLICIT_VERSIONS = {
+    ApiKey.PRODUCE: 11,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 3,
+    ApiKey.END_TXN: 4,
+    ApiKey.TXN_OFFSET_COMMIT: 4,
+}
+_IMPLICIT_SINCE = {ApiKey.PRODUCE: 12, ApiKey.END_TXN: 5, ApiKey.TXN_OFFSET_COMMIT: 5}
+_STILL_THE_COORDINATOR = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
+
+
+class ProducerIdentity(NamedTuple):
+    """Who a producer is to the broker."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+NOBODY = ProducerIdentity(-1, -1)
+
+
+class Initialised(NamedTuple):
+    """Who the producer is from now on; and who began the prepared transaction that was kept, if one was."""
+
+    identity: ProducerIdentity
+    ongoing: ProducerIdentity | None = None
+
+
+class GroupMember(NamedTuple):
+    """For whom offsets are committed. Without a generation any member of the group passes."""
+
+    group_id: str
+    generation_id: int = -1
+    member_id: str = ""
+    instance_id: str | None = None
+
+
+def highest_version(api: ApiKey, protocol: int) -> int | None:
+    """The highest version of an API that speaks the protocol; None for no limit."""
+    return _EXPLICIT_VERSIONS.get(api) if protocol == EXPLICIT else None
+
+
+def find_protocol(client: Client, transactional_id: str, deadline: Deadline | None = None) -> int:
+    """The protocol to speak with the coordinator: the newer one where transaction.version is 2 and all is offered."""
+
+    def attempt(deadline: Deadline) -> int:
+        coordinator = client.coordinator(TRANSACTION, transactional_id, deadline)
+        if coordinator.features.get(TRANSACTION_VERSION, 0) < IMPLICIT:
+            return EXPLICIT
+        offered = coordinator.versions
+        is_offered = all(api in offered and offered[api].high >= since for api, since in _IMPLICIT_SINCE.items())
+        return IMPLICIT if is_offered else EXPLICIT
+
+    return _until_done(client, TRANSACTION, transactional_id, attempt, deadline)
+
+
+def init_producer(
+    client: Client,
+    transactional_id: str,
+    *,
+    timeout_ms: int,
+    known: ProducerIdentity = NOBODY,
+    enable_2pc: bool = False,
+    keep_prepared: bool = False,
+    deadline: Deadline | None = None,
+) -> Initialised:
+    """Become the producer of this transactional id: the one before is fenced, its open transaction aborted.
+
+    timeout_ms: how long a transaction may stay open. known: go on as this producer, with the next epoch.
+    enable_2pc, keep_prepared: KIP-939; UnsupportedByBroker where that is switched off.
+    """
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        producer_id=known.producer_id,
+        producer_epoch=known.producer_epoch,
+        enable2_pc=enable_2pc,
+        keep_prepared_txn=keep_prepared,
+    )
+    two_phase = enable_2pc or keep_prepared
+
+    def attempt(deadline: Deadline) -> Initialised:
+        coordinator = client.coordinator(TRANSACTION, transactional_id, deadline)
+        if two_phase and coordinator.version(ApiKey.INIT_PRODUCER_ID) < _TWO_PHASE_SINCE:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{coordinator.address} offers no two-phase commits")
+        response: InitProducerIdResponse = coordinator.ask(request, deadline)
+        raise_for(response.error_code, None, f"transactional id {transactional_id!r}")
+        ongoing = ProducerIdentity(response.ongoing_txn_producer_id, response.ongoing_txn_producer_epoch)
+        return Initialised(
+            ProducerIdentity(response.producer_id, response.producer_epoch), None if ongoing == NOBODY else ongoing
+        )
+
+    return _until_done(client, TRANSACTION, transactional_id, attempt, deadline)
+
+
+def add_partitions(
+    client: Client,
+    transactional_id: str,
+    identity: ProducerIdentity,
+    partitions: Iterable[TopicPartition],
+    deadline: Deadline | None = None,
+) -> None:
+    """Let the transaction write to these partitions (the older protocol). KafkaError for the first that is refused."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        topics.setdefault(topic, []).append(partition)
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transactional_id,
+        v3_and_below_producer_id=identity.producer_id,
+        v3_and_below_producer_epoch=identity.producer_epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic(name=name, partitions=each) for name, each in topics.items()],
+    )
+
+    def read(response: AddPartitionsToTxnResponse) -> None:
+        _raise_first(
+            (partition.partition_error_code, f"{topic.name}-{partition.partition_index} in {transactional_id!r}")
+            for topic in response.results_by_topic_v3_and_below
+            for partition in topic.results_by_partition
+        )
+
+    _ask(client, TRANSACTION, transactional_id, request, read, EXPLICIT, deadline)
+
+
+def add_offsets(
+    client: Client,
+    transactional_id: str,
+    identity: ProducerIdentity,
+    group_id: str,
+    deadline: Deadline | None = None,
+) -> None:
+    """Let the transaction commit offsets of a group (the older protocol)."""
+    request = AddOffsetsToTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        group_id=group_id,
+    )
+
+    def read(response: Any) -> None:
+        raise_for(response.error_code, None, f"group {group_id!r} in {transactional_id!r}")
+
+    _ask(client, TRANSACTION, transactional_id, request, read, EXPLICIT, deadline)
+
+
+def commit_offsets(
+    client: Client,
+    transactional_id: str,
+    identity: ProducerIdentity,
+    member: GroupMember,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    protocol: int,
+    deadline: Deadline | None = None,
+) -> None:
+    """Commit offsets, each the next to be read, as part of the transaction: they count when it is committed."""
+    topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, []).append(
+            TxnOffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
+        )
+    request = TxnOffsetCommitRequest(
+        transactional_id=transactional_id,
+        group_id=member.group_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        topics=[TxnOffsetCommitRequestTopic(name=name, partitions=each) for name, each in topics.items()],
+    )
+
+    def read(response: TxnOffsetCommitResponse) -> None:
+        _raise_first(
+            (answer.error_code, f"offset of {topic.name}-{answer.partition_index} for group {member.group_id!r}")
+            for topic in response.topics
+            for answer in topic.partitions
+        )
+
+    _ask(client, GROUP, member.group_id, request, read, protocol, deadline)
+
+
+def end(
+    client: Client,
+    transactional_id: str,
+    identity: ProducerIdentity,
+    *,
+    commit: bool,
+    protocol: int,
+    deadline: Deadline | None = None,
+) -> ProducerIdentity:
+    """Commit or abort; who the producer is for the next transaction. Asking again after a lost answer does no harm."""
+    request = EndTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        committed=commit,
+    )
+
+    def read(response: EndTxnResponse) -> ProducerIdentity:
+        raise_for(response.error_code, None, f"{'commit' if commit else 'abort'} of {transactional_id!r}")
+        told = ProducerIdentity(response.producer_id, response.producer_epoch)
+        return identity if protocol == EXPLICIT or told == NOBODY else told
+
+    return _ask(client, TRANSACTION, transactional_id, request, read, protocol, deadline)
+
+
+def _ask(
+    client: Client,
+    kind: int,
+    key: str,
+    request: Request,
+    read: Callable[[Any], T],
+    protocol: int,
+    deadline: Deadline | None,
+) -> T:
+    highest = highest_version(ApiKey(request.__schema__.key or 0), protocol)
+    return _until_done(
+        client,
+        kind,
+        key,
+        lambda deadline: read(client.coordinator(kind, key, deadline).ask(request, deadline, highest_version=highest)),
+        deadline,
+    )
+
+
+def _until_done(client: Client, kind: int, key: str, attempt: Callable[[Deadline], T], deadline: Deadline | None) -> T:
+    limit = deadline or client.deadline()
+
+    def look_again(error: KafkaError) -> None:
+        if error.code not in _STILL_THE_COORDINATOR:
+            client.forget_coordinator(kind, key)
+
+    return client.with_retries(lambda: attempt(limit), limit, look_again)
+
+
+def _raise_first(answers: Iterable[tuple[int, str]]) -> None:
+    """KafkaError for the worst of the answers: one that stays before one that may pass, no answer before nothing."""
+    failure: KafkaError | None = None
+    for code, where in answers:
+        try:
+            raise_for(code, None, where)
+        except KafkaError as error:
+            if failure is None or _weight(error.code) > _weight(failure.code):
+                failure = error
+    if failure is not None:
+        raise failure
+
+
+def _weight(code: ErrorCode) -> int:
+    return 0 if code is ErrorCode.OPERATION_NOT_ATTEMPTED else 1 if code.retriable else 2

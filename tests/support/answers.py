@@ -1,0 +1,32 @@
+"""Answers that scripted brokers give in several tests."""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode
+from protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+
+def accepted(request: ProduceRequest, error: ErrorCode = ErrorCode.NONE, message: str | None = None) -> ProduceResponse:
+    """Every partition answered alike; base offset 100."""
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                partition_responses=[
+                    PartitionProduceResponse(
+                        index=partition.index,
+                        error_code=error,
+                        base_offset=-1 if error else 100,
+                        error_message=message,
+                    )
+                    for partition in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
