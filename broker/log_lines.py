@@ -11,8 +11,10 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable, Hashable
 from typing import Any, TextIO
 
+_SELDOM_MS = 60_000
 LEVELS = ("debug", "info", "warning", "error")
 _ROOT = "barnabas"
 
@@ -27,6 +29,24 @@ def line(event: str, /, **facts: Any) -> str:
     words = [event]
     words += [f"{key}={_quoted(value)}" for key, value in facts.items() if value is not None]
     return " ".join(words)
+
+
+class Seldom:
+    """Tells of what may happen ten thousand times a second once a minute for each kind, and how often it did not."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._told_ms: dict[Hashable, int] = {}
+        self._untold: dict[Hashable, int] = {}
+
+    def line(self, kind: Hashable, now_ms: int, event: str, /, **facts: Any) -> None:
+        """Tell of the event unless one of its kind was told less than a minute ago."""
+        told_ms = self._told_ms.get(kind)
+        if told_ms is not None and 0 <= now_ms - told_ms < _SELDOM_MS:
+            self._untold[kind] = self._untold.get(kind, 0) + 1
+            return
+        self._told_ms[kind] = now_ms
+        self._tell(line(event, **facts, untold=self._untold.pop(kind, None)))
 
 
 def _quoted(value: object) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from broker.config.log_configs import log_config
-from broker.log_lines import line, logger
+from broker.log_lines import Seldom, line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CLUSTER_METADATA_TOPIC
 from protocol.records.batch import WritableBuffer
@@ -62,6 +62,7 @@ class Partitions:
         self._waiters = waiters
         self._flush = flush
         self._random_bytes = random_bytes
+        self._failures = Seldom(_log.error)
         self._open: dict[tuple[str, int], PartitionLog] = {}
         self._led: dict[tuple[str, int], PartitionLog] = {}
         catalogue.subscribe(self)
@@ -213,7 +214,15 @@ class Partitions:
         return low_watermark
 
     def _storage_failed(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
-        _log.error(line(f"could not {action} partition", topic=topic, partition=partition, reason=error))
+        # A full disk refuses every append there is: the first line says it all.
+        self._failures.line(
+            (action, error.errno),
+            self._clock.now_ms(),
+            f"could not {action} partition",
+            topic=topic,
+            partition=partition,
+            reason=error,
+        )
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
     def set_strays_aside(self) -> None:

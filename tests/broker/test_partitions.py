@@ -219,3 +219,21 @@ async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptu
         assert again.services.partitions.get("t", 0).log_end_offset == 1
     assert [record.getMessage() for record in caplog.records if "bytes_dropped=4" in record.getMessage()]
     await again.close()
+
+
+async def test_a_full_disk_is_told_once_a_minute_and_how_often_it_was_not(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    append(world)
+    world.files.fail("pwrite", errno.ENOSPC)
+    for seconds in (0, 30, 29, 1):
+        world.clock.advance(seconds * 1000)
+        for _ in range(100):
+            with pytest.raises(KafkaError) as refused:
+                append(world)
+            assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    first, second = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert "No space left on device" in first
+    assert "untold" not in first
+    assert second.endswith("untold=299")
+    world.files.heal()
