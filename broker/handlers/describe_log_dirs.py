@@ -10,10 +10,10 @@ directory that is offline is told with KAFKA_STORAGE_ERROR and nothing else. Ver
 from __future__ import annotations
 
 import os
-from asyncio import get_running_loop
 from typing import TYPE_CHECKING
 
 from broker.context import RequestContext
+from broker.turns import let_others_run
 from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
@@ -68,7 +68,7 @@ async def _sizes(wanted: dict[str, list[int]], directory: LogDirectory, clock: C
         for number in numbers:
             looked_at += 1
             if looked_at % _SLICE == 0:
-                await _let_others_run(clock)
+                await let_others_run(clock)
             size = directory.size_of(name, number)
             partitions.append(
                 DescribeLogDirsPartition(partition_index=number, partition_size=size, offset_lag=0, is_future_key=False)
@@ -76,9 +76,3 @@ async def _sizes(wanted: dict[str, list[int]], directory: LogDirectory, clock: C
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
     return topics
-
-
-async def _let_others_run(clock: Clock) -> None:
-    turn = get_running_loop().create_future()
-    clock.call_later(0, lambda: None if turn.done() else turn.set_result(None))
-    await turn

@@ -34,7 +34,7 @@ from protocol.messages.write_txn_markers import (
 )
 from protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import ScriptedBroker
+from tests.support.scripted_broker import Script, ScriptedBroker
 
 NOW_MS = StandingClock().now_ms()
 
@@ -70,7 +70,7 @@ class Broker(ScriptedBroker):
     """Remembers producers 7 (finished), 8 (just begun) and 9 (open for long) in t-0; its coordinator knows nobody."""
 
     def __init__(self) -> None:
-        script = {
+        script: Script = {
             ApiKey.DESCRIBE_PRODUCERS: self._producers,
             ApiKey.LIST_TRANSACTIONS: self._list,
             ApiKey.WRITE_TXN_MARKERS: self._mark,
