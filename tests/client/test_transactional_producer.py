@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -15,153 +14,22 @@ from client.transaction_states import NotNow, ProducerState
 from client.transactional_producer import TransactionAborted, TransactionalProducer
 from client.transactions import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from protocol.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnPartitionResult,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopicResult,
-)
-from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey
-from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.produce import ProduceRequest
-from protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-    TxnOffsetCommitResponsePartition,
-    TxnOffsetCommitResponseTopic,
-)
-from protocol.records.batch import BatchHeader, parse_header
+from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from protocol.registry import ApiKey
-from protocol.schema import Request, Response
-from tests.support.answers import accepted
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import HANG_UP, NODE_ID, Answer, ScriptedBroker
+from tests.support.scripted_broker import HANG_UP, Answer
+from tests.support.scripted_coordinator import ScriptedCoordinator
 
 E = ErrorCode
-NAMES = {
-    InitProducerIdRequest: "init",
-    AddPartitionsToTxnRequest: "add",
-    AddOffsetsToTxnRequest: "add-offsets",
-    TxnOffsetCommitRequest: "offsets",
-    EndTxnRequest: "end",
-    ProduceRequest: "produce",
-}
-
-
-class Coordinator1(ScriptedBroker):
-    """Keeps one transactional id: 7 with epochs that rise. `fail(api, code, …)` answers the next requests so."""
-
-    def __init__(self, transaction_version: int) -> None:
-        super().__init__(topics={"t": 3})
-        self.transaction_version = transaction_version
-        self.producer_epoch = -1
-        self._failures: dict[ApiKey, list[ErrorCode | Answer]] = {}
-        self.script = {
-            ApiKey.API_VERSIONS: self._versions,
-            ApiKey.FIND_COORDINATOR: self._find,
-            ApiKey.INIT_PRODUCER_ID: self._answering(ApiKey.INIT_PRODUCER_ID, self._init),
-            ApiKey.ADD_PARTITIONS_TO_TXN: self._answering(ApiKey.ADD_PARTITIONS_TO_TXN, self._add),
-            ApiKey.ADD_OFFSETS_TO_TXN: self._answering(
-                ApiKey.ADD_OFFSETS_TO_TXN, lambda request, code: AddOffsetsToTxnResponse(error_code=code)
-            ),
-            ApiKey.TXN_OFFSET_COMMIT: self._answering(ApiKey.TXN_OFFSET_COMMIT, self._offsets),
-            ApiKey.END_TXN: self._answering(ApiKey.END_TXN, self._end),
-            ApiKey.PRODUCE: self._answering(ApiKey.PRODUCE, accepted),
-        }
-
-    def fail(self, api: ApiKey, *codes: ErrorCode | Answer) -> None:
-        """Let the next requests of this API fail so, one after the other."""
-        self._failures.setdefault(api, []).extend(codes)
-
-    def story(self) -> list[str]:
-        """What was asked, in short, with the version, without looking for coordinators."""
-        return [f"{NAMES[type(request)]}-v{version}" for version, request in self.requests if type(request) in NAMES]
-
-    def batches(self) -> Iterator[BatchHeader]:
-        for request in self.of(ProduceRequest):
-            for topic in request.topic_data:
-                for data in topic.partition_data:
-                    yield parse_header(data.records)
-
-    def _answering(self, api: ApiKey, answer: Callable[[Any, ErrorCode], Response]) -> Callable[[Any], Answer]:
-        def respond(request: Request) -> Answer:
-            failures = self._failures.get(api)
-            next_one = failures.pop(0) if failures else E.NONE
-            return answer(request, next_one) if isinstance(next_one, ErrorCode) else next_one
-
-        return respond
-
-    def _versions(self, request: ApiVersionsRequest) -> ApiVersionsResponse:
-        level = self.transaction_version
-        features = [FinalizedFeatureKey(name="transaction.version", min_version_level=level, max_version_level=level)]
-        return ApiVersionsResponse(
-            error_code=0,
-            api_keys=[
-                ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.offered.items()
-            ],
-            finalized_features_epoch=1,
-            finalized_features=features if level else [],
-        )
-
-    def _find(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-        return FindCoordinatorResponse(
-            coordinators=[
-                Coordinator(
-                    key=key, node_id=NODE_ID, host="127.0.0.1", port=self.port, error_code=0, error_message=None
-                )
-                for key in request.coordinator_keys
-            ]
-        )
-
-    def _init(self, request: InitProducerIdRequest, code: ErrorCode) -> InitProducerIdResponse:
-        if code:
-            return InitProducerIdResponse(error_code=code, producer_epoch=-1)
-        self.producer_epoch += 1
-        return InitProducerIdResponse(error_code=0, producer_id=7, producer_epoch=self.producer_epoch)
-
-    def _add(self, request: AddPartitionsToTxnRequest, code: ErrorCode) -> AddPartitionsToTxnResponse:
-        return AddPartitionsToTxnResponse(
-            results_by_topic_v3_and_below=[
-                AddPartitionsToTxnTopicResult(
-                    name=topic.name,
-                    results_by_partition=[
-                        AddPartitionsToTxnPartitionResult(partition_index=number, partition_error_code=code)
-                        for number in topic.partitions
-                    ],
-                )
-                for topic in request.v3_and_below_topics
-            ]
-        )
-
-    def _offsets(self, request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
-        return TxnOffsetCommitResponse(
-            topics=[
-                TxnOffsetCommitResponseTopic(
-                    name=topic.name,
-                    partitions=[
-                        TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
-                        for each in topic.partitions
-                    ],
-                )
-                for topic in request.topics
-            ]
-        )
-
-    def _end(self, request: EndTxnRequest, code: ErrorCode) -> EndTxnResponse:
-        if code:
-            return EndTxnResponse(error_code=code)
-        self.producer_epoch = request.producer_epoch + 1
-        return EndTxnResponse(error_code=0, producer_id=7, producer_epoch=self.producer_epoch)
 
 
 @contextmanager
-def ready(transaction_version: int) -> Iterator[tuple[Coordinator1, TransactionalProducer]]:
+def ready(transaction_version: int) -> Iterator[tuple[ScriptedCoordinator, TransactionalProducer]]:
     """A broker at this level and a producer that was initialised."""
     with (
-        Coordinator1(transaction_version) as broker,
+        ScriptedCoordinator(transaction_version) as broker,
         Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client,
     ):
         producer = TransactionalProducer(client, "id", delivery_timeout_ms=5000)
@@ -244,7 +112,7 @@ def test_nothing_is_asked_for_a_transaction_without_content() -> None:
     ],
 )
 def test_what_may_pass_is_asked_again(api: ApiKey, code: ErrorCode | Answer) -> None:
-    with Coordinator1(1) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
+    with ScriptedCoordinator(1) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         broker.fail(api, code, code)
         producer = TransactionalProducer(client, "id")
         producer.init()
@@ -336,7 +204,7 @@ def test_a_fenced_producer_is_done_for(api: ApiKey, code: ErrorCode) -> None:
     "code", [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.INVALID_TRANSACTION_TIMEOUT, E.PRODUCER_FENCED]
 )
 def test_an_initialisation_that_is_refused_is_final(code: ErrorCode) -> None:
-    with Coordinator1(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
+    with ScriptedCoordinator(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         broker.fail(ApiKey.INIT_PRODUCER_ID, code)
         with pytest.raises(ProducerFatal):
             TransactionalProducer(client, "id").init()
@@ -380,7 +248,7 @@ def test_calls_out_of_place_are_the_programs_mistake() -> None:
 
 @pytest.mark.parametrize("protocol", [EXPLICIT, IMPLICIT])
 def test_one_process_ends_what_another_began(protocol: int) -> None:
-    with Coordinator1(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
+    with ScriptedCoordinator(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         after = transactions.end(client, "id", ProducerIdentity(70, 3), commit=True, protocol=protocol)
         (asked,) = broker.of(EndTxnRequest)
         assert (asked.producer_id, asked.producer_epoch, asked.committed) == (70, 3, True)
@@ -388,7 +256,7 @@ def test_one_process_ends_what_another_began(protocol: int) -> None:
 
 
 def test_a_prepared_transaction_is_kept_where_two_phase_commits_are_offered() -> None:
-    with Coordinator1(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
+    with ScriptedCoordinator(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         with pytest.raises(KafkaError, match="offers no two-phase commits"):
             transactions.init_producer(client, "id", timeout_ms=1, keep_prepared=True)
         broker.offered[ApiKey.INIT_PRODUCER_ID] = (0, 6)
