@@ -10,8 +10,7 @@ from broker.cli.options import (
     Parser,
     assignment,
     connected,
-    connection_options,
-    json_option,
+    shared_options,
     unique_keys,
     whole,
 )
@@ -41,8 +40,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """What may be said."""
-    parents = [connection_options(), json_option(), _resource_options()]
-    top = Parser(prog="barnabas configs", description="Describe or alter the configuration of topics and brokers.")
+    parents = [*shared_options(again=True), _resource_options()]
+    top = Parser(
+        prog="barnabas configs",
+        description="Describe or alter the configuration of topics and brokers.",
+        parents=shared_options(),
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     describe = commands.add_parser("describe", parents=parents, help="print configs with where they come from")

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from typing import Any, Protocol
 
 from broker.cli.failures import UsageError
-from broker.cli.options import Parser, connected, connection_options, json_option, positive, whole
+from broker.cli.options import Parser, connected, positive, shared_options, whole
 from broker.cli.output import Progress
 from broker.cli.stopping import StopSignals
 from client import admin
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="barnabas consume",
         description="Print the records of a topic, one to a line, until interrupted or told to stop.",
-        parents=[connection_options(), json_option()],
+        parents=shared_options(),
     )
     top.add_argument("topic", metavar="TOPIC")
     where = top.add_argument_group("where to read")

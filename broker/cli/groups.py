@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.cli import group_offsets
-from broker.cli.options import Parser, connected, connection_options, json_option
+from broker.cli.options import Parser, connected, shared_options
 from broker.cli.output import print_json, print_table
 from client import groups
 from client.client import Client
@@ -26,8 +26,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """What may be said."""
-    parents = [connection_options(), json_option()]
-    top = Parser(prog="barnabas groups", description="List, describe, reset, delete groups of consumers.")
+    parents = shared_options(again=True)
+    top = Parser(
+        prog="barnabas groups",
+        description="List, describe, reset, delete groups of consumers.",
+        parents=shared_options(),
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", parents=parents, help="the groups there are, with their states")

@@ -20,31 +20,29 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {message} (see {self.prog} --help)")
 
 
-def connection_options() -> Parser:
-    """A parent parser with the options of every command that talks to a broker."""
+def shared_options(*, again: bool = False) -> list[Parser]:
+    """Parent parsers: how to reach a broker, and --json. A command that has commands of its own takes them twice.
+
+    again: for such a command's commands, where an option that is not given leaves what was given before.
+    """
     options = Parser(add_help=False)
     group = options.add_argument_group("connection")
     group.add_argument(
         "--bootstrap-server",
-        default=DEFAULT_BOOTSTRAP,
+        default=argparse.SUPPRESS if again else DEFAULT_BOOTSTRAP,
         metavar="HOST:PORT[,…]",
         help=f"where to find the cluster (default {DEFAULT_BOOTSTRAP})",
     )
     group.add_argument(
         "--request-timeout-ms",
         type=positive,
-        default=REQUEST_TIMEOUT_MS,
+        default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
         metavar="MS",
         help=f"how long to try a request (default {REQUEST_TIMEOUT_MS})",
     )
-    return options
-
-
-def json_option() -> Parser:
-    """A parent parser with --json."""
-    options = Parser(add_help=False)
-    options.add_argument("--json", action="store_true", help="print JSON")
-    return options
+    output = Parser(add_help=False)
+    output.add_argument("--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON")
+    return [options, output]
 
 
 def connected(options: argparse.Namespace) -> Client:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from broker.cli.failures import UsageError
 from broker.cli.lines import lines_as_they_come
-from broker.cli.options import Parser, assignment, connected, connection_options, json_option, whole
+from broker.cli.options import Parser, assignment, connected, shared_options, whole
 from broker.cli.output import Progress, print_json
 from client.batching import Delivery
 from client.client import Client
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="barnabas produce",
         description="Write the lines of a file or of stdin to a topic.",
-        parents=[connection_options(), json_option()],
+        parents=shared_options(),
     )
     top.add_argument("topic", metavar="TOPIC")
     top.add_argument("file", metavar="FILE", nargs="?", help="default: stdin, also as `-`")

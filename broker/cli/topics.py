@@ -10,9 +10,8 @@ from broker.cli.options import (
     Parser,
     assignment,
     connected,
-    connection_options,
-    json_option,
     positive,
+    shared_options,
     unique_keys,
 )
 from broker.cli.output import print_json, print_table
@@ -34,8 +33,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """What may be said."""
-    parents = [connection_options(), json_option()]
-    top = Parser(prog="barnabas topics", description="List, create, delete, describe, alter topics.")
+    parents = shared_options(again=True)
+    top = Parser(
+        prog="barnabas topics", description="List, create, delete, describe, alter topics.", parents=shared_options()
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", parents=parents, help="the names of all topics")

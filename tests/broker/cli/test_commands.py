@@ -47,6 +47,7 @@ def test_a_topics_life(barnabas: Barnabas) -> None:
     assert barnabas("topics", "create", "life", "--if-not-exists").stdout == "topic life is there already\n"
     assert barnabas("topics", "create", "idea", "--validate-only").stdout == "topic idea could be created\n"
     assert "life\n" in barnabas("topics", "list").stdout
+    assert "life" in {topic["topic"] for topic in json.loads(barnabas("topics", "--json", "list").stdout)}
     assert "idea" not in barnabas("topics", "list").stdout
     assert barnabas("topics", "alter", "life", "--partitions", "3").stdout == "topic life has 3 partitions\n"
     assert barnabas("topics", "delete", "life").stdout == "deleted topic life\n"

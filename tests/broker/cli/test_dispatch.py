@@ -92,6 +92,18 @@ def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str
     )
 
 
+@pytest.mark.parametrize("command", [["topics", "list"], ["groups", "list"], ["configs", "describe", "--broker", "1"]])
+def test_where_to_find_the_cluster_is_said_before_or_behind_the_command(offline: Barnabas, command: list[str]) -> None:
+    address, elsewhere = f"127.0.0.1:{unused_port()}", f"127.0.0.1:{unused_port()}"
+    name, *rest = command
+    for arguments in (
+        [name, "--bootstrap-server", address, *rest],
+        [name, *rest, "--bootstrap-server", address],
+        [name, "--bootstrap-server", elsewhere, *rest, "--bootstrap-server", address],
+    ):
+        assert f"cannot connect to {address}: " in offline(*arguments).stderr
+
+
 def test_a_file_that_is_not_there_is_named(offline: Barnabas, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert offline("produce", "t", missing) == (1, "", f"barnabas: {missing}: no such file or directory\n")
