@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from tests.compat.model import WINDOW, Message, Stored
 
@@ -37,16 +37,21 @@ class Confluent:
         return offsets
 
     def read(self, address: str, topic: str) -> list[Stored]:
-        consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False})
+        settings = {"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False}
+        consumer = Consumer(settings | {"enable.partition.eof": True})
         try:
-            known = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-            partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in known]
-            left = 0
-            for partition in partitions:
-                low, high = consumer.get_watermark_offsets(partition, timeout=10)
-                left += high - low
-            consumer.assign(partitions)
-            return _consume(consumer, left)
+            unread = set(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
+            consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in unread])
+            found = []
+            while unread:
+                for message in consumer.consume(1000, timeout=0.2):
+                    if message.error() is None:
+                        found.append(_stored(message))
+                    elif message.error().code() == KafkaError._PARTITION_EOF:
+                        unread.discard(message.partition())
+                    else:
+                        raise KafkaException(message.error())
+            return found
         finally:
             consumer.close()
 
@@ -80,12 +85,14 @@ def _consume(consumer: Consumer, count: int) -> list[Stored]:
     while len(found) < count:
         for message in consumer.consume(1000, timeout=0.2):
             _check(message.error())
-            headers = tuple(message.headers() or ())
-            _, timestamp = message.timestamp()
-            found.append(
-                Stored(message.partition(), message.offset(), timestamp, message.key(), message.value(), headers)
-            )
+            found.append(_stored(message))
     return found
+
+
+def _stored(message: Any) -> Stored:
+    headers = tuple(message.headers() or ())
+    _, timestamp = message.timestamp()
+    return Stored(message.partition(), message.offset(), timestamp, message.key(), message.value(), headers)
 
 
 def _check(error: Any) -> None:
