@@ -11,6 +11,7 @@ from functools import cache
 
 from broker.coordinator.group.model import (
     NO_EXPIRY_MS,
+    NO_TOPIC_ID,
     CommittedOffset,
     GroupRecord,
     GroupStored,
@@ -19,6 +20,7 @@ from broker.coordinator.group.model import (
     StoredMember,
 )
 from protocol.errors import DecodeError
+from protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
 from protocol.log_records.group import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -41,8 +43,10 @@ def encode(record: GroupRecord) -> tuple[bytes, bytes | None]:
     if isinstance(record, GroupStored):
         key = encode_key(GroupMetadataKey(group=record.group_id))
         return key, None if record.stored is None else encode_value(_group_value(record.stored), _GROUP_VERSION)
-    key = encode_key(OffsetCommitKey(group=record.group_id, topic=record.topic, partition=record.partition))
     committed = record.committed
+    if committed is not None and (usual := _usual(record, committed)) is not None:
+        return usual
+    key = encode_key(OffsetCommitKey(group=record.group_id, topic=record.topic, partition=record.partition))
     if committed is None:
         return key, None
     value = OffsetCommitValue(
@@ -61,13 +65,28 @@ def decode(key: bytes | None, value: bytes | None) -> GroupRecord | None:
     """The record, or None for one of a kind that classic groups have no use for. Raises DecodeError for damage."""
     if key is None:
         raise DecodeError("a record of __consumer_offsets has no key")
+    usual = read_usual_commit(key, value)
+    if usual is not None:
+        group, topic, partition, offset, leader_epoch, timestamp_ms, topic_id = usual
+        committed = CommittedOffset(offset, leader_epoch, "", timestamp_ms, NO_EXPIRY_MS, _shared(topic_id))
+        return OffsetCommitted(group, topic, partition, committed)
     decoded = decode_key(_KEYS, key)
     if isinstance(decoded, OffsetCommitKey | LegacyOffsetCommitKey):
-        committed = None if value is None else _committed(value)
-        return OffsetCommitted(decoded.group, decoded.topic, decoded.partition, committed)
+        return OffsetCommitted(
+            decoded.group, decoded.topic, decoded.partition, None if value is None else _committed(value)
+        )
     if isinstance(decoded, GroupMetadataKey):
         return GroupStored(decoded.group, None if value is None else _stored(value))
     return None
+
+
+def _usual(record: OffsetCommitted, committed: CommittedOffset) -> tuple[bytes, bytes] | None:
+    """Key and value of a commit without anything special; None for any other."""
+    offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id = committed
+    if metadata or expire_timestamp_ms != NO_EXPIRY_MS or topic_id == NO_TOPIC_ID:
+        return None
+    fields = (*record[:3], offset, leader_epoch, commit_timestamp_ms, topic_id)
+    return write_usual_commit(UsualCommit(*fields))
 
 
 def _committed(value: bytes) -> CommittedOffset:
