@@ -2,8 +2,12 @@
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an
 internal topic, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the log says of the batch. INVALID_REQUIRED_ACKS
-when acks is not -1, 0 or 1. A request with transactional batches is refused whole with
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client takes as final: there are no transactions yet.
+when acks is not -1, 0 or 1.
+
+Transactional batches without a transactional id are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of two
+producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of the request. A batch that begins a
+transaction on its partition is first verified with the coordinator, or from v12 on added to the transaction
+(coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
 
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
 shapes of `protocol.hot.produce`. The records lie in the receive buffer: what does not happen in this call works on a
@@ -13,10 +17,19 @@ copy.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Mapping
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.context import RequestContext
+from broker.coordinator.verification import (
+    PRODUCE_ADDS_SINCE,
+    Verdicts,
+    admit,
+    comes_again,
+    confirm,
+    produce_error,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.hot.produce import PartitionResult, ProduceRequest
@@ -32,6 +45,8 @@ if TYPE_CHECKING:
 Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list[PartitionResult | Awaitable[PartitionResult]]]]
 
+TopicPartition = tuple[str, int]
+
 _ALL, _NONE, _LEADER = -1, 0, 1
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 _ADMIN_CLIENT_ID = "__admin_client"
@@ -39,23 +54,40 @@ _WALKED_IN_PLACE_BYTES_MAX = 4 << 10
 _ATTRIBUTES_LOW_BYTE = 22
 _CODEC_MASK = 0x07
 _TRANSACTIONAL = 0x10
+_PRODUCER_POSITION = 43
+_unpack_producer = Struct(">qh").unpack_from  # id, epoch
+_NOBODY: Verdicts = {}
+
+
+class _Producer(NamedTuple):
+    """Who wrote the transactional batches of a request."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    if _is_transactional(request):
+        return _handle_transactional(request, context)
+    return _append_all(request, context)
+
+
+def _append_all(
+    request: ProduceRequest,
+    context: RequestContext,
+    refused: Verdicts = _NOBODY,
+    producer: _Producer | None = None,
+) -> Produced | Awaitable[Produced]:
+    """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones."""
     _, acks, _, topics = request
     services = context.services
     now_ms = services.clock.now_ms()
     answers: Pending = []
     is_complete = True
-    is_transactional = _is_transactional(request)
     for topic, partitions in topics:
         results: list[PartitionResult | Awaitable[PartitionResult]] = []
         answers.append((topic, results))
-        if is_transactional:
-            results += [
-                PartitionResult(index, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for index, _ in partitions
-            ]
-            continue
         if isinstance(topic, bytes):
             found = services.catalogue.topics_by_id.get(topic)
             if found is None:
@@ -66,8 +98,11 @@ def handle(request: ProduceRequest, context: RequestContext) -> Produced | Await
             results += [PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION) for index, _ in partitions]
             continue
         for index, records in partitions:
+            if refused and (topic, index) in refused:
+                results.append(PartitionResult(index, refused[topic, index]))
+                continue
             try:
-                result = _append(topic, index, records, acks, now_ms, context)
+                result = _append(topic, index, records, acks, now_ms, context, producer)
             except KafkaError as error:
                 result = _refused(index, error)
             if not isinstance(result, PartitionResult):
@@ -77,7 +112,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> Produced | Await
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
-    """Whether any batch is; then the request is refused before any partition is looked at."""
+    """Whether any batch is."""
     for _, partitions in request[3]:
         for _, records in partitions:
             if records is not None and len(records) >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
@@ -85,8 +120,107 @@ def _is_transactional(request: ProduceRequest) -> bool:
     return False
 
 
+def _handle_transactional(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    transactional_id = request[0]
+    if transactional_id is None:
+        return _all_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    writers, beginning = _transactional_batches(request, context)
+    if len(writers) > 1:
+        return _all_refused(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    adds = context.api_version >= PRODUCE_ADDS_SINCE
+    services = context.services
+    if not writers or not (adds or services.config.boolean("transaction.partition.verification.enable")):
+        return _append_all(request, context)
+    (writer,) = writers
+    producer = _Producer(transactional_id, *writer)
+    if not beginning:
+        return _append_all(request, context, producer=producer)
+    verdicts = admit(services.transactions, *producer, beginning, adds=adds)
+    if isinstance(verdicts, Mapping):
+        return _append_admitted(request, context, producer, beginning, verdicts)
+    owned = [
+        (topic, [(index, records and memoryview(bytearray(records))) for index, records in partitions])
+        for topic, partitions in request[3]
+    ]
+    return _append_when_admitted((*request[:3], owned), context, producer, list(beginning), verdicts)
+
+
+def _transactional_batches(
+    request: ProduceRequest, context: RequestContext
+) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview]]:
+    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition."""
+    services = context.services
+    writers: set[tuple[int, int]] = set()
+    beginning: dict[TopicPartition, memoryview] = {}
+    for topic, partitions in request[3]:
+        if isinstance(topic, bytes):
+            found = services.catalogue.topics_by_id.get(topic)
+            topic = "" if found is None else found.name
+        for index, records in partitions:
+            if records is None or len(records) < HEADER_SIZE or not records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
+                continue
+            writer = _unpack_producer(records, _PRODUCER_POSITION)
+            if writer[0] < 0:
+                continue
+            writers.add(writer)
+            try:
+                log = services.partitions.get_led(topic, index)
+            except KafkaError:
+                continue  # what is wrong will be told when it is appended to
+            if topic not in INTERNAL_TOPICS and not log.has_open_transaction(*writer):
+                beginning[topic, index] = records
+    return writers, beginning
+
+
+def _all_refused(request: ProduceRequest, code: ErrorCode) -> Produced:
+    return [(topic, [PartitionResult(index, code) for index, _ in partitions]) for topic, partitions in request[3]]
+
+
+def _append_admitted(
+    request: ProduceRequest,
+    context: RequestContext,
+    producer: _Producer,
+    beginning: Mapping[TopicPartition, memoryview],
+    verdicts: Verdicts,
+) -> Produced | Awaitable[Produced]:
+    services, version = context.services, context.api_version
+    refused = {}
+    for where, code in verdicts.items():
+        if code is not ErrorCode.NONE:
+            refused[where] = produce_error(code, version)
+            if comes_again(code):
+                services.partitions.get_led(*where).note_unverified(beginning[where], services.clock.now_ms())
+    return _append_all(request, context, refused, producer)
+
+
+async def _append_when_admitted(
+    request: ProduceRequest,
+    context: RequestContext,
+    producer: _Producer,
+    beginning: list[TopicPartition],
+    admitted: Awaitable[Verdicts],
+) -> Produced:
+    """As soon as the coordinator's answer is there, and only if it still holds then."""
+    verdicts = dict(await admitted)
+    taken = [where for where, code in verdicts.items() if code is ErrorCode.NONE]
+    verdicts.update(confirm(context.services.transactions, *producer, taken))
+    refused = {
+        where: produce_error(code, context.api_version)
+        for where, code in verdicts.items()
+        if code is not ErrorCode.NONE
+    }
+    produced = _append_all(request, context, refused, producer)
+    return await produced if isinstance(produced, Awaitable) else produced
+
+
 def _append(
-    topic: str, index: int, records: memoryview | None, acks: int, now_ms: int, context: RequestContext
+    topic: str,
+    index: int,
+    records: memoryview | None,
+    acks: int,
+    now_ms: int,
+    context: RequestContext,
+    producer: _Producer | None,
 ) -> PartitionResult | Awaitable[PartitionResult]:
     """Append to one partition, now if that can be; KafkaError when it is refused."""
     partitions = context.services.partitions
@@ -103,7 +237,7 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it; the others off the loop.
-        return _append_walked(log, index, bytes(records), context)
+        return _append_walked(log, index, bytes(records), context, producer)
     result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
     synced = partitions.synced_log(log, result.last_offset + 1)
     if synced is not None:
@@ -111,7 +245,9 @@ def _append(
     return PartitionResult(index, 0, result[0], result[2], result[3])
 
 
-async def _append_walked(log: PartitionLog, index: int, records: bytes, context: RequestContext) -> PartitionResult:
+async def _append_walked(
+    log: PartitionLog, index: int, records: bytes, context: RequestContext, producer: _Producer | None
+) -> PartitionResult:
     services = context.services
     now_ms = services.clock.now_ms()
     config, version = log.config, context.api_version
@@ -120,6 +256,8 @@ async def _append_walked(log: PartitionLog, index: int, records: bytes, context:
         batch = await loop.run_in_executor(None, walk, records, config, now_ms, version)
         # The topic may have been deleted meanwhile, and one of the same name created.
         log = services.partitions.get_led(log.topic, index)
+        if producer is not None:
+            _check_still_admitted(log, records, producer, context)
         result = services.partitions.append_to(log, batch, now_ms, produce_version=version, walked=True)
         synced = services.partitions.synced_log(log, result.last_offset + 1)
         if synced is not None:
@@ -127,6 +265,16 @@ async def _append_walked(log: PartitionLog, index: int, records: bytes, context:
     except KafkaError as error:
         return _refused(index, error)
     return PartitionResult(index, 0, result.base_offset, result.log_append_time_ms, result.log_start_offset)
+
+
+def _check_still_admitted(log: PartitionLog, records: bytes, producer: _Producer, context: RequestContext) -> None:
+    """The transaction may have been ended meanwhile; KafkaError then."""
+    _, producer_id, producer_epoch = producer
+    if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and not log.has_open_transaction(producer_id, producer_epoch):
+        where = log.topic, log.partition
+        code = confirm(context.services.transactions, *producer, [where])[where]
+        if code is not ErrorCode.NONE:
+            raise KafkaError(produce_error(code, context.api_version))
 
 
 async def _when_synced(synced: asyncio.Future[None], index: int, result: AppendResult) -> PartitionResult:

@@ -111,9 +111,9 @@ async def test_a_retried_batch_is_answered_with_its_first_offset(world: BrokerWo
     assert await codes(world, request(world, ("t", 0, gap))) == [E.OUT_OF_ORDER_SEQUENCE_NUMBER]
 
 
-async def test_a_request_with_a_transactional_batch_is_refused_whole(world: BrokerWorld) -> None:
+async def test_a_transactional_batch_without_a_transactional_id_refuses_the_whole_request(world: BrokerWorld) -> None:
     transactional = world.batch(b"a", producer=(7, 0, 0), transactional=True)
-    asked = request(world, ("t", 0, world.batch(b"b")), ("t", 1, transactional), transactional_id="tx")
+    asked = request(world, ("t", 0, world.batch(b"b")), ("t", 1, transactional))
     assert await codes(world, asked) == [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2
     assert world.services.partitions.get("t", 0).log_end_offset == 0
 

@@ -1,0 +1,98 @@
+"""WriteTxnMarkers (key 27), v1-2: end producers' transactions on partitions, whatever their coordinator says.
+
+Kafka's coordinators send it to other brokers. Here it is the administrator's way to end a transaction that hangs
+(`kafka-transactions.sh abort`). One control batch per marker and partition, answered when it is durable where the
+topic asks for that. Codes of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH,
+TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR; NOT_LEADER_OR_FOLLOWER where a partition of `__consumer_offsets`
+is not to be had. From v2 on a marker says its transaction.version, which decides about its epoch (KIP-1228).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator
+from typing import TYPE_CHECKING
+
+from broker.context import RequestContext
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from protocol.records.control import EndTxnMarker
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+_NO_COORDINATOR = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+}
+Waiting = list[tuple[WritableTxnMarkerPartitionResult, "Future[None]"]]
+
+
+def handle(
+    request: WriteTxnMarkersRequest, context: RequestContext
+) -> WriteTxnMarkersResponse | Awaitable[WriteTxnMarkersResponse]:
+    waiting: Waiting = []
+    response = WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id=marker.producer_id,
+                topics=[
+                    WritableTxnMarkerTopicResult(
+                        name=topic.name,
+                        partitions=list(_write(marker, topic.name, topic.partition_indexes, context, waiting)),
+                    )
+                    for topic in marker.topics
+                ],
+            )
+            for marker in request.markers
+        ]
+    )
+    return _when_synced(response, waiting) if waiting else response
+
+
+def _write(
+    marker: WritableTxnMarker, topic: str, partitions: list[int], context: RequestContext, waiting: Waiting
+) -> Iterator[WritableTxnMarkerPartitionResult]:
+    end = EndTxnMarker(
+        marker.transaction_result,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+        -1,
+        context.services.clock.now_ms(),
+    )
+    for partition in partitions:
+        result = WritableTxnMarkerPartitionResult(partition_index=partition, error_code=ErrorCode.NONE)
+        try:
+            synced = context.services.transactions.markers.write_marker(
+                topic, partition, end, transaction_version=marker.transaction_version
+            )
+        except KafkaError as refusal:
+            result.error_code = _code(topic, refusal.code)
+        else:
+            if synced is not None:
+                waiting.append((result, synced))
+        yield result
+
+
+async def _when_synced(response: WriteTxnMarkersResponse, waiting: Waiting) -> WriteTxnMarkersResponse:
+    for result, synced in waiting:
+        try:
+            await synced
+        except KafkaError as refusal:
+            result.error_code = refusal.code
+    return response
+
+
+def _code(topic: str, code: ErrorCode) -> ErrorCode:
+    if topic == CONSUMER_OFFSETS_TOPIC and code in _NO_COORDINATOR:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return code

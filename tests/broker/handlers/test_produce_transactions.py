@@ -1,0 +1,191 @@
+"""Produce inside transactions: who is verified, what is added, which code each version of a client understands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.coordinator.transaction.states import TransactionState
+from broker.coordinator.verification import produce_error, txn_offset_commit_error
+from protocol.errors import ErrorCode
+from protocol.messages.produce import ProduceResponse
+from tests.broker.handlers.test_produce import request
+from tests.support.broker_world import settle
+from tests.support.transaction_world import Producer, TransactionWorld
+
+E = ErrorCode
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[TransactionWorld]:
+    world = TransactionWorld()
+    yield world
+    await world.close()
+
+
+async def code(producer: Producer, partition: int = 0, version: int = 12) -> int:
+    return (await producer.send(b"v", partition, version=version)).error_code
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_a_newer_client_adds_its_partition_by_writing_to_it(world: TransactionWorld, version: int) -> None:
+    producer = await world.producer()
+    assert await code(producer, 1, version) == E.NONE
+    assert world.txn().partitions == {("t", 1)}
+    assert world.txn().client_transaction_version == 2
+
+
+@pytest.mark.parametrize(("version", "expected"), [(9, E.INVALID_TXN_STATE), (11, E.TRANSACTION_ABORTABLE)])
+async def test_an_older_clients_partition_must_have_been_added_before(
+    world: TransactionWorld, version: int, expected: ErrorCode
+) -> None:
+    producer = await world.producer()
+    await world.add(producer, ("t", 0))
+    assert await code(producer, 1, version) == expected
+    assert world.log(1).log_end_offset == 0
+    assert await code(producer, 0, version) == E.NONE
+
+
+async def test_verification_can_be_switched_off_for_older_clients_alone() -> None:
+    world = TransactionWorld({"transaction.partition.verification.enable": "false"})
+    producer = await world.producer()
+    assert await code(producer, 0, version=11) == E.NONE
+    assert world.txn().partitions == frozenset()
+    assert await code(producer, 1, version=12) == E.NONE
+    assert world.txn().partitions == {("t", 1)}
+    await world.close()
+
+
+async def test_a_fenced_and_an_unknown_producer_get_in_nowhere(world: TransactionWorld) -> None:
+    first = await world.producer()
+    await world.producer()
+    stranger = Producer(world, "nobody", first.id, 0)
+    other_id = Producer(world, "tx", first.id + 1, 1)
+    for version in (11, 12):
+        assert await code(first, 0, version) == E.INVALID_PRODUCER_EPOCH
+        assert await code(stranger, 0, version) == E.INVALID_PRODUCER_ID_MAPPING
+        assert await code(other_id, 0, version) == E.INVALID_PRODUCER_ID_MAPPING
+    assert world.log().log_end_offset == 0
+
+
+async def test_batches_of_two_transactional_producers_refuse_the_whole_request(world: TransactionWorld) -> None:
+    first, second = await world.producer("a"), await world.producer("b")
+    batches = [
+        world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
+        for producer in (first, second)
+    ]
+    asked = request(
+        world.broker,
+        ("t", 0, batches[0]),
+        ("t", 1, batches[1]),
+        ("t", 2, world.broker.batch(b"p")),
+        transactional_id="a",
+    )
+    peer = world.broker.connect()
+    peer.ask(asked, 12)
+    await settle()
+    response: ProduceResponse = peer.answer()
+    assert [each.error_code for topic in response.responses for each in topic.partition_responses] == [
+        E.INVALID_PRODUCER_ID_MAPPING
+    ] * 3
+    assert world.txn("a").state is world.txn("b").state is TransactionState.EMPTY
+
+
+async def test_one_partition_refused_leaves_the_others_alone(world: TransactionWorld) -> None:
+    producer = await world.producer()
+    await world.add(producer, ("t", 0))
+    batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
+    asked = request(
+        world.broker,
+        ("t", 0, batch),
+        ("t", 1, batch),
+        ("missing", 0, batch),
+        ("t", 2, world.broker.batch(b"plain")),
+        transactional_id="tx",
+    )
+    peer = world.broker.connect()
+    peer.ask(asked, 11)
+    await settle()
+    response: ProduceResponse = peer.answer()
+    assert [each.error_code for topic in response.responses for each in topic.partition_responses] == [
+        E.NONE,
+        E.TRANSACTION_ABORTABLE,
+        E.UNKNOWN_TOPIC_OR_PARTITION,
+        E.NONE,
+    ]
+
+
+async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_comes_back() -> None:
+    world = TransactionWorld()
+    world.broker.services.catalogue.create_topic("walked", 1, {"compression.type": "gzip"})
+    producer = await world.producer(timeout_ms=1_000)
+    sending = asyncio.ensure_future(producer.send(b"v" * 20_000, topic="walked"))
+    await asyncio.sleep(0)
+    await world.end(producer, commit=False)  # the partition is in the transaction, the batch is not there yet
+    assert (await sending).error_code == E.INVALID_PRODUCER_EPOCH
+    assert world.log(topic="walked").last_stable_offset == world.log(topic="walked").high_watermark
+    await world.close()
+
+
+async def test_an_addition_waits_for_the_transaction_before_it_and_gives_up_in_time(world: TransactionWorld) -> None:
+    producer = await world.producer()
+    await producer.send(b"a")
+    world.files.fail("pwrite", path="t-0/")
+    await producer.end(commit=True)
+    assert world.txn().state is TransactionState.PREPARE_COMMIT
+    assert await code(producer, 1) == E.CONCURRENT_TRANSACTIONS
+    assert await code(producer, 1, version=11) == E.NOT_ENOUGH_REPLICAS
+    world.files.heal()
+    await world.advance(1_000)
+    assert await code(producer, 1) == E.NONE
+
+
+async def test_an_addition_that_is_retried_succeeds_as_soon_as_the_transaction_before_is_complete(
+    world: TransactionWorld,
+) -> None:
+    producer = await world.producer()
+    await producer.send(b"a")
+    world.files.fail("pwrite", path="t-0/")
+    await producer.end(commit=True)
+    world.files.heal()
+    await world.advance(950)
+    assert await code(producer, 1) == E.NONE
+
+
+@pytest.mark.parametrize(
+    ("code", "answers"),
+    [  # of v10, v11 and v12
+        (E.NONE, [E.NONE, E.NONE, E.NONE]),
+        (E.TRANSACTION_ABORTABLE, [E.INVALID_TXN_STATE, E.TRANSACTION_ABORTABLE, E.TRANSACTION_ABORTABLE]),
+        (E.PRODUCER_FENCED, [E.INVALID_PRODUCER_EPOCH] * 3),
+        (E.INVALID_PRODUCER_ID_MAPPING, [E.INVALID_PRODUCER_ID_MAPPING] * 3),
+        (E.INVALID_TXN_STATE, [E.INVALID_TXN_STATE] * 3),
+        (E.CONCURRENT_TRANSACTIONS, [E.NOT_ENOUGH_REPLICAS, E.NOT_ENOUGH_REPLICAS, E.CONCURRENT_TRANSACTIONS]),
+        (E.NETWORK_EXCEPTION, [E.NOT_ENOUGH_REPLICAS] * 3),
+        (E.COORDINATOR_LOAD_IN_PROGRESS, [E.NOT_ENOUGH_REPLICAS] * 3),
+        (E.COORDINATOR_NOT_AVAILABLE, [E.NOT_ENOUGH_REPLICAS] * 3),
+        (E.NOT_COORDINATOR, [E.NOT_ENOUGH_REPLICAS] * 3),
+        (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 3),
+    ],
+)
+def test_every_answer_of_the_coordinator_has_one_that_a_producer_understands(
+    code: ErrorCode, answers: list[ErrorCode]
+) -> None:
+    assert [produce_error(code, version) for version in (10, 11, 12)] == answers
+
+
+@pytest.mark.parametrize(
+    ("code", "answers"),
+    [  # of v3, v4 and v5
+        (E.TRANSACTION_ABORTABLE, [E.INVALID_TXN_STATE, E.TRANSACTION_ABORTABLE, E.TRANSACTION_ABORTABLE]),
+        (E.PRODUCER_FENCED, [E.INVALID_PRODUCER_EPOCH] * 3),
+        (E.INVALID_PRODUCER_ID_MAPPING, [E.INVALID_PRODUCER_ID_MAPPING] * 3),
+        (E.NETWORK_EXCEPTION, [E.COORDINATOR_LOAD_IN_PROGRESS] * 3),
+        (E.COORDINATOR_LOAD_IN_PROGRESS, [E.COORDINATOR_LOAD_IN_PROGRESS] * 3),
+        (E.CONCURRENT_TRANSACTIONS, [E.CONCURRENT_TRANSACTIONS] * 3),
+    ],
+)
+def test_and_one_that_a_committer_of_offsets_understands(code: ErrorCode, answers: list[ErrorCode]) -> None:
+    assert [txn_offset_commit_error(code, version) for version in (3, 4, 5)] == answers
