@@ -19,9 +19,10 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
     "results": ("topics", "resources", "groups_names"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
+    "transaction_states": ("transactional_ids",),
 }
 # Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
-_BARE_VALUE_FIELDS = ("name", "partition_index", "key", "group_id")
+_BARE_VALUE_FIELDS = ("name", "partition_index", "key", "group_id", "transactional_id")
 
 
 def error_response(
@@ -35,11 +36,12 @@ def error_response(
 def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> bool:
     """Put the code into `answer` or the lists within it; whether it found a place."""
     fields = {each.name: each for each in answer.__schema__.fields if each.in_version(version)}
-    if "error_code" in fields:
-        answer.error_code = code  # type: ignore[attr-defined]  # because the schema says it is there
+    code_fields = [name for name in _CODE_FIELDS if name in fields]
+    for name in code_fields:
+        setattr(answer, name, code)
         if "error_message" in fields:
             answer.error_message = message  # type: ignore[attr-defined]  # because the schema says it is there
-    placed = "error_code" in fields
+    placed = bool(code_fields)
     for field in fields.values():
         element = field.type.element
         if element is not None and element.struct is not None:

@@ -61,6 +61,9 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.OFFSET_DELETE, "offset_delete"),
     _row(ApiKey.UPDATE_FEATURES, "update_features"),
     _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster"),
+    _row(ApiKey.DESCRIBE_PRODUCERS, "describe_producers"),
+    _row(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions"),
+    _row(ApiKey.LIST_TRANSACTIONS, "list_transactions"),
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
 )
 

@@ -1,0 +1,62 @@
+"""DescribeProducers (key 61), v0: the producers each partition remembers, with the offset of an open transaction.
+
+Idempotent producers and those whose transaction is over are told, too. A start offset without an ongoing transaction
+of that producer in DescribeTransactions is a hanging transaction. Each partition has an error of its own.
+"""
+
+from __future__ import annotations
+
+from broker.catalogue.topics import check_name
+from broker.context import RequestContext
+from broker.turns import let_others_run
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CLUSTER_METADATA_TOPIC
+from protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+_SLICE = 50  # partitions looked at before others have their turn: one that is not open yet has to be opened
+
+
+async def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+    topics = []
+    looked_at = 0
+    for topic in request.topics:
+        partitions = []
+        for number in topic.partition_indexes:
+            partitions.append(_describe(topic.name, number, context))
+            looked_at += 1
+            if looked_at % _SLICE == 0:
+                await let_others_run(context.services.clock)
+        topics.append(TopicResponse(name=topic.name, partitions=partitions))
+    return DescribeProducersResponse(topics=topics)
+
+
+def _describe(topic: str, partition: int, context: RequestContext) -> PartitionResponse:
+    try:
+        if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
+            check_name(topic)
+        producers = context.services.partitions.get(topic, partition).producers_state()
+    except KafkaError as error:
+        return PartitionResponse(
+            partition_index=partition, error_code=error.code, error_message=error.message, active_producers=[]
+        )
+    return PartitionResponse(
+        partition_index=partition,
+        error_code=ErrorCode.NONE,
+        active_producers=[
+            ProducerState(
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                last_sequence=last_sequence,
+                last_timestamp=last_timestamp,
+                coordinator_epoch=coordinator_epoch,
+                current_txn_start_offset=txn_start_offset,
+            )
+            for producer_id, epoch, last_sequence, last_timestamp, coordinator_epoch, txn_start_offset in producers
+        ],
+    )

@@ -1,0 +1,64 @@
+"""ListTransactions (key 66), v0-2: the transactional ids there are, by state, producer id, age and pattern if asked.
+
+All partitions of `__transaction_state` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is
+the whole answer. States are asked for by their exact names; names that are none are told back, and when only such were
+given nothing is listed. The age counts from the start of the transaction, so an id that never had one is as old as
+time. Versions: 1 the age; 2 the pattern, in RE2's syntax, which has to match the whole id.
+"""
+
+from __future__ import annotations
+
+from broker.context import RequestContext
+from broker.coordinator.transaction.model import Transaction
+from broker.coordinator.transaction.states import TransactionState
+from broker.re2 import InvalidPattern, Pattern, compile_pattern
+from broker.turns import let_others_run
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from protocol.messages.list_transactions import TransactionState as ListedTransaction
+
+_STATES = {state.value for state in TransactionState}
+_SLICE = 500  # ids held against a pattern (some 10 us each) before others have their turn
+
+
+async def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponse:
+    transactions = context.services.transactions.transactions()
+    pattern = _pattern(request.transactional_id_pattern)
+    now_ms = context.services.clock.now_ms()
+    listed = []
+    for count, txn in enumerate(transactions, 1):
+        if _is_wanted(txn, request, now_ms) and (pattern is None or pattern.matches(txn.transactional_id)):
+            listed.append(
+                ListedTransaction(
+                    transactional_id=txn.transactional_id,
+                    producer_id=txn.producer_id,
+                    transaction_state=txn.state.value,
+                )
+            )
+        if count % _SLICE == 0:
+            await let_others_run(context.services.clock)
+    return ListTransactionsResponse(
+        error_code=ErrorCode.NONE,
+        unknown_state_filters=[name for name in dict.fromkeys(request.state_filters) if name not in _STATES],
+        transaction_states=listed,
+    )
+
+
+def _pattern(text: str | None) -> Pattern | None:
+    """The pattern, None where every id will do. KafkaError INVALID_REGULAR_EXPRESSION."""
+    if not text:
+        return None
+    try:
+        return compile_pattern(text)
+    except InvalidPattern as invalid:
+        raise KafkaError(
+            ErrorCode.INVALID_REGULAR_EXPRESSION, f"Transaction ID pattern '{text}' is invalid: {invalid}"
+        ) from invalid
+
+
+def _is_wanted(txn: Transaction, request: ListTransactionsRequest, now_ms: int) -> bool:
+    return (
+        (not request.state_filters or txn.state.value in request.state_filters)
+        and (not request.producer_id_filters or txn.producer_id in request.producer_id_filters)
+        and (request.duration_filter < 0 or now_ms - txn.start_timestamp_ms > request.duration_filter)
+    )
