@@ -153,8 +153,10 @@ def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> Grou
         return Outcome(reply=JoinReply(move.code, request.member_id))
     if not isinstance(move, Go) and group.state is not State.PREPARING_REBALANCE:
         return Outcome(reply=present_generation(group, member.member_id))
-    # What a client says of itself may change with each join; the assignment stays until the leader gives another.
-    draft.change_member(_as_member(request, member.member_id, member.assignment))
+    # What a client says of itself may change with each join; the assignment stays until the leader gives another, and
+    # the instance stays what it is, though a join need not name it (and before version 5 cannot).
+    again = _as_member(request, member.member_id, member.assignment)
+    draft.change_member(again._replace(group_instance_id=member.group_instance_id))
     group.joined.add(member.member_id)
     if isinstance(move, Go):
         prepare_rebalance(draft, event, config)

@@ -105,6 +105,23 @@ def test_a_bad_join_is_refused_and_leaves_no_group(api: GroupApi, fields: dict[s
     assert api.world.coordinator.groups() == []
 
 
+def test_a_static_member_stays_one_when_it_joins_again_without_saying_so(api: GroupApi) -> None:
+    first = api.begin(_join(group_instance_id="i"), 9)
+    api.world.advance(0)
+    member_id = first.result().member_id
+    api.ask(_sync(member_id, 1, 5), 5)
+    api.begin(_join(member_id, protocols=[JoinGroupRequestProtocol(name="other", metadata=b"")]), 4)
+    api.world.advance(0)
+    group = api.world.coordinator.describe("g")
+    assert group is not None
+    assert (group.members[member_id].group_instance_id, group.instances) == ("i", {"i": member_id})
+    api.ask(LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="", group_instance_id="i")]), 5)
+    again = api.begin(_join(group_instance_id="i"), 9)
+    api.world.advance(0)
+    api.world.settle()
+    assert again.result().error_code == E.NONE
+
+
 def test_a_member_is_named_after_its_client_and_known_by_its_address(api: GroupApi) -> None:
     member_id = api.ask(_join(), 9, client_id="who").member_id
     assert member_id.startswith("who-")
