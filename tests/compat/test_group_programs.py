@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.model import PARTITIONS, Client, Message
@@ -81,7 +81,10 @@ def _make(server: Server, *topics: str) -> None:
 def _members_at_work(server: Server, group: str) -> int:
     """How many members of the group have partitions."""
     admin = AdminClient({"bootstrap.servers": server.address})
-    described = admin.describe_consumer_groups([group])[group].result(timeout=30)
+    try:
+        described = admin.describe_consumer_groups([group])[group].result(timeout=30)
+    except KafkaException:  # its coordinator is not there yet
+        return 0
     return sum(bool(member.assignment.topic_partitions) for member in described.members)
 
 

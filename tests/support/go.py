@@ -20,6 +20,11 @@ def go_clients() -> Path:
     return _built("clients", "build", ".")
 
 
+def go_transactions() -> Path:
+    """The program that takes the steps of tests/transactions/model.py through each of the clients."""
+    return _built("transactions", "build", "./transactions")
+
+
 def franz_go_tests() -> Path:
     """The tests that franz-go brings along in its module, of which some want a broker."""
     return _built("franz-go.test", "test", "-c", "github.com/twmb/franz-go/pkg/kgo")
@@ -27,7 +32,7 @@ def franz_go_tests() -> Path:
 
 def _built(name: str, *command: str) -> Path:
     """What `go <command>` builds, if it is not in .cache yet. It is safe to call from several processes at once."""
-    text = b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))
+    text = b"".join(path.read_bytes() for path in sorted(SOURCES.rglob("*.*")))
     program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / name
     if not program.exists():
         if shutil.which("go") is None:
