@@ -8,20 +8,22 @@ import pytest
 
 from broker.coordinator.transaction.states import TransactionState as S
 from protocol.errors import ErrorCode
-from tests.support.transaction_world import TransactionWorld, code_of
+from tests.support.transactional_broker import TransactionalBroker, code_of
 
 E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionWorld]:
-    world = TransactionWorld()
+async def world() -> AsyncIterator[TransactionalBroker]:
+    world = TransactionalBroker()
     yield world
     await world.close()
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])
-async def test_a_committed_transaction_is_read_and_an_aborted_one_is_not(world: TransactionWorld, version: int) -> None:
+async def test_a_committed_transaction_is_read_and_an_aborted_one_is_not(
+    world: TransactionalBroker, version: int
+) -> None:
     producer = await world.producer()
     for value, commit in ((b"no", False), (b"yes", True)):
         if version < 12:
@@ -35,7 +37,7 @@ async def test_a_committed_transaction_is_read_and_an_aborted_one_is_not(world: 
     assert world.read(0, committed=False) == [b"no", b"yes"]
 
 
-async def test_a_small_transaction_is_complete_when_its_end_is_answered(world: TransactionWorld) -> None:
+async def test_a_small_transaction_is_complete_when_its_end_is_answered(world: TransactionalBroker) -> None:
     producer = await world.producer()
     await producer.send(b"a")
     assert world.txn().state is S.ONGOING
@@ -45,7 +47,7 @@ async def test_a_small_transaction_is_complete_when_its_end_is_answered(world: T
     assert (await producer.send(b"b")).error_code == E.NONE, "nobody meets CONCURRENT_TRANSACTIONS"
 
 
-async def test_a_second_producer_of_the_same_id_fences_the_first(world: TransactionWorld) -> None:
+async def test_a_second_producer_of_the_same_id_fences_the_first(world: TransactionalBroker) -> None:
     first = await world.producer()
     await first.send(b"lost")
     assert (await world.init()).error is E.CONCURRENT_TRANSACTIONS
@@ -58,7 +60,7 @@ async def test_a_second_producer_of_the_same_id_fences_the_first(world: Transact
     assert world.read() == [b"kept"]
 
 
-async def test_ids_that_cannot_be_are_refused(world: TransactionWorld) -> None:
+async def test_ids_that_cannot_be_are_refused(world: TransactionalBroker) -> None:
     producer = await world.producer()
     for transactional_id in ("", "x" * 40_000):
         for call in (

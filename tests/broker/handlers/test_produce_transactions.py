@@ -13,14 +13,14 @@ from protocol.errors import ErrorCode
 from protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
 from tests.support.broker_world import settle
-from tests.support.transaction_world import Producer, TransactionWorld
+from tests.support.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[TransactionWorld]:
-    world = TransactionWorld()
+async def world() -> AsyncIterator[TransactionalBroker]:
+    world = TransactionalBroker()
     yield world
     await world.close()
 
@@ -30,7 +30,7 @@ async def code(producer: Producer, partition: int = 0, version: int = 12) -> int
 
 
 @pytest.mark.parametrize("version", [12, 13])
-async def test_a_newer_client_adds_its_partition_by_writing_to_it(world: TransactionWorld, version: int) -> None:
+async def test_a_newer_client_adds_its_partition_by_writing_to_it(world: TransactionalBroker, version: int) -> None:
     producer = await world.producer()
     assert await code(producer, 1, version) == E.NONE
     assert world.txn().partitions == {("t", 1)}
@@ -39,7 +39,7 @@ async def test_a_newer_client_adds_its_partition_by_writing_to_it(world: Transac
 
 @pytest.mark.parametrize(("version", "expected"), [(9, E.INVALID_TXN_STATE), (11, E.TRANSACTION_ABORTABLE)])
 async def test_an_older_clients_partition_must_have_been_added_before(
-    world: TransactionWorld, version: int, expected: ErrorCode
+    world: TransactionalBroker, version: int, expected: ErrorCode
 ) -> None:
     producer = await world.producer()
     await world.add(producer, ("t", 0))
@@ -49,7 +49,7 @@ async def test_an_older_clients_partition_must_have_been_added_before(
 
 
 async def test_verification_can_be_switched_off_for_older_clients_alone() -> None:
-    world = TransactionWorld({"transaction.partition.verification.enable": "false"})
+    world = TransactionalBroker({"transaction.partition.verification.enable": "false"})
     producer = await world.producer()
     assert await code(producer, 0, version=11) == E.NONE
     assert world.txn().partitions == frozenset()
@@ -58,7 +58,7 @@ async def test_verification_can_be_switched_off_for_older_clients_alone() -> Non
     await world.close()
 
 
-async def test_a_fenced_and_an_unknown_producer_get_in_nowhere(world: TransactionWorld) -> None:
+async def test_a_fenced_and_an_unknown_producer_get_in_nowhere(world: TransactionalBroker) -> None:
     first = await world.producer()
     await world.producer()
     stranger = Producer(world, "nobody", first.id, 0)
@@ -70,7 +70,7 @@ async def test_a_fenced_and_an_unknown_producer_get_in_nowhere(world: Transactio
     assert world.log().log_end_offset == 0
 
 
-async def test_batches_of_two_transactional_producers_refuse_the_whole_request(world: TransactionWorld) -> None:
+async def test_batches_of_two_transactional_producers_refuse_the_whole_request(world: TransactionalBroker) -> None:
     first, second = await world.producer("a"), await world.producer("b")
     batches = [
         world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
@@ -93,7 +93,7 @@ async def test_batches_of_two_transactional_producers_refuse_the_whole_request(w
     assert world.txn("a").state is world.txn("b").state is TransactionState.EMPTY
 
 
-async def test_one_partition_refused_leaves_the_others_alone(world: TransactionWorld) -> None:
+async def test_one_partition_refused_leaves_the_others_alone(world: TransactionalBroker) -> None:
     producer = await world.producer()
     await world.add(producer, ("t", 0))
     batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
@@ -118,7 +118,7 @@ async def test_one_partition_refused_leaves_the_others_alone(world: TransactionW
 
 
 async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_comes_back() -> None:
-    world = TransactionWorld()
+    world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("walked", 1, {"compression.type": "gzip"})
     producer = await world.producer(timeout_ms=1_000)
     sending = asyncio.ensure_future(producer.send(b"v" * 20_000, topic="walked"))
@@ -129,7 +129,7 @@ async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_com
     await world.close()
 
 
-async def test_an_addition_waits_for_the_transaction_before_it_and_gives_up_in_time(world: TransactionWorld) -> None:
+async def test_an_addition_waits_for_the_transaction_before_it_and_gives_up_in_time(world: TransactionalBroker) -> None:
     producer = await world.producer()
     await producer.send(b"a")
     world.files.fail("pwrite", path="t-0/")
@@ -143,7 +143,7 @@ async def test_an_addition_waits_for_the_transaction_before_it_and_gives_up_in_t
 
 
 async def test_an_addition_that_is_retried_succeeds_as_soon_as_the_transaction_before_is_complete(
-    world: TransactionWorld,
+    world: TransactionalBroker,
 ) -> None:
     producer = await world.producer()
     await producer.send(b"a")
