@@ -19,8 +19,13 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
     "results": ("topics", "resources", "groups_names"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
+    "results_by_transaction": ("transactions",),
+    "results_by_topic_v3_and_below": ("v3_and_below_topics",),
+    "topic_results": ("topics",),
+    "results_by_partition": ("partitions",),
     "transaction_states": ("transactional_ids",),
 }
+_CODE_FIELDS = ("error_code", "partition_error_code")
 # Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
 _BARE_VALUE_FIELDS = ("name", "partition_index", "key", "group_id", "transactional_id")
 

@@ -1,29 +1,65 @@
-"""InitProducerId (key 22), v0-5: an id for an idempotent producer.
+"""InitProducerId (key 22), v0-5, and v6 where two-phase commits are enabled: who a producer is.
 
 Without a transactional id every request gets a fresh id with epoch 0, whatever id and epoch it held so far, as in
-Kafka. An id without an epoch, or the other way round, is INVALID_REQUEST. A transactional id is refused until
-transactions exist, with TRANSACTIONAL_ID_AUTHORIZATION_FAILED: the one code that every stock client takes for final
-at once. Versions: 3 the id and epoch held so far.
+Kafka. With one, the coordinator tells the id's producer and an epoch above all before it; a transaction that is open
+is aborted first, and the producer asks again (CONCURRENT_TRANSACTIONS). An id without an epoch, or the other way round,
+is INVALID_REQUEST; other answers: INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED (before v4: INVALID_PRODUCER_EPOCH). The
+decision is in coordinator/transaction/initialising. Versions: 3 the id and epoch held so far (KIP-360); 6 a prepared
+transaction may be kept (KIP-939).
 """
 
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
 from broker.context import RequestContext
+from broker.coordinator.transaction.answers import told
+from broker.coordinator.transaction.model import InitReply, InitRequest
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NONE = -1
 
 
-def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
-    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE) or request.transactional_id == "":
-        return _refused(ErrorCode.INVALID_REQUEST)
-    if request.transactional_id is not None:
-        return _refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+def handle(
+    request: InitProducerIdRequest, context: RequestContext
+) -> InitProducerIdResponse | Awaitable[InitProducerIdResponse]:
+    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        return _response(InitReply(ErrorCode.INVALID_REQUEST), context)
     try:
-        producer_id = context.services.producer_ids.next()
+        reply = _reply(request, context)
     except KafkaError as refusal:
-        return _refused(refusal.code)
-    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
+        reply = InitReply(refusal.code)
+    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
 
 
-def _refused(code: ErrorCode) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=code, producer_epoch=_NONE)
+def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply | Future[InitReply]:
+    if request.transactional_id is None:
+        return InitReply(ErrorCode.NONE, context.services.producer_ids.next(), 0)
+    asked = InitRequest(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        request.producer_id,
+        request.producer_epoch,
+        enable_2pc=request.enable2_pc,
+        keep_prepared=request.keep_prepared_txn,
+    )
+    return context.services.transactions.init_producer_id(asked)
+
+
+async def _later(reply: Future[InitReply], context: RequestContext) -> InitProducerIdResponse:
+    try:
+        return _response(await reply, context)
+    except KafkaError as refusal:
+        return _response(InitReply(refusal.code), context)
+
+
+def _response(reply: InitReply, context: RequestContext) -> InitProducerIdResponse:
+    return InitProducerIdResponse(
+        error_code=told(reply.error, context.api_key, context.api_version),
+        producer_id=reply.producer_id,
+        producer_epoch=reply.producer_epoch,
+        ongoing_txn_producer_id=reply.ongoing_producer_id,
+        ongoing_txn_producer_epoch=reply.ongoing_producer_epoch,
+    )

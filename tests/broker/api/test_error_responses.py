@@ -9,6 +9,7 @@ import pytest
 from broker.api.error_responses import error_response
 from broker.api.table import API_TABLE, Row
 from protocol.errors import ErrorCode
+from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -59,6 +60,16 @@ def test_lists_that_the_response_calls_otherwise_are_found() -> None:
     assert (coordinator.key, coordinator.error_code) == ("g", CODE)
     (group,) = refused(DeleteGroupsRequest(groups_names=["g"]), 2).results
     assert (group.group_id, group.error_code) == ("g", CODE)
+
+
+def test_partitions_of_transactions_are_answered_one_by_one() -> None:
+    topics = [AddPartitionsToTxnTopic(name="t", partitions=[0, 3])]
+    request = AddPartitionsToTxnRequest(v3_and_below_topics=topics)
+    (topic,) = refused(request, 3).results_by_topic_v3_and_below
+    assert topic.name == "t"
+    found = [(each.partition_index, each.partition_error_code) for each in topic.results_by_partition]
+    assert found == [(0, CODE), (3, CODE)]
+    assert refused(request, 5).error_code == CODE
 
 
 def test_a_message_goes_with_the_code() -> None:

@@ -42,16 +42,5 @@ def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
     assert table_for(BrokerConfig({})) is API_TABLE
 
 
-def test_nothing_of_transactions_is_offered_yet() -> None:
-    transactional = {
-        ApiKey.ADD_PARTITIONS_TO_TXN,
-        ApiKey.ADD_OFFSETS_TO_TXN,
-        ApiKey.END_TXN,
-        ApiKey.WRITE_TXN_MARKERS,
-        ApiKey.TXN_OFFSET_COMMIT,
-    }
-    assert not transactional & {row.key for row in API_TABLE}
-
-
 def test_the_page_shows_the_table() -> None:
     assert PAGE.read_text() == page(), "python -m broker.api.reference_page writes it anew"

@@ -295,8 +295,7 @@ def test_an_idempotent_producer_that_had_an_id_gets_a_fresh_one(api: CatalogueAp
     [
         (None, 7, -1, E.INVALID_REQUEST),
         (None, -1, 7, E.INVALID_REQUEST),
-        ("", -1, -1, E.INVALID_REQUEST),
-        ("t", -1, -1, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ("t", 7, -1, E.INVALID_REQUEST),
     ],
 )
 def test_what_gets_no_id(

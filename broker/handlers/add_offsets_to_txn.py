@@ -1,0 +1,55 @@
+"""AddOffsetsToTxn (key 25), v0-4: a transaction is going to commit offsets of a group.
+
+Adds the partition of `__consumer_offsets` that the group lives in, as AddPartitionsToTxn would, whether or not that
+topic exists yet. Answers CONCURRENT_TRANSACTIONS, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH),
+INVALID_PRODUCER_ID_MAPPING. The decision is in coordinator/transaction/adding. Clients of TV2 leave this request out.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext, Services
+from broker.coordinator.placement import partition_for
+from broker.coordinator.transaction.answers import told
+from broker.coordinator.transaction.model import AddRequest
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+_CLIENT_TRANSACTION_VERSION = 0
+
+
+def handle(
+    request: AddOffsetsToTxnRequest, context: RequestContext
+) -> AddOffsetsToTxnResponse | Awaitable[AddOffsetsToTxnResponse]:
+    asked = AddRequest(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        frozenset({(CONSUMER_OFFSETS_TOPIC, _partition_of(request.group_id, context.services))}),
+        _CLIENT_TRANSACTION_VERSION,
+    )
+    try:
+        reply = context.services.transactions.add_partitions(asked)
+    except KafkaError as refusal:
+        reply = refusal.code
+    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
+
+
+def _partition_of(group_id: str, services: Services) -> int:
+    topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
+    configured = services.config.integer("offsets.topic.num.partitions")
+    return partition_for(group_id, configured if topic is None else len(topic.partitions))
+
+
+async def _later(reply: Future[ErrorCode], context: RequestContext) -> AddOffsetsToTxnResponse:
+    try:
+        return _response(await reply, context)
+    except KafkaError as refusal:
+        return _response(refusal.code, context)
+
+
+def _response(code: ErrorCode, context: RequestContext) -> AddOffsetsToTxnResponse:
+    return AddOffsetsToTxnResponse(error_code=told(code, context.api_key, context.api_version))

@@ -1,0 +1,50 @@
+"""EndTxn (key 26), v0-5: commit or abort a transaction.
+
+Answered as soon as the decision is in `__transaction_state` (and on disk, where flushing is on): from then on no crash
+can change it. Answers CONCURRENT_TRANSACTIONS while the markers of this or an earlier end are being written,
+INVALID_TXN_STATE, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING. The decision is in
+coordinator/transaction/ending. Versions: 5 every end raises the epoch, and the answer has the pair to go on with.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable
+
+from broker.context import RequestContext
+from broker.coordinator.transaction.answers import told
+from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
+from protocol.errors import KafkaError
+from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+
+_EPOCH_BUMP_SINCE = 5
+
+
+def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | Awaitable[EndTxnResponse]:
+    asked = EndRequest(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        is_commit=request.committed,
+        client_transaction_version=EPOCH_BUMP_VERSION if context.api_version >= _EPOCH_BUMP_SINCE else 0,
+    )
+    try:
+        reply = context.services.transactions.end_transaction(asked)
+    except KafkaError as refusal:
+        reply = EndReply(refusal.code)
+    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
+
+
+async def _later(reply: Future[EndReply], context: RequestContext) -> EndTxnResponse:
+    try:
+        return _response(await reply, context)
+    except KafkaError as refusal:
+        return _response(EndReply(refusal.code), context)
+
+
+def _response(reply: EndReply, context: RequestContext) -> EndTxnResponse:
+    return EndTxnResponse(
+        error_code=told(reply.error, context.api_key, context.api_version),
+        producer_id=reply.producer_id,
+        producer_epoch=reply.producer_epoch,
+    )
