@@ -110,12 +110,12 @@ def test_a_static_member_stays_one_when_it_joins_again_without_saying_so(api: Gr
     api.world.advance(0)
     member_id = first.result().member_id
     api.ask(_sync(member_id, 1, 5), 5)
-    api.begin(_join(member_id, protocols=[JoinGroupRequestProtocol(name="other", metadata=b"")]), 4)
+    api.begin(_join(member_id, protocols=[JoinGroupRequestProtocol(name="range", metadata=b"other")]), 4)
     api.world.advance(0)
     group = api.world.coordinator.describe("g")
     assert group is not None
-    assert (group.members[member_id].group_instance_id, group.instances) == ("i", {"i": member_id})
-    api.ask(LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="", group_instance_id="i")]), 5)
+    assert (group.generation_id, group.members[member_id].group_instance_id) == (2, "i")
+    api.ask(LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=member_id)]), 5)
     again = api.begin(_join(group_instance_id="i"), 9)
     api.world.advance(0)
     api.world.settle()
@@ -183,17 +183,15 @@ def test_every_group_is_coordinated_here(api: GroupApi, version: int) -> None:
     assert found_at == ([here, here] if is_batched else [here])
 
 
-@pytest.mark.parametrize(
-    ("key_type", "code"), [(1, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), (2, E.INVALID_REQUEST), (9, E.INVALID_REQUEST)]
-)
+@pytest.mark.parametrize("key_type", [2, 9, -1])
 @pytest.mark.parametrize("version", [1, 3, 4, 6])
-def test_what_has_no_coordinator_is_refused(api: GroupApi, key_type: int, code: ErrorCode, version: int) -> None:
+def test_what_has_no_coordinator_is_refused(api: GroupApi, key_type: int, version: int) -> None:
     if version >= 4:
         found = api.ask(FindCoordinatorRequest(key_type=key_type, coordinator_keys=["x"]), version).coordinators[0]
         assert found.key == "x"
     else:
         found = api.ask(FindCoordinatorRequest(key="x", key_type=key_type), version)
-    assert (found.error_code, found.node_id, found.host, found.port) == (code, -1, "", -1)
+    assert (found.error_code, found.node_id, found.host, found.port) == (E.INVALID_REQUEST, -1, "", -1)
     assert found.error_message
 
 
