@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI") == "true"
 JAVA = ("java", "javac", "mvn")
+CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
 DEBIAN_PACKAGES = {
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
@@ -61,12 +62,10 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2),),
+    "probes": (Group("probes", 60, ("tests/probes",)),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
-    "clients": (
-        Group(
-            "clients", 480, ("tests/compat",), programs=(*JAVA, "kcat", "node", "npm", "go"), beside=("quixstreams",)
-        ),
-    ),
+    "clients": (Group("clients", 480, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
+    "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
@@ -233,8 +232,8 @@ def _install_javascript_clients() -> None:
 
 
 def _build_go_clients() -> None:
-    """Have the program of the Go clients, and franz-go's own tests, in .cache before the clock of a group starts."""
-    if not _prepare("from tests.support.go import franz_go_tests, go_clients; go_clients(); franz_go_tests()"):
+    """Have the programs of the Go clients, and franz-go's own tests, in .cache before the clock of a group starts."""
+    if not _prepare("from tests.support.go import build_all; build_all()"):
         raise CannotRun("the Go clients could not be built")
 
 

@@ -15,6 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "compat" / "go"
 
 
+def build_all() -> None:
+    """Have everything that the tests without --long need."""
+    go_clients()
+    go_transactions()
+    franz_go_tests()
+
+
 def go_clients() -> Path:
     """The program that speaks through each of the clients."""
     return _built("clients", "build", ".")
