@@ -1,9 +1,9 @@
-"""FindCoordinator (key 10), v0-6: which broker coordinates a group.
+"""FindCoordinator (key 10), v0-6: which broker coordinates a group or a transactional id.
 
-There is one broker, so the answer is always this one; what matters is that `__consumer_offsets` exists before the
-client goes on, and that the group's partition begins to load. Key types: 0 group; 1 transactional id, refused for
-good until transactions are offered (TRANSACTIONAL_ID_AUTHORIZATION_FAILED is the code every client gives up on at
-once); others INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
+There is one broker, so the answer is always this one; what matters is that `__consumer_offsets` or
+`__transaction_state` exists before the client goes on, and that the partition of the key begins to load. Key types: 0
+group, 1 transactional id (from v1 on); others INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error
+for each.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
 def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     node = context.services.node
     try:
-        if key_type != _GROUP:
-            raise _refusal(key_type)
-        context.services.groups.prepare(key)
+        if key_type == _GROUP:
+            context.services.groups.prepare(key)
+        elif key_type == _TRANSACTION:
+            context.services.transactions.prepare(key)
+        else:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message
@@ -44,11 +47,3 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=ErrorCode.NONE, error_message=""
     )
-
-
-def _refusal(key_type: int) -> KafkaError:
-    if key_type == _TRANSACTION:
-        return KafkaError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this version of Barnabas does not offer transactions yet"
-        )
-    return KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")

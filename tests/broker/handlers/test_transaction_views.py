@@ -14,6 +14,7 @@ from broker.coordinator.transaction.model import AddRequest, EndRequest, InitRep
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from protocol.records.control import EndTxnMarker
 from protocol.schema import Request
@@ -73,6 +74,21 @@ async def views() -> AsyncIterator[Views]:
     await views.fill()
     yield views
     await views.world.close()
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+async def test_every_transactional_id_is_coordinated_here(views: Views, version: int) -> None:
+    services, is_batched = views.world.services, version >= 4
+    services.catalogue.delete_topics(["__transaction_state"])
+    keys = ["e", "", "x" * 300]
+    request = FindCoordinatorRequest(key="" if is_batched else "e", key_type=1)
+    request.coordinator_keys = keys if is_batched else []
+    found = await views.ask(request, version)
+    answers = found.coordinators if is_batched else [found]
+    node = services.node
+    told = [(each.error_code, each.node_id, each.host, each.port) for each in answers]
+    assert told == [(E.NONE, node.node_id, node.host, node.port)] * (3 if is_batched else 1)
+    assert len(services.catalogue.topics["__transaction_state"].partitions) == 50
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
