@@ -30,6 +30,10 @@ class Program:
         """What it has printed on stdout so far."""
         return self._out.text().splitlines()
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def line(self, wanted: Callable[[str], bool] | str, timeout_s: float = TIMEOUT_S) -> str:
         """The first line that is `wanted`, or begins with it, once it is there."""
         is_wanted = (lambda line: line.startswith(wanted)) if isinstance(wanted, str) else wanted
@@ -79,7 +83,11 @@ class Program:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._process.poll() is None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill it, unless it has ended."""
+        if not self.has_ended:
             self.kill()
         assert self._process.stdin is not None
         self._process.stdin.close()
