@@ -19,6 +19,7 @@ COMMANDS = {
     "produce": "write the lines of a file or of stdin to a topic",
     "consume": "print the records of a topic",
     "groups": "list, describe, reset, delete groups of consumers, and tell their lag",
+    "txn": "list, describe, abort transactions, and find those that hang",
     "configs": "describe or alter the configuration of topics and brokers",
     "log": "dump or verify the files of a data directory",
 }
