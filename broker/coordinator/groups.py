@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
 from uuid import UUID
 
 from broker.clock import Clock, Timer
@@ -30,11 +30,13 @@ from broker.coordinator.group.model import (
     SyncReply,
     SyncRequest,
 )
+from broker.coordinator.outcome import Producer
 from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from broker.coordinator.runtime import Shard
+from broker.coordinator.runtime import Appended, Shard
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
     from broker.catalogue import Catalogue
@@ -60,13 +62,23 @@ class GroupOffsets(NamedTuple):
     """(topic, partition) with an offset in an open transaction."""
 
 
+class OffsetsTopic(OwnedTopic, Protocol):
+    """`__consumer_offsets`."""
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
+
+    def release_marker(self, partition: int, producer_id: int) -> None:
+        """Show readers of the log what was ended with `hold`."""
+
+
 class GroupCoordinator:
     """All groups of this broker."""
 
     def __init__(
         self,
         *,
-        topic: OwnedTopic,
+        topic: OffsetsTopic,
         config: GroupConfig,
         clock: Clock,
         loop: AbstractEventLoop,
@@ -180,17 +192,37 @@ class GroupCoordinator:
         )
         return self._decide(request.group_id, decide)
 
+    def commit_offsets_in_transaction(self, request: CommitRequest, producer: Producer) -> Reply[tuple[ErrorCode, ...]]:
+        """TxnOffsetCommit, once the transaction coordinator has admitted it: one error code per offset."""
+        _check_group_id(request.group_id)
+        decide = partial(
+            offsets.commit_in_transaction,
+            request=request,
+            producer=producer,
+            now_ms=self._now_ms(),
+            config=self._config,
+        )
+        return self._decide(request.group_id, decide)
+
+    def offsets_partition(self, group_id: str) -> int:
+        """Where in `__consumer_offsets` the group's offsets are, loaded or not. KafkaError for an id that none has."""
+        _check_group_id(group_id)
+        return self._partitions.index_of(group_id)
+
     def fetch_offsets(self, group_id: str) -> GroupOffsets:
         """OffsetFetch: everything the group committed; nothing for a group nobody knows."""
         _check_group_id(group_id, may_be_empty=True)
         durable = self._partitions.of(group_id).machine.durable
-        return GroupOffsets(durable.offsets(group_id), durable.pinned(group_id))
+        return GroupOffsets(durable.offsets(group_id), durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
         _check_group_id(group_id)
         machine = self._partitions.of(group_id).machine
-        error, outcome = offsets.delete_offsets(machine.group(group_id), machine.durable.offsets(group_id), wanted)
+        durable = machine.durable
+        error, outcome = offsets.delete_offsets(
+            machine.group(group_id), durable.offsets(group_id), wanted, unstable=durable.unstable(group_id)
+        )
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
         return self._decide(group_id, lambda _: outcome)
@@ -209,8 +241,41 @@ class GroupCoordinator:
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
         _check_group_id(group_id, may_be_empty=True)
-        committed = self._partitions.of(group_id).machine.durable.offsets(group_id)
-        return self._decide(group_id, partial(offsets.delete_group, offsets=committed, now_ms=self._now_ms()))
+        durable = self._partitions.of(group_id).machine.durable
+        decide = partial(
+            offsets.delete_group,
+            offsets=durable.offsets(group_id),
+            unstable=durable.unstable(group_id),
+            now_ms=self._now_ms(),
+        )
+        return self._decide(group_id, decide)
+
+    # The ends of transactions
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End a producer's transaction on a partition of `__consumer_offsets`.
+
+        With `hold` its offsets wait on, for `release_marker`. KafkaError, and nothing is written then;
+        NOT_LEADER_OR_FOLLOWER while the partition loads.
+        """
+        owned = self._partitions.begin(partition)
+        if owned.failure is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, owned.failure)
+        if not owned.is_ready:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"offsets of partition {partition} are being loaded")
+        appended = self._topic.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
+        if hold:
+            owned.machine.hold_marker(marker.producer_id)
+        else:
+            owned.machine.replay_marker(marker.producer_id, is_commit=marker.commit)
+        return appended
+
+    def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
+        """Show what was ended with `hold`: the offsets are committed, or gone."""
+        for owned in self._partitions.loaded():
+            if owned.index == partition:
+                owned.machine.replay_marker(producer_id, is_commit=is_commit)
+        self._topic.release_marker(partition, producer_id)
 
     def loaded(self) -> Iterator[GroupPartition]:
         """The partitions that are in use and ready: for tests and for whoever looks inside."""

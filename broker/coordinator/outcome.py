@@ -76,11 +76,20 @@ class FinishTransaction(NamedTuple):
 Effect = Answer | SetTimer | CancelTimer | FinishTransaction
 
 
+class Producer(NamedTuple):
+    """Whose open transaction a decision's records belong to: they count once its marker says so."""
+
+    producer_id: int
+    producer_epoch: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Generic[R, V]):
     """One decision, whole: either all of it happens or, when the records cannot be written, only `or_else`."""
 
     records: tuple[R, ...] = ()
+    producer: Producer | None = None
+    """Set where the records are part of a transaction."""
     volatile: V | None = None
     """The successor of the entity's volatile state; None when the decision leaves it alone."""
     reply: Any = None

@@ -28,6 +28,7 @@ from broker.coordinator.outcome import (
     FinishTransaction,
     Outcome,
     Park,
+    Producer,
     SetTimer,
     TimerKey,
     Waiter,
@@ -53,8 +54,17 @@ class Appended(NamedTuple):
 class Journal(Protocol):
     """One coordinator topic as the runtime needs it."""
 
-    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
-        """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
+    def append(
+        self,
+        partition: int,
+        records: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        producer: Producer | None = None,
+    ) -> Appended:
+        """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
+
+        Raises KafkaError and has then written nothing.
+        """
 
 
 class Machine(Protocol[R, V]):
@@ -63,8 +73,8 @@ class Machine(Protocol[R, V]):
     def encode(self, record: R) -> tuple[bytes, bytes | None]:
         """Key and value of a record as the log has them; raises EncodeError for what does not fit the format."""
 
-    def replay(self, record: R, record_offset: int) -> None:
-        """Change the durable state."""
+    def replay(self, record: R, record_offset: int, producer_id: int = -1) -> None:
+        """Change the durable state; with a producer id, from the commit of its transaction on."""
 
     def install(self, entity_id: str, volatile: V) -> None:
         """Put the successor of the volatile state in place."""
@@ -116,7 +126,7 @@ class Shard(Generic[R, V]):
         synced: Future[None] | None = None
         if outcome.records:
             try:
-                synced = self._append(outcome.records)
+                synced = self._append(outcome.records, outcome.producer)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
@@ -147,14 +157,19 @@ class Shard(Generic[R, V]):
             for effect in effects:
                 self._perform(entity_id, effect)
 
-    def _append(self, records: Sequence[R]) -> Future[None] | None:
+    def _append(self, records: Sequence[R], producer: Producer | None) -> Future[None] | None:
         try:
             encoded = [self._machine.encode(record) for record in records]
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
-        appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
+        if producer is None:
+            appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
+            for position, record in enumerate(records):
+                self._machine.replay(record, appended.base_offset + position)
+            return appended.synced
+        appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
         for position, record in enumerate(records):
-            self._machine.replay(record, appended.base_offset + position)
+            self._machine.replay(record, appended.base_offset + position, producer.producer_id)
         return appended.synced
 
     # Parked requests

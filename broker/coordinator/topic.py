@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from broker.coordinator.outcome import Producer
 from broker.coordinator.runtime import Appended
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.builder import NewRecord, build_batch
 from protocol.records.compression import NONE
+from protocol.records.control import EndTxnMarker
 from storage.errors import StorageError
 from storage.log_append import AppendOrigin
 
@@ -46,14 +48,40 @@ class CoordinatorTopic:
         with _as_kafka_errors():
             return self._partitions.get_led(self.name, partition).leader_epoch
 
-    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
-        """Write (key, value) pairs as one batch; raises KafkaError and has then written nothing."""
+    def append(
+        self,
+        partition: int,
+        records: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        producer: Producer | None = None,
+    ) -> Appended:
+        """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
+
+        Raises KafkaError and has then written nothing.
+        """
         rows = [NewRecord(key, value, (), now_ms) for key, value in records]
-        batch = build_batch(rows, compression=self._compression)
+        if producer is None:
+            batch = build_batch(rows, compression=self._compression)
+        else:
+            producer_id, epoch = producer
+            batch = build_batch(
+                rows, compression=self._compression, producer_id=producer_id, producer_epoch=epoch, transactional=True
+            )
         with _as_kafka_errors():
             result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
             synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)
         return Appended(result.base_offset, synced)
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
+        with _as_kafka_errors():
+            log = self._partitions.get_led(self.name, partition)
+            result = self._partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
+            return Appended(result.base_offset, self._partitions.synced_log(log, result.last_offset + 1))
+
+    def release_marker(self, partition: int, producer_id: int) -> None:
+        """Show readers of the log what was ended with `hold`."""
+        self._partitions.release_marker(self.name, partition, producer_id)
 
     def extent(self, partition: int) -> tuple[int, int]:
         """The log's start offset and its end offset."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from broker.coordinator.outcome import Producer
 from broker.coordinator.runtime import Appended
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import iter_batches, patch_offset_and_epoch
 from protocol.records.builder import NewRecord, build_batch
+from protocol.records.control import EndTxnMarker, end_txn_marker
 from protocol.records.record import Record, iter_records
 
 
@@ -27,6 +29,8 @@ class MemoryTopic:
         """While it is set, appends are not on disk before `sync`."""
         self._unsynced: list[asyncio.Future[None]] = []
         self.batches_count = 0
+        self.held: list[tuple[int, int]] = []
+        """(partition, producer id) of markers that are not released yet."""
 
     def partition_count(self) -> int | None:
         return self._partitions if self.exists else None
@@ -35,10 +39,33 @@ class MemoryTopic:
         self.exists = True
         return self._partitions
 
-    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> Appended:
+    def append(
+        self,
+        partition: int,
+        records: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        producer: Producer | None = None,
+    ) -> Appended:
         if self.refuse_with is not None:
             raise KafkaError(self.refuse_with)
-        return self.append_batch(partition, build_batch([NewRecord(key, value, (), now_ms) for key, value in records]))
+        rows = [NewRecord(key, value, (), now_ms) for key, value in records]
+        if producer is None:
+            return self.append_batch(partition, build_batch(rows))
+        producer_id, epoch = producer
+        return self.append_batch(
+            partition, build_batch(rows, producer_id=producer_id, producer_epoch=epoch, transactional=True)
+        )
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        if self.refuse_with is not None:
+            raise KafkaError(self.refuse_with)
+        commit, producer_id, epoch, coordinator_epoch, _, timestamp = marker
+        if hold:
+            self.held.append((partition, producer_id))
+        return self.append_batch(partition, end_txn_marker(commit, producer_id, epoch, coordinator_epoch, timestamp))
+
+    def release_marker(self, partition: int, producer_id: int) -> None:
+        self.held.remove((partition, producer_id))
 
     def append_batch(self, partition: int, batch: bytearray) -> Appended:
         """Any batch, as a producer or a transaction coordinator would write it."""

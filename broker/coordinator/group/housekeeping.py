@@ -33,14 +33,18 @@ def of_missing_topics(name: str, committed: CommittedOffset, *, topic_ids: Calla
 
 
 def sweep(durable: DurableGroups, choose: Choose) -> Iterator[tuple[str, GroupOutcome]]:
-    """(group id, deletion of its chosen offsets)."""
+    """(group id, deletion of its chosen offsets, those in open transactions among them)."""
     for group_id in list(durable.group_ids()):
-        chosen = [
-            OffsetCommitted(group_id, topic, partition, None)
-            for topic, partitions in durable.offsets(group_id).items()
-            for partition, committed in partitions.items()
+        partitions = {
+            (topic, partition)
+            for topic, offsets in durable.offsets(group_id).items()
+            for partition, committed in offsets.items()
             if choose(topic, committed)
-        ]
+        }
+        partitions |= {
+            (topic, partition) for topic, partition, committed in durable.pending(group_id) if choose(topic, committed)
+        }
+        chosen = [OffsetCommitted(group_id, *place, None) for place in sorted(partitions)]
         for start in range(0, len(chosen), RECORDS_PER_BATCH):
             yield group_id, Outcome(records=tuple(chosen[start : start + RECORDS_PER_BATCH]))
 
@@ -50,7 +54,7 @@ def expire(machine: GroupMachine, now_ms: int, config: GroupConfig) -> Iterator[
     for group in list(machine.groups()):
         durable, group_id = machine.durable, group.group_id
         outcome = offsets.expire(
-            group, durable.offsets(group_id), pinned=durable.pinned(group_id), now_ms=now_ms, config=config
+            group, durable.offsets(group_id), unstable=durable.unstable(group_id), now_ms=now_ms, config=config
         )
         records = outcome.records
         while len(records) > RECORDS_PER_BATCH:

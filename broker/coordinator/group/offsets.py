@@ -1,4 +1,4 @@
-"""Committed offsets decided: OffsetCommit, OffsetDelete, expiry, and the end of a group.
+"""Committed offsets decided: OffsetCommit, TxnOffsetCommit, OffsetDelete, expiry, and the end of a group.
 
 Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed`.
 """
@@ -22,11 +22,13 @@ from broker.coordinator.group.model import (
 from broker.coordinator.group.sessions import still_alive
 from broker.coordinator.group.states import Event, Say, State, on
 from broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
-from broker.coordinator.outcome import Outcome
+from broker.coordinator.outcome import Outcome, Producer
 from protocol.errors import ErrorCode
 
 Offsets = Mapping[str, Mapping[int, CommittedOffset]]
 """topic -> partition -> what is committed"""
+Partitions = Collection[tuple[str, int]]
+"""(topic, partition)"""
 
 
 def commit(
@@ -39,15 +41,50 @@ def commit(
     error = _refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
         return Outcome(reply=tuple(error for _ in request.offsets))
+    records, reply = _committed(request, now_ms, config)
+    counts_as_heartbeat = group is not None and request.member_id in group.members
+    effects = (still_alive(group, request.member_id),) if group is not None and counts_as_heartbeat else ()
+    return Outcome(records=records, reply=reply, effects=effects)
+
+
+def commit_in_transaction(
+    group: Group | None, request: CommitRequest, producer: Producer, *, now_ms: int, config: GroupConfig
+) -> GroupOutcome:
+    """Decide a TxnOffsetCommit; the reply is as that of `commit`. The offsets wait for the transaction's marker.
+
+    Who names a member or a generation is held to it (KIP-447); who does not may commit in any state of the group.
+    """
+    error = _transactional_refusal(group, request)
+    if error is not ErrorCode.NONE:
+        return Outcome(reply=tuple(error for _ in request.offsets))
+    records, reply = _committed(request, now_ms, config)
+    return Outcome(records=records, producer=producer, reply=reply)
+
+
+def _committed(
+    request: CommitRequest, now_ms: int, config: GroupConfig
+) -> tuple[tuple[OffsetCommitted, ...], tuple[ErrorCode, ...]]:
+    """The records of what is taken, and one code per offset."""
     reply = tuple(_check_metadata(offset.metadata, config.offset_metadata_max_bytes) for offset in request.offsets)
     records = tuple(
         OffsetCommitted(request.group_id, offset.topic, offset.partition, _as_committed(offset, now_ms))
         for offset, code in zip(request.offsets, reply, strict=True)
         if code is ErrorCode.NONE
     )
-    counts_as_heartbeat = group is not None and request.member_id in group.members
-    effects = (still_alive(group, request.member_id),) if group is not None and counts_as_heartbeat else ()
-    return Outcome(records=records, reply=reply, effects=effects)
+    return records, reply
+
+
+def _transactional_refusal(group: Group | None, request: CommitRequest) -> ErrorCode:
+    """What is wrong with a TxnOffsetCommit, in Kafka's order."""
+    if group is None:
+        return ErrorCode.ILLEGAL_GENERATION if request.generation_id >= 0 else ErrorCode.NONE
+    if group.state is State.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.generation_id < 0 and group.state is State.EMPTY:
+        return ErrorCode.NONE
+    if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return ErrorCode.NONE
+    return group.check_generation(request.member_id, request.group_instance_id, request.generation_id)
 
 
 def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCode) -> ErrorCode:
@@ -81,9 +118,12 @@ def _as_committed(offset: OffsetToCommit, now_ms: int) -> CommittedOffset:
 
 
 def delete_offsets(
-    group: Group | None, offsets: Offsets, wanted: Sequence[tuple[str, int]]
+    group: Group | None, offsets: Offsets, wanted: Sequence[tuple[str, int]], *, unstable: Partitions = ()
 ) -> tuple[ErrorCode, GroupOutcome]:
-    """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition."""
+    """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition.
+
+    `unstable` are partitions with an offset in an open transaction, which goes too.
+    """
     if group is None or group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
     is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE
@@ -94,41 +134,43 @@ def delete_offsets(
     records = tuple(
         OffsetCommitted(group.group_id, topic, partition, None)
         for topic, partition in dict.fromkeys(wanted)
-        if topic not in subscribed and partition in offsets.get(topic, {})
+        if topic not in subscribed and (partition in offsets.get(topic, {}) or (topic, partition) in unstable)
     )
     return ErrorCode.NONE, Outcome(records=records, reply=reply)
 
 
-def delete_group(group: Group | None, offsets: Offsets, *, now_ms: int) -> GroupOutcome:
-    """Decide the deletion of a group. The reply is an error code; only an empty group can go."""
+def delete_group(group: Group | None, offsets: Offsets, *, unstable: Partitions = (), now_ms: int) -> GroupOutcome:
+    """Decide the deletion of a group. The reply is an error code; only an empty group can go.
+
+    What it committed in open transactions (`unstable`) goes with it.
+    """
     if group is None:
         return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
     move = on(group.state, Event.DELETED)
     if isinstance(move, Say):
         return Outcome(reply=move.code)
     draft = Draft(group, now_ms)
-    _bury(draft, offsets)
+    _bury(draft, offsets, unstable)
     return draft.outcome(ErrorCode.NONE)
 
 
-def _bury(draft: Draft, offsets: Offsets) -> None:
+def _bury(draft: Draft, offsets: Offsets, unstable: Partitions = ()) -> None:
     group_id = draft.group.group_id
+    partitions = dict.fromkeys((topic, partition) for topic in offsets for partition in offsets[topic])
     draft.records += [
-        OffsetCommitted(group_id, topic, partition, None) for topic in offsets for partition in offsets[topic]
+        OffsetCommitted(group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
     ]
     draft.records.append(GroupStored(group_id, None))
     draft.move(Event.DELETED)
 
 
-def expire(
-    group: Group, offsets: Offsets, *, pinned: Collection[tuple[str, int]], now_ms: int, config: GroupConfig
-) -> GroupOutcome:
+def expire(group: Group, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> GroupOutcome:
     """Decide which commits are too old, and whether the group goes with its last one.
 
-    `pinned` are partitions with an offset in an open transaction: neither they nor their group expire.
+    `unstable` are partitions with an offset in an open transaction: neither they nor their group expire.
     """
-    expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in pinned]
-    is_deserted = group.state is State.EMPTY and not group.pending and not pinned
+    expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in unstable]
+    is_deserted = group.state is State.EMPTY and not group.pending and not unstable
     if is_deserted and len(expired) == sum(map(len, offsets.values())):
         draft = Draft(group, now_ms)
         _bury(draft, offsets)

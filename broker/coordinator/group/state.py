@@ -3,21 +3,22 @@
 Knows nothing of members that wait, of timers, or of how records look on disk. `replay` is its only writer, at run
 time and at start alike; the same records in the same order always give the same state.
 
-Offsets committed inside a transaction wait in `_pending` until its marker comes. A commit then counts only if its
+Offsets committed inside a transaction wait in `PendingOffsets` until its marker comes. A commit then counts only if its
 record is younger than what is committed: a later plain OffsetCommit wins, even when the transaction ends after it.
+
+A group that never had members exists from its first commit on (also one in a transaction, whatever becomes of it)
+until it is deleted; that all its offsets are gone is not the end of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from broker.coordinator.group.model import CommittedOffset, GroupRecord, GroupStored, OffsetCommitted, StoredGroup
+from broker.coordinator.group.model import CommittedOffset, GroupRecord, GroupStored, StoredGroup
+from broker.coordinator.group.pending import Key, Pending, PendingOffsets
 
 NO_PRODUCER_ID = -1
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
-
-_Position = tuple[CommittedOffset, int]
-"""A committed offset and the log offset of its record."""
 
 
 class DurableGroups:
@@ -26,8 +27,8 @@ class DurableGroups:
     def __init__(self) -> None:
         self._stored: dict[str, StoredGroup] = {}
         self._offsets: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
-        self._record_offsets: dict[tuple[str, str, int], int] = {}  # of what was committed while a transaction was open
-        self._pending: dict[int, dict[tuple[str, str, int], _Position]] = {}
+        self._record_offsets: dict[Key, int] = {}  # of what was committed while a transaction was open
+        self._pending = PendingOffsets()
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same of every group: what a client could ever see."""
@@ -38,7 +39,7 @@ class DurableGroups:
     __hash__ = None  # type: ignore[assignment]  # because it changes
 
     def group_ids(self) -> Iterator[str]:
-        """Every group there is: stored, or known by its offsets alone."""
+        """Every group there is: stored, or known by its commits alone."""
         yield from self._stored
         yield from (group_id for group_id in self._offsets if group_id not in self._stored)
 
@@ -57,9 +58,13 @@ class DurableGroups:
         """What the group committed for one partition."""
         return self.offsets(group_id).get(topic, {}).get(partition)
 
-    def pinned(self, group_id: str) -> Collection[tuple[str, int]]:
-        """The partitions of the group with an offset in an open transaction."""
-        return {key[1:] for pending in self._pending.values() for key in pending if key[0] == group_id}
+    def unstable(self, group_id: str) -> Collection[tuple[str, int]]:
+        """(topic, partition) of the group with an offset in an open transaction."""
+        return self._pending.unstable(group_id)
+
+    def pending(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """(topic, partition, offset) of everything the group committed in open transactions."""
+        return self._pending.of_group(group_id)
 
     def has_open_transactions(self) -> bool:
         """Whether any offset of this partition waits for a marker."""
@@ -68,44 +73,50 @@ class DurableGroups:
     def replay(self, record: GroupRecord, record_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply one record of the log."""
         if isinstance(record, GroupStored):
-            if record.stored is None:
-                self._stored.pop(record.group_id, None)
-            else:
-                self._stored[record.group_id] = record.stored
-        elif record.committed is None:
-            self._forget(record)
+            self._replay_group(record)
+            return
+        group_id, topic, partition, committed = record
+        if committed is None:
+            self._forget(group_id, topic, partition)
         elif producer_id == NO_PRODUCER_ID:
-            self._commit(record.group_id, record.topic, record.partition, record.committed)
+            self._commit(group_id, topic, partition, committed)
             if self._pending:
-                self._record_offsets[record.group_id, record.topic, record.partition] = record_offset
+                self._record_offsets[group_id, topic, partition] = record_offset
         else:
-            key = (record.group_id, record.topic, record.partition)
-            self._pending.setdefault(producer_id, {})[key] = record.committed, record_offset
+            self._offsets.setdefault(group_id, {})
+            self._pending.add(producer_id, (group_id, topic, partition), Pending(committed, record_offset))
+
+    def hold_marker(self, producer_id: int) -> None:
+        """A transaction's marker is in the log; `replay_marker` shows its end later."""
+        self._pending.hold(producer_id)
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         """Apply the end of a transaction."""
-        pending = self._pending.pop(producer_id, {})
-        for key, (committed, record_offset) in pending.items() if is_commit else ():
+        ended = self._pending.end(producer_id)
+        for key, (committed, record_offset) in ended.items() if is_commit else ():
             if record_offset > self._record_offsets.get(key, -1):
                 self._commit(*key, committed)
                 self._record_offsets[key] = record_offset
         if not self._pending:
             self._record_offsets.clear()
 
+    def _replay_group(self, record: GroupStored) -> None:
+        if record.stored is not None:
+            self._stored[record.group_id] = record.stored
+            return
+        self._stored.pop(record.group_id, None)
+        if not self._offsets.get(record.group_id, True):
+            del self._offsets[record.group_id]
+
     def _commit(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
         self._offsets.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
 
-    def _forget(self, record: OffsetCommitted) -> None:
-        key = (record.group_id, record.topic, record.partition)
-        for pending in self._pending.values():
-            pending.pop(key, None)
-        self._record_offsets.pop(key, None)
-        topics = self._offsets.get(record.group_id)
-        partitions = None if topics is None else topics.get(record.topic)
-        if topics is None or partitions is None:
-            return
-        partitions.pop(record.partition, None)
-        if not partitions:
-            del topics[record.topic]
-        if not topics:
-            del self._offsets[record.group_id]
+    def _forget(self, group_id: str, topic: str, partition: int) -> None:
+        self._pending.forget((group_id, topic, partition))
+        self._record_offsets.pop((group_id, topic, partition), None)
+        topics = self._offsets.get(group_id, {})
+        partitions = topics.get(topic)
+        if partitions is not None:
+            partitions.pop(partition, None)
+            if not partitions:
+                del topics[topic]

@@ -97,11 +97,11 @@ def test_an_offset_in_a_transaction_counts_from_its_marker_on(commit: bool, expe
     _transactional(topic, 7, _commit(2))
     open_machine = _loaded(topic)
     assert _offset(open_machine) == 1
-    assert open_machine.durable.pinned("g") == {("t", 0)}
+    assert set(open_machine.durable.unstable("g")) == {("t", 0)}
     _marker(topic, 7, commit=commit)
     machine = _loaded(topic)
     assert _offset(machine) == expected
-    assert not machine.durable.pinned("g")
+    assert not machine.durable.unstable("g")
 
 
 def test_a_later_plain_commit_outlives_the_transaction() -> None:

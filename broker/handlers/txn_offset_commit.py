@@ -1,0 +1,166 @@
+"""TxnOffsetCommit (key 28), v0-5: commit offsets of a group within a transaction; they count once it is committed.
+
+Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION,
+OFFSET_METADATA_TOO_LARGE, or what all are told. First by the transaction coordinator (coordinator/verification.py):
+INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on TRANSACTION_ABORTABLE, and
+CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID;
+only who names a member is asked for one (KIP-447). The decision is in coordinator/group/offsets. Versions: 2 leader
+epoch, 3 flexible, member and generation, 5 adds the group's partition to the transaction by itself.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable, Mapping
+from typing import NamedTuple
+
+from broker.context import RequestContext
+from broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from broker.coordinator.outcome import Producer
+from broker.coordinator.verification import (
+    OFFSET_COMMIT_ADDS_SINCE,
+    Verdicts,
+    admit,
+    confirm,
+    txn_offset_commit_error,
+)
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+Codes = tuple[ErrorCode, ...]
+TopicPartition = tuple[str, int]
+
+_LOAD_IN_PROGRESS_SINCE = 2
+
+
+class _Asked(NamedTuple):
+    """One request on its way."""
+
+    request: TxnOffsetCommitRequest
+    context: RequestContext
+    response: TxnOffsetCommitResponse
+    wanted: list[OffsetToCommit]
+    awaited: list[TxnOffsetCommitResponsePartition]
+    """The partitions of the response that wait for the codes of `wanted`."""
+
+
+def handle(
+    request: TxnOffsetCommitRequest, context: RequestContext
+) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+    asked = _validate(request, context)
+    if not asked.wanted:
+        return asked.response
+    try:
+        where = CONSUMER_OFFSETS_TOPIC, context.services.groups.offsets_partition(request.group_id)
+        verdicts = _admission(asked, where)
+    except KafkaError as error:
+        return _refused(asked, error.code)
+    if isinstance(verdicts, Mapping):
+        return _commit(asked, verdicts[where])
+    return _commit_when_admitted(asked, where, verdicts)
+
+
+def _admission(asked: _Asked, where: TopicPartition) -> Verdicts | Awaitable[Verdicts]:
+    """What the transaction coordinator says; it need not be asked where the transaction is open already."""
+    request, context = asked.request, asked.context
+    services = context.services
+    adds = context.api_version >= OFFSET_COMMIT_ADDS_SINCE
+    is_verified = adds or services.config.boolean("transaction.partition.verification.enable")
+    log = services.partitions.get_led(*where)
+    if not is_verified or log.has_open_transaction(request.producer_id, request.producer_epoch):
+        return {where: ErrorCode.NONE}
+    return admit(
+        services.transactions,
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [where],
+        adds=adds,
+    )
+
+
+async def _commit_when_admitted(
+    asked: _Asked, where: TopicPartition, admitted: Awaitable[Verdicts]
+) -> TxnOffsetCommitResponse:
+    """As soon as the answer is there, and only if it still holds then."""
+    code = (await admitted)[where]
+    if code is ErrorCode.NONE:
+        request = asked.request
+        producer = request.producer_id, request.producer_epoch
+        services = asked.context.services
+        code = confirm(services.transactions, request.transactional_id, *producer, [where])[where]
+    response = _commit(asked, code)
+    return await response if isinstance(response, Awaitable) else response
+
+
+def _commit(asked: _Asked, verdict: ErrorCode) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+    request, context, response, wanted, awaited = asked
+    if verdict is not ErrorCode.NONE:
+        return _refused(asked, txn_offset_commit_error(verdict, context.api_version))
+    commit = CommitRequest(
+        request.group_id, request.generation_id, request.member_id, request.group_instance_id, tuple(wanted)
+    )
+    producer = Producer(request.producer_id, request.producer_epoch)
+    try:
+        reply = context.services.groups.commit_offsets_in_transaction(commit, producer)
+    except KafkaError as error:
+        return _refused(asked, error.code)
+    return _later(asked, reply) if isinstance(reply, Future) else _filled(response, awaited, reply)
+
+
+def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Asked:
+    """The response as far as it is known, and what of the request is to be committed."""
+    wanted: list[OffsetToCommit] = []
+    awaited: list[TxnOffsetCommitResponsePartition] = []
+    topics: list[TxnOffsetCommitResponseTopic] = []
+    for asked in request.topics:
+        topic = context.services.catalogue.topics.get(asked.name)
+        answers = []
+        for partition in asked.partitions:
+            index = partition.partition_index
+            answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
+            answers.append(answer)
+            if topic is None or not 0 <= index < len(topic.partitions):
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                continue
+            awaited.append(answer)
+            wanted.append(
+                OffsetToCommit(
+                    topic.name,
+                    topic.topic_id,
+                    index,
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    partition.committed_metadata or "",
+                )
+            )
+        topics.append(TxnOffsetCommitResponseTopic(name=asked.name, partitions=answers))
+    return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
+
+
+async def _later(asked: _Asked, reply: Future[Codes]) -> TxnOffsetCommitResponse:
+    try:
+        return _filled(asked.response, asked.awaited, await reply)
+    except KafkaError as error:
+        return _refused(asked, error.code)
+
+
+def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:
+    """The same code for everything that was still to be answered; the oldest clients do not know that one loads."""
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and asked.context.api_version < _LOAD_IN_PROGRESS_SINCE:
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return _filled(asked.response, asked.awaited, (code,) * len(asked.awaited))
+
+
+def _filled(
+    response: TxnOffsetCommitResponse, awaited: list[TxnOffsetCommitResponsePartition], codes: Codes
+) -> TxnOffsetCommitResponse:
+    for answer, code in zip(awaited, codes, strict=True):
+        answer.error_code = code
+    return response
