@@ -56,6 +56,7 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.ADD_OFFSETS_TO_TXN, "add_offsets_to_txn"),
     _row(ApiKey.END_TXN, "end_txn"),
     _row(ApiKey.WRITE_TXN_MARKERS, "write_txn_markers"),
+    _row(ApiKey.TXN_OFFSET_COMMIT, "txn_offset_commit"),
     _row(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
     _row(ApiKey.ALTER_CONFIGS, "alter_configs"),
     _row(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs"),
