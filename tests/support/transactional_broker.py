@@ -24,18 +24,21 @@ from protocol.hot.produce import PartitionResult
 from protocol.records.batch import iter_batches
 from protocol.records.record import iter_records
 from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles, Survival
+from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 
 T = TypeVar("T")
 TIMEOUT_MS = 60_000
+STATE_PARTITIONS = 4
 
 
 class TransactionalBroker:
     """A broker with topic "t" of three partitions."""
 
     def __init__(self, settings: dict[str, str] | None = None, files: MemoryFiles | None = None) -> None:
-        self.settings = settings or {}
+        self.settings = {"transaction.state.log.num.partitions": str(STATE_PARTITIONS), **(settings or {})}
         self.files = files or MemoryFiles(0)
+        self._cut: BaseException | None = None
+        asyncio.get_running_loop().set_exception_handler(self._on_exception)
         self.broker = BrokerWorld(self.settings, self.files)
         if "t" not in self.broker.services.catalogue.topics:
             self.broker.services.catalogue.create_topic("t", 3)
@@ -58,8 +61,17 @@ class TransactionalBroker:
             await settle()
             if future.done():
                 return future.result()
+            if self._cut is not None:
+                raise self._cut
             self.broker.clock.advance(1)
         raise AssertionError("not done in time")
+
+    def _on_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """The power may be cut in the flush thread; everything else is a bug."""
+        if isinstance(context.get("exception"), PowerCut):
+            self._cut = context["exception"]
+        else:
+            loop.default_exception_handler(context)
 
     # Death and birth
 
@@ -136,7 +148,7 @@ class TransactionalBroker:
     def state_records(self) -> list[tuple[int, bytes | None]]:
         """(partition, value) of every record of `__transaction_state`."""
         found = []
-        for partition in range(50):
+        for partition in range(STATE_PARTITIONS):
             log = self.log(partition, "__transaction_state")
             data = memoryview(log.read(0, 1 << 24, committed=False, force_first_batch=True).read_all())
             for position, header in iter_batches(data):

@@ -1,0 +1,201 @@
+"""Finishing transactions: all partitions are shown in one step, and what a partition refuses stops nobody for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.coordinator import markers
+from broker.coordinator.runtime import Appended
+from broker.coordinator.transaction.states import TransactionState as S
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.records.control import EndTxnMarker
+from tests.support.broker_world import settle
+from tests.support.transactional_broker import Producer, TransactionalBroker
+
+E = ErrorCode
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[TransactionalBroker]:
+    world = TransactionalBroker()
+    yield world
+    await world.close()
+
+
+async def written(world: TransactionalBroker, *partitions: int) -> Producer:
+    """A producer with a transaction over these partitions."""
+    producer = await world.producer()
+    for partition in partitions:
+        assert (await producer.send(b"v", partition)).error_code == E.NONE
+    return producer
+
+
+def shown(world: TransactionalBroker) -> list[int]:
+    return [len(world.read(partition)) for partition in range(3)]
+
+
+async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everything_at_once(
+    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
+    producer = await written(world, 0, 1, 2)
+    await world.end(producer, commit=True)
+    assert world.txn().state is S.PREPARE_COMMIT, "the reply goes before the markers are written"
+    seen = []
+    while world.txn().state is S.PREPARE_COMMIT:
+        seen.append((sum(world.log(partition).log_end_offset for partition in range(3)), shown(world)))
+        await asyncio.sleep(0)
+    assert [ends for ends, _ in seen] == [4, 5], "one marker in each turn"
+    assert [shows for _, shows in seen] == [[0, 0, 0]] * 2
+    assert shown(world) == [1, 1, 1]
+    assert world.txn().state is S.COMPLETE_COMMIT
+
+
+async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_it_can(
+    world: TransactionalBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = await written(world, 0, 1, 2)
+    world.files.fail("pwrite", path="t-1/")
+    with caplog.at_level(logging.INFO, "barnabas"):
+        assert (await world.end(producer, commit=True)).error is E.NONE
+        await world.advance(5_000)
+        assert shown(world) == [1, 0, 1], "whose disk fails holds nobody else back"
+        assert world.txn().state is S.PREPARE_COMMIT
+        world.files.heal()
+        await world.advance(1_000)
+    assert shown(world) == [1, 1, 1]
+    assert world.txn().state is S.COMPLETE_COMMIT
+    refused = [line for line in caplog.messages if line.startswith("marker refused")]
+    assert len(refused) == 1
+    assert "partition=1" in refused[0]
+    assert "transactional_id=tx" in refused[0]
+    assert any(line.startswith("marker written at last") for line in caplog.messages)
+
+
+async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
+    producer = await written(world, 0, 1)
+    world.files.fail("pwrite", path="__transaction_state", skip=1)
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    assert shown(world) == [1, 1, 0]
+    assert world.txn().state is S.PREPARE_COMMIT
+    world.files.heal()
+    await world.advance(1_000)
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert world.log(0).log_end_offset == 2, "no marker is written twice"
+
+
+async def test_a_transaction_whose_preparation_cannot_be_written_goes_on(world: TransactionalBroker) -> None:
+    producer = await written(world, 0)
+    world.files.fail("pwrite", path="__transaction_state")
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        await world.end(producer, commit=True)
+    world.files.heal()
+    assert world.txn().state is S.ONGOING
+    assert shown(world) == [0, 0, 0]
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    assert shown(world) == [1, 0, 0]
+
+
+async def test_a_partition_that_was_deleted_is_left_out(world: TransactionalBroker) -> None:
+    catalogue = world.broker.services.catalogue
+    catalogue.create_topic("gone", 1)
+    producer = await written(world, 0)
+    await producer.send(b"v", topic="gone")
+    catalogue.delete_topics(["gone"])
+    await world.end(producer, commit=True)
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert shown(world) == [1, 0, 0]
+
+
+async def test_a_partition_that_saw_a_later_epoch_is_left_out_and_told(
+    world: TransactionalBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = await written(world, 0, 1)
+    later = EndTxnMarker(False, producer.id, producer.epoch + 5, 0, -1, world.broker.clock.now_ms())
+    world.broker.services.partitions.append_marker("t", 1, later)
+    await world.end(producer, commit=True)
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert shown(world) == [1, 0, 0]
+    assert [line for line in caplog.messages if line.startswith("marker fenced")]
+
+
+async def test_the_topic_of_transactions_may_go_while_a_transaction_is_finished(world: TransactionalBroker) -> None:
+    producer = await written(world, 0, 1)
+    world.files.fail("pwrite", path="t-1/")
+    await world.end(producer, commit=True)
+    world.broker.services.catalogue.delete_topics(["__transaction_state"])
+    world.files.heal()
+    await world.advance(3_000)
+    assert shown(world) == [1, 1, 0]
+    assert "__transaction_state" not in world.broker.services.catalogue.topics
+
+
+class Offsets:
+    """A group coordinator that loads for a while."""
+
+    def __init__(self, world: TransactionalBroker) -> None:
+        self.world = world
+        self.is_loading = True
+        self.told: list[tuple[object, ...]] = []
+
+    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+        if self.is_loading:
+            raise KafkaError(E.NOT_LEADER_OR_FOLLOWER)
+        self.told.append(("append", partition, marker.commit, hold))
+        return Appended(0, None)
+
+    def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
+        self.told.append(("release", partition, is_commit, shown(self.world)))
+
+
+async def test_offsets_that_load_hold_the_others_back_for_they_will_be_there_soon(world: TransactionalBroker) -> None:
+    offsets = Offsets(world)
+    world.coordinator.markers._offsets = lambda: offsets
+    producer = await written(world, 0, 1)
+    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
+    await world.end(producer, commit=True)
+    await world.advance(1_000)
+    assert shown(world) == [0, 0, 0]
+    offsets.is_loading = False
+    await world.advance(markers.LOADING_RETRY_MS)
+    assert shown(world) == [1, 1, 0]
+    assert [told[:3] for told in offsets.told] == [("append", 7, True), ("release", 7, True)]
+    assert world.txn().state is S.COMPLETE_COMMIT
+
+
+async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_marker_and_markers_before_the_end() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await written(world, 0, 1)
+    calls_before = len(world.files.calls)
+    await world.end(producer, commit=True)
+    await world.until(world.coordinator.finish_all())
+    await settle()
+    calls = [
+        (call.name, "state" if "__transaction_state" in call.path else call.path.split("/")[2])
+        for call in world.files.calls[calls_before:]
+        if call.name in ("pwrite", "sync") and call.path.endswith(".log")
+    ]
+    assert calls[:2] == [("pwrite", "state"), ("sync", "state")]
+    assert sorted(calls[2:4]) == [("pwrite", "t-0"), ("pwrite", "t-1")]
+    assert sorted(calls[4:6]) == [("sync", "t-0"), ("sync", "t-1")]
+    assert calls[6:7] == [("pwrite", "state")]
+    await world.close()
+
+
+async def test_when_the_markers_cannot_be_synced_the_transaction_stays_prepared_for_the_next_run() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await written(world, 0, 1)
+    world.files.fail("sync", path="t-1/")
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    await world.until(world.coordinator.finish_all())
+    assert world.txn().state is S.PREPARE_COMMIT
+    world.files.heal()
+    after = await world.restart("nothing")
+    assert after.txn().state is S.COMPLETE_COMMIT
+    assert shown(after) == [1, 1, 0]
+    await after.close()
