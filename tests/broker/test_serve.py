@@ -16,9 +16,10 @@ import pytest
 
 from broker.cli import main
 from protocol.errors import ErrorCode
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.data_directory import open_catalogue
-from tests.support.probes.produce import batch, request
-from tests.support.probes.wire import Target
+from tests.support.probes.records import batch
+from tests.support.probes.wire import Wire
 from tests.support.source_tree import ROOT
 
 TIMEOUT_S = 30
@@ -113,13 +114,15 @@ def test_an_address_of_ipv6_is_told_in_brackets() -> None:
 
 def test_connections_leave_descriptors_for_files() -> None:
     served = Served("--port", "0", "--ephemeral", "--topic", "wide:20", descriptor_limit=96)
-    target = Target(served.port)
-    with target.connect() as first, ExitStack() as strangers:
+    with Wire(served.port) as first, ExitStack() as strangers:
         for _ in range(150):
             strangers.enter_context(served.connect())
         for partition in range(20):
-            outcome = first.ask(request(target, ("wide", partition, batch())), 11)
-            assert outcome["responses"][0]["partition_responses"][0]["error_code"] == ErrorCode.NONE
+            data = TopicProduceData(
+                name="wide", partition_data=[PartitionProduceData(index=partition, records=batch("v"))]
+            )
+            answer = first.ask(ProduceRequest(acks=-1, timeout_ms=2000, topic_data=[data]), 11)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
     status, log = served.stop()
     assert status == 0
     assert "Traceback" not in log

@@ -1,0 +1,33 @@
+"""Apache Kafka still answers what the probe book says: two pages in every run, so that it cannot go stale."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.support.probes.differences import found
+from tests.support.probes.page import Page, pages
+from tests.support.probes.servers import told_by_kafka
+
+ALWAYS = "produce"
+
+
+def _sample(day: date) -> list[Page]:
+    """One page that is always asked, and the one whose turn it is."""
+    book = pages()
+    others = [page for page in book if page.name != ALWAYS]
+    return [*(page for page in book if page.name == ALWAYS), others[day.toordinal() % len(others)]]
+
+
+@pytest.mark.parametrize("page", _sample(datetime.now(UTC).date()), ids=lambda page: page.name)
+def test_kafka_answers_as_it_was_recorded(page: Page, tmp_path: Path) -> None:
+    differing = [str(each) for each in found(page, told_by_kafka(page, tmp_path)) if each.differences]
+    assert not differing, "\n".join(differing)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_kafka_answers_every_page_as_it_was_recorded(page: Page, tmp_path: Path) -> None:
+    test_kafka_answers_as_it_was_recorded(page, tmp_path)

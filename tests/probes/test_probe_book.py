@@ -1,0 +1,93 @@
+"""Barnabas answers the requests of the probe book as Apache Kafka did, field by field, or a decision says why not.
+
+The book (tests/golden/probes) holds what Apache Kafka answered, so no JVM is needed here. `--record kafka` starts one,
+asks it everything anew and writes the pages; `--rewrite` writes docs/differences.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from broker.api.table import API_TABLE
+from tests.support.probes.differences import DECISIONS, PLACE, Found, found, render
+from tests.support.probes.page import Page, pages, read
+from tests.support.probes.recording import record
+from tests.support.probes.servers import told_by_barnabas
+
+OFFERED = {(row.key.api_name, version) for row in API_TABLE for version in range(row.min_version, row.max_version + 1)}
+BOOK = [page for page in pages() if page.asked <= OFFERED]  # what is recorded and not offered yet waits for its time
+AT_LEAST = 400
+Differing = Callable[[Page], list[Found]]
+
+
+@pytest.fixture(scope="module")
+def differing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Differing:
+    """What differs on a page, which is played once."""
+    seen: dict[str, list[Found]] = {}
+
+    def play(page: Page) -> list[Found]:
+        if page.name not in seen:
+            directory = tmp_path_factory.mktemp(page.name)
+            if request.config.getoption("--record") == "kafka":
+                record(page.path, directory / "kafka")
+            read_again = read(page.path)
+            seen[page.name] = list(found(read_again, told_by_barnabas(read_again, directory / "barnabas")))
+        return seen[page.name]
+
+    return play
+
+
+@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+def test_an_answer_is_kafkas_or_a_decision_says_why_not(page: Page, differing: Differing) -> None:
+    unexplained = [str(each) for each in differing(page) if not each.step.decision]
+    assert not unexplained, "\n".join(unexplained)
+
+
+@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+def test_what_is_said_to_differ_differs(page: Page, differing: Differing) -> None:
+    assert [str(each) for each in differing(page) if not each.differences] == []
+
+
+@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+def test_a_page_is_written_as_it_is_read(page: Page) -> None:
+    assert page.text() == page.path.read_text(encoding="utf-8")
+
+
+def test_the_page_in_docs_is_the_one_the_book_makes(request: pytest.FixtureRequest, differing: Differing) -> None:
+    text = render(BOOK, [each for page in BOOK for each in differing(page)])
+    if request.config.getoption("--rewrite"):
+        PLACE.write_text(text, encoding="utf-8")
+    assert PLACE.read_text(encoding="utf-8") == text
+
+
+def test_every_api_is_asked_in_every_version_that_is_offered() -> None:
+    asked = set().union(*(page.asked for page in BOOK))
+    assert sorted(OFFERED - asked) == []
+
+
+def test_there_are_many_requests_and_kafka_was_asked_each() -> None:
+    steps = [step for page in BOOK for story in page.stories for step in story.steps]
+    assert sum(len(step.versions) for step in steps if step.kind == "ask") >= AT_LEAST
+    assert [step.lines[0] for step in steps if step.kind == "send" and not step.answers] == []
+
+
+@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+def test_a_story_has_a_title_of_its_own(page: Page) -> None:
+    titles = Counter(story.title for story in page.stories)
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+def test_the_decisions_that_are_named_are_there() -> None:
+    named = {step.decision for page in BOOK for story in page.stories for step in story.steps if step.decision}
+    assert [decision for decision in named if not list(DECISIONS.glob(f"{decision}-*.md"))] == []
+
+
+def test_a_page_that_no_server_was_asked_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "page.txt"
+    path.write_text("## a story\nFetch me something\n")
+    with pytest.raises(ValueError, match=r"page\.txt:2: Fetch me something"):
+        read(path)

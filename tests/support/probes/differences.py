@@ -1,0 +1,109 @@
+"""docs/differences.md: every field in which Barnabas answers otherwise than Apache Kafka, out of the probe book.
+
+`python -m tests.support.probes.differences` plays the whole book to Barnabas and writes the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from tests.support.kafka_jars import KAFKA_VERSION
+from tests.support.probes.compare import MISSING, Difference, differences
+from tests.support.probes.page import Page, Step, Story, pages
+from tests.support.probes.servers import Told, told_by_barnabas
+from tests.support.source_tree import ROOT
+
+PLACE = ROOT / "docs" / "differences.md"
+DECISIONS = ROOT / "docs" / "decisions"
+_LONG = 60
+_TOP = f"""\
+# Where Barnabas answers otherwise than Apache Kafka
+
+Generated from the probe book (`tests/golden/probes`): {{requests}} requests, good and bad, in every version of every
+API that is offered, and what Apache Kafka {KAFKA_VERSION} answered. Every other field of every other answer is Kafka's.
+A dash stands for a field that has its default, or a row that is not there. What no decision explains fails a test.
+"""
+
+
+class Found(NamedTuple):
+    """The differences in the answers to one step."""
+
+    page: Page
+    story: Story
+    step: Step
+    differences: list[Difference]
+
+    def __str__(self) -> str:
+        asked = " ".join(self.step.lines[0].split()[:3])
+        rows = [
+            f"  {field}{'' if version is None else f' (v{version})'}: Kafka {kafkas}, here {ours}"
+            for version, field, kafkas, ours in self.differences
+        ]
+        return "\n".join([f"{self.page.path.name}, {self.story.title!r}, {asked} …:", *rows])
+
+
+def found(page: Page, told: Told) -> Iterator[Found]:
+    """Each step of the page whose answers differ, or that says so."""
+    for story, answers in zip(page.stories, told, strict=True):
+        for step, ours in zip(story.steps, answers, strict=True):
+            differing = list(differences(step.answers, ours))
+            if differing or step.decision:
+                yield Found(page, story, step, differing)
+
+
+def render(book: list[Page], every: list[Found]) -> str:
+    """The page of documentation."""
+    requests = sum(len(step.versions) for page in book for story in page.stories for step in story.steps)
+    lines = [_TOP.format(requests=requests)]
+    above = ""
+    for each in every:
+        if each.page.name != above:
+            above = each.page.name
+            remark = each.page.head[0].removeprefix("# ").rstrip(".")
+            lines += [
+                "",
+                f"## {remark}",
+                "",
+                "| story | field | Kafka | Barnabas | decision |",
+                "|---|---|---|---|---|",
+            ]
+        lines += _rows(each)
+    named = sorted({each.step.decision for each in every if each.step.decision})
+    lines += ["", *(f"[{decision}]: decisions/{_place(decision)}" for decision in named)]
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _rows(each: Found) -> Iterator[str]:
+    """A difference that several versions share is one row."""
+    versions: dict[tuple[str, str, str], list[int]] = {}
+    for version, field, kafkas, ours in each.differences:
+        versions.setdefault((field, kafkas, ours), []).extend([] if version is None else [version])
+    for (field, kafkas, ours), shared in versions.items():
+        where = f" (v{shared[0]}–{shared[-1]})" if len(shared) > 1 else f" (v{shared[0]})" if shared else ""
+        asked = f"{each.story.title}: {each.step.api or each.step.kind}{where}"
+        words = [asked.replace("|", "\\|"), f"`{field}`", *(_shortened(word) for word in (kafkas, ours))]
+        yield f"| {' | '.join([*words, f'[{each.step.decision}]' if each.step.decision else '**none**'])} |"
+
+
+def _shortened(text: str) -> str:
+    return text if text == MISSING else f"`{text}`" if len(text) <= _LONG else f"`{text[:_LONG]}` …"
+
+
+def _place(decision: str) -> str:
+    return next(DECISIONS.glob(f"{decision}-*.md")).name
+
+
+def main() -> None:
+    book = pages()
+    every: list[Found] = []
+    with TemporaryDirectory() as directory:
+        for page in book:
+            every += found(page, told_by_barnabas(page, Path(directory) / page.name))
+    PLACE.write_text(render(book, every), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What has another value in every run, by name: ids of topics, members, producers and sessions, addresses, times.
+
+In a book an id is `<producer1>`: the first producer id that an answer brought, and the same wherever it comes again in
+the story, in answers as in requests. `<topic f>` is the id of topic f, or one that no topic has when there is none.
+What nobody would send back is only named by its kind: `<port>`, `<time>`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from protocol.primitives import ZERO_UUID
+
+# Fields that hold an id, and the kind of it. What the reader of a story gave itself stays as it is.
+_KINDS = {
+    "member_id": "member",
+    "leader": "member",
+    "producer_id": "producer",
+    "ongoing_txn_producer_id": "producer",
+    "session_id": "session",
+}
+_ONLY_KINDS = {
+    "cluster_id": "id",
+    "host": "host",
+    "port": "port",
+    "leader_epoch": "epoch",
+    "coordinator_epoch": "epoch",
+    "finalized_features_epoch": "epoch",
+    "log_append_time_ms": "time",
+    "last_timestamp": "time",
+    "transaction_start_time_ms": "time",
+    "start_timestamp": "time",
+    "documentation": "text",
+    "log_dir": "path",
+    "total_bytes": "bytes",
+    "usable_bytes": "bytes",
+}
+_UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0,)}
+_UNSET_ANYWHERE: tuple[Any, ...] = (None, "", -1, ZERO_UUID)
+_NAME = re.compile(r"<([^>]*)>")
+_GIVEN_PRODUCER = re.compile(r"\bproducer=(\d+)")
+
+
+class Unknown(LookupError):
+    """A name that no answer brought."""
+
+
+class Names:
+    """The names of one run of a page: those of topics for the whole of it, all others for one story."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._names: dict[tuple[str, Any], str] = {}
+        self._given: set[Any] = set()
+
+    def begin_story(self) -> None:
+        """Count from one again."""
+        self._names = {key: name for key, name in self._names.items() if key[0] == "topic"}
+        self._values = {name: value for (_, value), name in self._names.items()}
+        self._given.clear()
+
+    def learn_topic(self, name: str, topic_id: bytes) -> None:
+        self._learn(f"topic {name}", "topic", topic_id)
+
+    def give(self, field: str, value: Any) -> None:
+        """The story itself chose this value: it may be shown."""
+        if field in _KINDS:
+            self._given.add(value)
+
+    def value(self, word: str) -> Any:
+        """What `<producer1>` stands for; Unknown when no answer brought it yet."""
+        name = word.removeprefix("<").removesuffix(">")
+        if name.startswith("topic ") and name not in self._values:
+            self._learn(name, "topic", hashlib.md5(name.encode()).digest())
+        if name not in self._values:
+            raise Unknown(f"no answer brought {word}")
+        return self._values[name]
+
+    def in_expression(self, text: str) -> str:
+        """An expression with the names in it replaced by what they stand for."""
+        self._given.update(int(number) for number in _GIVEN_PRODUCER.findall(text))
+        return _NAME.sub(lambda match: repr(self.value(match[0])), text)
+
+    def word(self, field: str, value: Any) -> str | None:
+        """How this field of an answer is written; None when its value may be shown."""
+        if field == "topic_id" and value != ZERO_UUID:
+            return f"<{self._name('topic', value)}>"
+        if value in _UNSET_ANYWHERE:
+            return None
+        kind = _KINDS.get(field) or _ONLY_KINDS.get(field)
+        if kind is None or value in self._given or value in _UNSET.get(kind, ()):
+            return None
+        if field in _ONLY_KINDS:
+            return f"<{kind}>"
+        return f"<{self._name(kind, value)}>"
+
+    def _name(self, kind: str, value: Any) -> str:
+        if (kind, value) not in self._names:
+            count = sum(known == kind for known, _ in self._names)
+            self._learn(f"{kind}{count + 1}", kind, value)
+        return self._names[kind, value]
+
+    def _learn(self, name: str, kind: str, value: Any) -> None:
+        self._values[name] = value
+        self._names[kind, value] = name

@@ -1,0 +1,234 @@
+"""A page of the probe book: stories told to a server, and what Apache Kafka answered.
+
+    # Remarks stand anywhere.
+    topic: f                               what is there before the first story: a topic of three partitions
+    topic: small max.message.bytes=200     … with settings
+    setting: transaction.version=1         a setting of the server
+    feature: transaction.version=1         what the server's directory is formatted with
+
+    ## from the middle of a batch          a story; it has a connection of its own
+    > Fetch v4-6 min_bytes=1               a request, in these versions one after the other
+        topics: topic=f
+          partitions: partition=0 fetch_offset=15
+    < v4-5 error_code=NONE                 what Kafka answered in versions 4 and 5
+        responses: …
+    < v6 error_code=NONE
+    differs: 0060                          Barnabas answers otherwise, and this decision says why
+
+    b> Heartbeat …                         on another connection of the story, named b
+    >> JoinGroup …                         the answer is not waited for: it stands beneath the next > or "await"
+    await b                                read what is still to come on connection b
+    send 16030100                          bytes that are no request; `end` says that no more will come
+    send Metadata v1 00000012…             the same; what comes back is read as an answer of this API and version
+    until CompleteCommit                   ask the next request again until its answer has this in it
+    until not Prepare                      … or has it not
+
+An answer may also be `closed`, when the server ended the connection, or `silent`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.probes.tree import INDENT, Node, parse
+from tests.support.probes.wire import CLOSED, SILENT
+from tests.support.source_tree import ROOT
+
+BOOK = ROOT / "tests" / "golden" / "probes"
+
+_ASKED = re.compile(r"([a-z]?)(>>?) (\w+) v(\d+)(?:-(\d+))?(?: (.*))?")
+_BYTES = re.compile(r"([a-z]?) ?send(?: (\w+) v(\d+))?((?: [0-9a-f]+)*)")
+_OTHER = re.compile(r"(end|await)(?: ([a-z]))?")
+_ANSWER = re.compile(r"<(?: v(\d+)(?:-(\d+))?(?= |$))?(?: (.*))?")
+_GIVEN = re.compile(r"(topic|setting|feature): (\S+)(?: (.*))?")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: a Node, or CLOSED or SILENT. `version` tells the answers of one request in several versions."""
+
+    version: int | None
+    content: Node | str
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else self.content.text()
+
+
+@dataclass
+class Step:
+    """One thing that is done, and what came back."""
+
+    kind: str  # "ask", "send", "end" or "await"
+    lines: list[str]
+    connection: str = ""
+    api: str = ""
+    versions: range = range(0)
+    request: Node = field(default_factory=Node)
+    is_awaited: bool = True
+    data: bytes = b""
+    until: str = ""
+    answers: list[Answer] = field(default_factory=list)
+    decision: str = ""
+
+
+@dataclass
+class Story:
+    """What happens under one heading."""
+
+    title: str
+    parts: list[str | Step] = field(default_factory=list)  # remarks and empty lines as they are
+
+    @property
+    def steps(self) -> list[Step]:
+        return [part for part in self.parts if isinstance(part, Step)]
+
+
+@dataclass
+class Page:
+    """A file of stories, told in order to one server that is fresh."""
+
+    path: Path
+    head: list[str] = field(default_factory=list)
+    topics: dict[str, dict[str, str]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    features: dict[str, str] = field(default_factory=dict)
+    stories: list[Story] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether a coordinator of transactions must be there."""
+        return self.name.startswith("txn_")
+
+    @property
+    def asked(self) -> set[tuple[str, int]]:
+        """(API, version) of each request."""
+        return {
+            (step.api, version)
+            for story in self.stories
+            for step in story.steps
+            for version in step.versions
+            if step.api
+        }
+
+    def text(self) -> str:
+        lines = [*self.head]
+        for story in self.stories:
+            lines.append(f"## {story.title}")
+            for part in story.parts:
+                lines += [part] if isinstance(part, str) else _step_lines(part)
+        return "\n".join(lines) + "\n"
+
+
+def pages() -> list[Page]:
+    return [read(path) for path in sorted(BOOK.glob("*.txt"))]
+
+
+def read(path: Path) -> Page:
+    """The page in the file. ValueError, with the line, for what is no page."""
+    page = Page(path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    position, until = 0, ""
+    while position < len(lines):
+        line, nested = lines[position], _nested(lines, position)
+        position += 1 + len(nested)
+        try:
+            if line.startswith("## "):
+                page.stories.append(Story(line[3:]))
+            elif not page.stories:
+                _read_head(page, line)
+            elif line.startswith("until "):
+                until = line.removeprefix("until ")
+            else:
+                _read_part(page.stories[-1], line, nested, until)
+                until = "" if line and line[0] != "#" else until
+        except ValueError as error:
+            raise ValueError(f"{path.name}:{position - len(nested)}: {line}: {error}") from error
+    return page
+
+
+def _nested(lines: list[str], position: int) -> list[str]:
+    end = position + 1
+    while end < len(lines) and lines[end].startswith(INDENT):
+        end += 1
+    return lines[position + 1 : end]
+
+
+def _read_head(page: Page, line: str) -> None:
+    page.head.append(line)
+    if match := _GIVEN.fullmatch(line):
+        kind, name, rest = match[1], match[2], match[3] or ""
+        if kind == "topic":
+            page.topics[name] = dict(word.split("=", 1) for word in rest.split())
+        else:
+            key, _, value = name.partition("=")
+            (page.settings if kind == "setting" else page.features)[key] = value
+    elif line and not line.startswith("#"):
+        raise ValueError("before the first story there are topics, settings, features and remarks")
+
+
+def _read_part(story: Story, line: str, nested: list[str], until: str) -> None:
+    if match := _ASKED.fullmatch(line):
+        first, last = int(match[4]), int(match[5] or match[4])
+        step = Step("ask", [line, *nested], match[1], match[3], range(first, last + 1))
+        step.request, step.is_awaited, step.until = parse(match[6] or "", nested), match[2] == ">", until
+        story.parts.append(step)
+    elif match := _BYTES.fullmatch(line):
+        version = int(match[3] or 0)
+        step = Step("send", [line, *nested], match[1], match[2] or "", range(version, version + 1))
+        step.data = bytes.fromhex("".join([match[4], *nested]))
+        story.parts.append(step)
+    elif match := _OTHER.fullmatch(line):
+        story.parts.append(Step(match[1], [line], match[2] or ""))
+    elif match := _ANSWER.fullmatch(line):
+        words = match[3] or ""
+        content = words if words in (CLOSED, SILENT) or words.startswith("0x") else parse(words, nested)
+        low, high = match[1], match[2] or match[1]
+        labels: Iterable[int | None] = range(int(low), int(high) + 1) if low else (None,)
+        _last(story).answers.extend(Answer(label, content) for label in labels)
+    elif line.startswith("differs: "):
+        _last(story).decision = line.removeprefix("differs: ")
+    elif not line or line.startswith("#"):
+        story.parts.append(line)
+    else:
+        raise ValueError("neither a request nor an answer nor a remark")
+
+
+def _last(story: Story) -> Step:
+    if not story.parts or not isinstance(story.parts[-1], Step):
+        raise ValueError("there is no request above it")
+    return story.parts[-1]
+
+
+def _step_lines(step: Step) -> Iterator[str]:
+    if step.until:
+        yield f"until {step.until}"
+    yield from step.lines
+    yield from answer_lines(step.answers)
+    if step.decision:
+        yield f"differs: {step.decision}"
+
+
+def answer_lines(answers: list[Answer]) -> Iterator[str]:
+    """Equal answers in versions that follow each other are told once."""
+    position = 0
+    while position < len(answers):
+        first, end = answers[position], position + 1
+        while first.version is not None and end < len(answers) and answers[end].text == first.text:
+            end += 1
+        label = "<" if first.version is None else f"< v{first.version}"
+        if end - position > 1:
+            label += f"-{answers[end - 1].version}"
+        if isinstance(first.content, str):
+            yield f"{label} {first.content}"
+        else:
+            yield f"{label} {first.content.head()}".rstrip()
+            yield from first.content.lines()
+        position = end

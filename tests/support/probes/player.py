@@ -1,0 +1,124 @@
+"""Tells a story to a server and notes what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
+
+from protocol.registry import ApiKey, request_codec, spec
+from tests.support.probes.names import Names, Unknown
+from tests.support.probes.notation import node_of, struct_of
+from tests.support.probes.page import Answer, Step, Story
+from tests.support.probes.wire import CLOSED, SILENT, Wire, decoded, frame
+from tests.support.waiting import until
+
+PATIENCE_S = 5.0  # so long an answer may take; one that is recorded as silence is waited for a tenth of it
+UNTIL_S = 10.0
+API_KEYS = {key.api_name: key for key in ApiKey}
+
+
+@dataclass(frozen=True)
+class _Due:
+    """An answer that is still to come. `label`: the version, where one request is asked in several."""
+
+    key: ApiKey | None
+    version: int
+    label: int | None
+
+
+class Player:
+    """The teller of one page: its names last from story to story, connections for one story only."""
+
+    def __init__(self, port: int, names: Names) -> None:
+        self._port = port
+        self._names = names
+
+    def tell(self, story: Story, *, is_recorded: bool) -> list[list[Answer]]:
+        """The answers to each step. `is_recorded`: the steps say what came from Kafka, and so where to expect none."""
+        with ExitStack() as opened:
+            self._names.begin_story()
+            talk = _Talk(self._port, self._names, opened, is_recorded)
+            return [list(talk.take(step)) for step in story.steps]
+
+
+class _Talk:
+    """The connections of one story."""
+
+    def __init__(self, port: int, names: Names, opened: ExitStack, is_recorded: bool) -> None:
+        self._port = port
+        self._names = names
+        self._opened = opened
+        self._is_recorded = is_recorded
+        self._wires: dict[str, Wire] = {}
+        self._due: dict[str, list[_Due]] = {}
+        self._timeout_s = PATIENCE_S
+
+    def take(self, step: Step) -> Iterator[Answer]:
+        expects_silence = self._is_recorded and any(answer.content == SILENT for answer in step.answers)
+        self._timeout_s = PATIENCE_S / 10 if expects_silence else PATIENCE_S
+        if step.kind == "ask":
+            try:
+                yield from self._ask(step)
+            except Unknown as reason:
+                yield Answer(None, f"not asked: {reason}")
+            return
+        if step.kind == "send":
+            key = API_KEYS[step.api] if step.api else None
+            self._wire(step.connection).send(step.data)
+            self._due.setdefault(step.connection, []).append(_Due(key, step.versions.start, None))
+        elif step.kind == "end":
+            self._wire(step.connection).end()
+            self._due.setdefault(step.connection, []).append(_Due(None, 0, None))
+        yield from self._answers(step.connection)
+
+    def _ask(self, step: Step) -> Iterator[Answer]:
+        for version in step.versions:
+            if step.until:
+                yield from self._ask_until(step, version)
+                continue
+            self._send(step, version)
+            if step.is_awaited:
+                yield from self._answers(step.connection)
+
+    def _ask_until(self, step: Step, version: int) -> list[Answer]:
+        answers: list[Answer] = []
+        wanted, unwanted = step.until.removeprefix("not "), step.until.startswith("not ")
+
+        def is_there() -> bool:
+            self._send(step, version)
+            answers[:] = self._answers(step.connection)
+            return (wanted in answers[-1].text) != unwanted
+
+        with suppress(AssertionError) if self._is_recorded else nullcontext():
+            until(is_there, UNTIL_S)  # what never comes is a difference, which the answer shows
+        return answers
+
+    def _send(self, step: Step, version: int) -> None:
+        key = API_KEYS[step.api]
+        request = struct_of(step.request, spec(key).request, version, self._names)
+        self._wire(step.connection).send(frame(key, version, request_codec(key, version).encode(request)))
+        if key is not ApiKey.PRODUCE or request.acks != 0:
+            label = version if len(step.versions) > 1 else None
+            self._due.setdefault(step.connection, []).append(_Due(key, version, label))
+
+    def _answers(self, connection: str) -> Iterator[Answer]:
+        """What is due on a connection. One that is closed, or owes an answer, is not used again."""
+        due, self._due[connection] = self._due.get(connection, []), []
+        for each in due:
+            payload = self._wire(connection).receive(self._timeout_s)
+            if isinstance(payload, str):
+                yield Answer(each.label, payload)
+                if payload == CLOSED or each.key is not None:
+                    del self._wires[connection]
+                    return
+            elif each.key is None:
+                yield Answer(each.label, f"0x{payload.hex()}")
+            else:
+                response = decoded(each.key, each.version, payload)
+                yield Answer(each.label, node_of(response, each.version, self._names))
+
+    def _wire(self, connection: str) -> Wire:
+        if connection not in self._wires:
+            self._wires[connection] = self._opened.enter_context(Wire(self._port))
+        return self._wires[connection]

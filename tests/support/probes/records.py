@@ -1,0 +1,128 @@
+"""Record batches in a probe: as expressions in requests, as rows in answers.
+
+{batch("a", "b")}                                   two records
+{batch("a", producer=5, epoch=0, sequence=0, transactional=True)}
+{put(batch("a"), 16, "03")}                         bytes put over it, the checksum right again
+{spoil(batch("a"), 62, "01")}                       the same with the old checksum
+{batch("a") + batch("b" * 100)[:-1]}                two batches, the second cut by a byte
+{message(1, "v")}                                   one message of a format before batches
+{subscription("g")}                                 what a consumer says when it joins
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+from protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from protocol.records.builder import build_batch
+from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES
+from protocol.records.control import read_marker
+from protocol.records.crc32c import crc32c
+from tests.support.probes.names import Names
+from tests.support.probes.tree import Node
+
+NOW = 1_700_000_000_000  # in the past: no clock takes it for the future. No topic deletes by time.
+
+
+def batch(
+    *values: str | None,
+    key: str | None = "k",
+    timestamp: int = NOW,
+    compression: str = "none",
+    producer: int = -1,
+    epoch: int = -1,
+    sequence: int = -1,
+    count: int = 1,
+    **options: Any,
+) -> bytes:
+    """One batch, a record for each value, `v` when none is given, and that `count` times."""
+    rows = [(_bytes(key), _bytes(value), (), timestamp) for value in (values or ("v",)) * count]
+    return bytes(
+        build_batch(
+            rows,
+            compression=COMPRESSION_IDS[compression],
+            producer_id=producer,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            **options,
+        )
+    )
+
+
+def put(data: bytes, position: int, new: str) -> bytes:
+    """A batch with bytes, in hexadecimal, put over it, and the right checksum."""
+    result = bytearray(spoil(data, position, new))
+    result[17:21] = struct.pack(">I", crc32c(bytes(result[21:])))
+    return bytes(result)
+
+
+def spoil(data: bytes, position: int, new: str) -> bytes:
+    result = bytearray(data)
+    result[position : position + len(new) // 2] = bytes.fromhex(new)
+    return bytes(result)
+
+
+def message(magic: int, value: str = "v") -> bytes:
+    """A message set of one message, in format 0 or 1."""
+    stamp = struct.pack(">q", NOW) if magic else b""
+    body = bytes([magic, 0]) + stamp + struct.pack(">ii", -1, len(value)) + value.encode()
+    whole = struct.pack(">I", zlib.crc32(body)) + body
+    return struct.pack(">qi", 0, len(whole)) + whole
+
+
+def subscription(*topics: str) -> bytes:
+    """Version 0, without user data. Kafka reads it, and never answers a JoinGroup with one that it cannot read."""
+    named = b"".join(struct.pack(">h", len(topic)) + topic.encode() for topic in topics)
+    return struct.pack(">hi", 0, len(topics)) + named + struct.pack(">i", -1)
+
+
+_WORDS = {"batch": batch, "put": put, "spoil": spoil, "message": message, "subscription": subscription, "NOW": NOW}
+
+
+def evaluate(expression: str, names: Names) -> Any:
+    """The bytes, or the text, that `{…}` stands for."""
+    inside = names.in_expression(expression.removeprefix("{").removesuffix("}"))
+    return eval(inside, {"__builtins__": {}}, _WORDS)
+
+
+def rows(data: bytes, names: Names) -> list[Node]:
+    """The batches of an answer; a cut one at the end is told as such."""
+    found: list[Node] = []
+    position = 0
+    while position < len(data):
+        rest = len(data) - position
+        if rest < HEADER_SIZE or parse_header(data, position).size_in_bytes > rest:
+            return [*found, Node({"batch": "cut"})]
+        header = parse_header(data, position)
+        found.append(Node(_told(header, data[position : position + header.size_in_bytes], names)))
+        position += header.size_in_bytes
+    return found
+
+
+def _told(header: BatchHeader, data: bytes, names: Names) -> dict[str, str]:
+    last = header.base_offset + header.last_offset_delta
+    told = {"offsets": f"{header.base_offset}-{last}"}
+    if header.compression:
+        told["compression"] = COMPRESSION_NAMES[header.compression]
+    if header.timestamp_type:
+        told["timestamps"] = "LogAppendTime"
+    if header.has_producer_id:
+        told["producer_id"] = names.word("producer_id", header.producer_id) or str(header.producer_id)
+        told["epoch"] = str(header.producer_epoch)
+        told["sequence"] = str(header.base_sequence)
+    if header.is_control:
+        told["marker"] = _marker(data)
+    elif header.is_transactional:
+        told["transactional"] = "true"
+    return told
+
+
+def _marker(data: bytes) -> str:
+    marker = read_marker(data)
+    return "another" if marker is None else "COMMIT" if marker.commit else "ABORT"
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()

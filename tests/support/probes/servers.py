@@ -1,0 +1,119 @@
+"""A fresh server for a page, of either kind, with the page's topics in it and ready to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from protocol.messages.describe_transactions import DescribeTransactionsRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from protocol.messages.offset_fetch import OffsetFetchRequest
+from tests.support.kafka_process import KafkaProcess
+from tests.support.own_broker import OwnBroker
+from tests.support.probes.names import Names
+from tests.support.probes.page import Answer, Page
+from tests.support.probes.player import Player
+from tests.support.probes.wire import Wire
+from tests.support.server import Server
+from tests.support.waiting import until
+
+PARTITIONS = 3
+KEPT = {"retention.ms": "-1"}  # the records are years old
+SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
+_NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+_MANY = 400  # so many names fall upon every one of 50 partitions
+
+Told = list[list[list[Answer]]]
+"""The answers of a page: by story, by step."""
+
+
+def told_by_barnabas(page: Page, directory: Path) -> Told:
+    """What Barnabas answers to the page."""
+    flags = [word for name, level in page.features.items() for word in ("--feature", f"{name}={level}")]
+    with OwnBroker(directory / "data", SETTINGS | page.settings, flags=flags) as server:
+        told = _told(page, server, is_recorded=True)
+        assert "Traceback" not in server.log, server.log
+    return told
+
+
+def told_by_kafka(page: Page, directory: Path) -> Told:
+    """What Apache Kafka answers to it."""
+    features = tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
+    with KafkaProcess(directory / "data", SETTINGS | page.settings, format_arguments=features) as server:
+        return _told(page, server, is_recorded=False)
+
+
+def _told(page: Page, server: Server, *, is_recorded: bool) -> Told:
+    names = Names()
+    with Wire(server.port) as wire:
+        _make_topics(page, wire, names)
+        until(lambda: _has_leaders(page, wire))
+        until(lambda: _has_coordinators(wire))
+        if page.has_transactions:
+            until(lambda: _has_transaction_coordinators(wire))
+    player = Player(server.port, names)
+    return [player.tell(story, is_recorded=is_recorded) for story in page.stories]
+
+
+def _make_topics(page: Page, wire: Wire, names: Names) -> None:
+    topics = [
+        CreatableTopic(
+            name=name,
+            num_partitions=int(given.get("partitions", PARTITIONS)),
+            replication_factor=1,
+            assignments=[],
+            configs=[
+                CreatableTopicConfig(name=key, value=value)
+                for key, value in (KEPT | given).items()
+                if key != "partitions"
+            ],
+        )
+        for name, given in page.topics.items()
+    ]
+    if topics:
+        for topic in wire.ask(CreateTopicsRequest(topics=topics, timeout_ms=30_000), 7).topics:
+            assert topic.error_code == 0, topic
+            names.learn_topic(topic.name, topic.topic_id)
+
+
+def _has_leaders(page: Page, wire: Wire) -> bool:
+    """Kafka's broker learns of a topic some time after the controller said that it is there."""
+    asked = [
+        ListOffsetsTopic(
+            name=name,
+            partitions=[
+                ListOffsetsPartition(partition_index=index, timestamp=-1)
+                for index in range(int(given.get("partitions", PARTITIONS)))
+            ],
+        )
+        for name, given in page.topics.items()
+    ]
+    answer = wire.ask(ListOffsetsRequest(replica_id=-1, topics=asked), 5)
+    return not any(each.error_code for topic in answer.topics for each in topic.partitions)
+
+
+def _has_coordinators(wire: Wire) -> bool:
+    """The first question makes the coordinators' topics, and every partition of them is loaded for itself."""
+    names = _names()
+    found = wire.ask(FindCoordinatorRequest(coordinator_keys=names[:1]), 4).coordinators
+    producer = wire.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1), 4)
+    if found[0].error_code or producer.error_code:
+        return False
+    return not any(wire.ask(OffsetFetchRequest(group_id=name, topics=[]), 7).error_code in _NOT_YET for name in names)
+
+
+def _has_transaction_coordinators(wire: Wire) -> bool:
+    """The same; what is not known is not there, and leaves nothing behind."""
+    names = _names()
+    found = wire.ask(FindCoordinatorRequest(coordinator_keys=names[:1], key_type=1), 4).coordinators
+    if found[0].error_code:
+        return False
+    answer = wire.ask(DescribeTransactionsRequest(transactional_ids=names), 0)
+    return not any(each.error_code in _NOT_YET for each in answer.transaction_states)
+
+
+def _names() -> list[str]:
+    return [f"loaded-{number}" for number in range(_MANY)]
