@@ -78,7 +78,8 @@ class Catalogue:
         `config` is kept in step with what is set for the broker while running.
         """
         identity = Identity(node_id, directory_id)
-        journal = Journal(directory, identity, now_ms)
+        snapshot_bytes = config.integer("metadata.log.max.record.bytes.between.snapshots")
+        journal = Journal(directory, identity, now_ms, snapshot_bytes)
         bootstrap = None if directory.parent is None else directory.parent.read(BOOTSTRAP_CHECKPOINT)
         journal.begin(bootstrap, config.advertised_listeners, random_bytes(16))
         return cls(journal, identity, config, random_bytes)

@@ -71,10 +71,11 @@ class Topic:
 
 
 class Registration(NamedTuple):
-    """What the catalogue says of this broker's registration."""
+    """What the catalogue says of this broker's registration. `record` is the one it was made with."""
 
     broker_epoch: int
     fenced: bool
+    record: records.RegisterBrokerRecord
 
 
 _MISSING = Partition(NO_LEADER, _NEVER, _NEVER, _NEVER)
@@ -204,7 +205,7 @@ class Image:
     def _register_broker(self, record: records.RegisterBrokerRecord, epoch: int) -> None:
         if record.broker_id != self.node_id:
             raise ReplayError(f"broker {record.broker_id} is registered beside node {self.node_id}")
-        self.registration = Registration(record.broker_epoch, record.fenced)
+        self.registration = Registration(record.broker_epoch, record.fenced, record)
 
     def _unregister_broker(self, record: records.UnregisterBrokerRecord, epoch: int) -> None:
         self._registered("UnregisterBrokerRecord", record.broker_id, record.broker_epoch)
@@ -228,8 +229,12 @@ class Image:
         return registration
 
 
-# Types that are not here change nothing this image holds: users, rules, quotas, tokens, controllers, no-ops, ELR. They
-# stay in the log as they are.
+def is_replayed(record: Stored) -> bool:
+    """Whether an image holds what the record says. The other types stay as they are: in the log, and in a snapshot."""
+    return type(record) in _APPLY
+
+
+# Types that are not here change nothing this image holds: users, rules, quotas, tokens, controllers, no-ops, ELR.
 _APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
     records.TopicRecord: Image._topic,
     records.RemoveTopicRecord: Image._remove_topic,

@@ -16,7 +16,10 @@ from broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from broker.catalogue.metadata_log import CatalogueError, MetadataLog
 from broker.catalogue.quorum import Identity, Quorum, read_quorum_state, write_quorum_state
 from broker.catalogue.replaying import Replaying, read_bootstrap
+from broker.catalogue.snapshot import snapshot
+from broker.catalogue.topics import Writer
 from broker.config import Listener
+from broker.log_lines import line, logger
 from protocol.files.checkpoints import encode_partition_metadata
 from protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
 from protocol.log_records.catalogue import (
@@ -31,8 +34,11 @@ from protocol.records.control import control_batch
 from storage.directory import Directory
 from storage.errors import StorageError
 
+_log = logger("catalogue")
+
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 
+SNAPSHOT_BYTES_MAX = 1 << 20  # of log behind a snapshot, whatever is configured: a start reads all of it
 _PLAINTEXT_PROTOCOL = 0
 _REGISTRATION_VERSIONS = ((30, 4), (17, 3), (8, 2), (0, 1))  # from which metadata.version on
 
@@ -45,8 +51,14 @@ class _Place(TypedDict):
 class Journal:
     """One data directory's catalogue log with its image. `epoch` is this run's, opened or not."""
 
-    def __init__(self, directory: Directory, identity: Identity, now_ms: Callable[[], int]) -> None:
-        """Read the log into the image. CatalogueError if it cannot be; StorageError if the disk fails."""
+    def __init__(
+        self, directory: Directory, identity: Identity, now_ms: Callable[[], int], snapshot_bytes: int
+    ) -> None:
+        """Read the log into the image. CatalogueError if it cannot be; StorageError if the disk fails.
+
+        snapshot_bytes: a clean stop that finds so much log behind the last snapshot writes one.
+        """
+        self._snapshot_bytes = min(snapshot_bytes, SNAPSHOT_BYTES_MAX)
         self._directory = directory
         self._identity = identity
         self._now_ms = now_ms
@@ -57,6 +69,7 @@ class Journal:
         replaying = Replaying(Image(identity.node_id), self._quorum)
         replaying.run(self._log)
         self.image = replaying.image
+        self._carried = replaying.carried
         self._must_abort = replaying.in_transaction
         before = self._quorum_state.leader_epoch if self._quorum_state else 0
         self.epoch = max(before, self._log.last_epoch) + 1
@@ -98,9 +111,28 @@ class Journal:
             self.image.replay(versioned.record, self.epoch)
 
     def close(self) -> None:
-        """Leave `quorum-state` as it should be after a clean stop."""
+        """Leave `quorum-state` as it should be after a clean stop, and no longer a log than the next start should read.
+
+        StorageError. A snapshot the disk does not take is no reason to call the stop unclean.
+        """
         if self.is_epoch_open:
             write_quorum_state(self._directory, self._identity, self.epoch, self._quorum_state)
+        if self._log.bytes_behind_snapshot >= self._snapshot_bytes and not self._must_abort:
+            self._write_snapshot()
+
+    def _write_snapshot(self) -> None:
+        content = snapshot(
+            Writer(self._identity, self.image),
+            self._quorum,
+            self._carried,
+            _registration_version(self.image.metadata_version),
+            epoch=self._log.last_epoch,
+            timestamp_ms=self._log.last_timestamp_ms,
+        )
+        try:
+            self._log.replace_with_snapshot(content)
+        except StorageError as error:
+            _log.warning(line("no snapshot of the catalogue", reason=error))
 
     def _open_epoch(self) -> None:
         if not self.is_epoch_open:
@@ -117,7 +149,7 @@ class Journal:
 
     def _registration(self, level: int, listeners: Iterable[Listener], incarnation_id: bytes) -> Versioned:
         """This broker, registered and fenced, as after a clean stop: a Kafka that opens the directory expects it so."""
-        version = next(version for lowest, version in _REGISTRATION_VERSIONS if level >= lowest)
+        version = _registration_version(level)
         record = RegisterBrokerRecord(
             broker_id=self._identity.node_id,
             incarnation_id=incarnation_id,
@@ -135,6 +167,10 @@ class Journal:
             log_dirs=[self._identity.directory_id] if version >= 3 else [],
         )
         return Versioned(record, version)
+
+
+def _registration_version(level: int) -> int:
+    return next(version for lowest, version in _REGISTRATION_VERSIONS if level >= lowest)
 
 
 def failed(error: StorageError) -> str:

@@ -55,7 +55,9 @@ class MetadataLog:
         self._directory = directory
         self.next_offset = 0
         self.last_epoch = NO_EPOCH
-        self.append_timestamp_ms = -1
+        self.last_timestamp_ms = -1
+        self.bytes_behind_snapshot = 0
+        """What a start reads of the log, besides the newest snapshot."""
         self._segment = ""  # the file appended to; none yet
         self._position = 0
         self._name_is_safe = False  # whether the segment's name survives a power cut, as far as this run knows
@@ -93,7 +95,7 @@ class MetadataLog:
             for batch in self._read_segment(base_offset, is_last=index == len(segments) - 1):
                 log_end = batch.header.next_offset
                 if log_end > start:
-                    self.last_epoch = batch.header.partition_leader_epoch
+                    self._account(batch.header)
                     yield batch
         if log_end < start:
             raise CatalogueError(f"{self._where()} ends at {log_end}, before its snapshot at {start}")
@@ -168,7 +170,28 @@ class MetadataLog:
         self._name_is_safe = True
         self._position += len(batch)
         self.next_offset = header.next_offset
-        self.last_epoch = header.partition_leader_epoch
+        self._account(header)
+
+    def _account(self, header: BatchHeader) -> None:
+        self.last_epoch, self.last_timestamp_ms = header.partition_leader_epoch, header.max_timestamp
+        self.bytes_behind_snapshot += header.size_in_bytes
+
+    def replace_with_snapshot(self, content: bytes) -> None:
+        """Let a snapshot stand for everything there is, and the log begin behind it. StorageError.
+
+        It is on the disk before anything it stands for goes, so whatever happens one or the other is there.
+        """
+        snapshot = MetadataSnapshot(self.next_offset, self.last_epoch)
+        self._directory.write_atomically(snapshot.name, content)
+        segment = segment_file(snapshot.end_offset, FileKind.LOG)
+        self._directory.open(segment, create=True).truncate(0)
+        self._directory.sync()
+        self._segment, self._position, self.bytes_behind_snapshot = segment, 0, 0
+        for name in sorted(self._directory.names()):
+            parsed, older = parse_segment_file(name), parse_metadata_snapshot(name)
+            if (parsed is not None and parsed.base_offset < snapshot.end_offset) or (older and older < snapshot):
+                self._directory.remove(name)
+        self._directory.sync()
 
     def _take_back(self) -> None:
         """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it."""

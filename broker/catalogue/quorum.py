@@ -20,6 +20,8 @@ from protocol.log_records.control import (
     KRaftVersionRecord,
     LeaderChangeMessage,
     LeaderChangeMessageVoter,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
     VotersRecord,
     VotersRecordVoter,
 )
@@ -67,22 +69,37 @@ class Quorum:
         """The control records that open an epoch; with the voters where no log or snapshot has them yet."""
         return list(_leader_change(self._identity, with_voters))
 
+    def snapshot_header(self, timestamp_ms: int) -> list[ControlRecord]:
+        """The control records a snapshot begins with; `timestamp_ms` is that of the last batch it stands for."""
+        header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
+        voters = _voters(self._identity) if self.has_voters else ()
+        return [(ControlRecordType.SNAPSHOT_HEADER, codec(SnapshotHeaderRecord, 0).encode(header)), *voters]
+
 
 def _leader_change(identity: Identity, with_voters: bool) -> Iterable[ControlRecord]:
     me = LeaderChangeMessageVoter(voter_id=identity.node_id)
     change = LeaderChangeMessage(version=0, leader_id=identity.node_id, voters=[me], granting_voters=[me])
     yield ControlRecordType.LEADER_CHANGE, codec(LeaderChangeMessage, 0).encode(change)
     if with_voters:
-        version = KRaftVersionRecord(version=0, k_raft_version=KRAFT_VERSION)
-        yield ControlRecordType.KRAFT_VERSION, codec(KRaftVersionRecord, 0).encode(version)
-        voter = VotersRecordVoter(
-            voter_id=identity.node_id,
-            voter_directory_id=identity.directory_id,
-            endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=_CONTROLLER_PORT)],
-            k_raft_version_feature=KRaftVersionFeature(min_supported_version=0, max_supported_version=KRAFT_VERSION),
-        )
-        voters = VotersRecord(version=0, voters=[voter])
-        yield ControlRecordType.KRAFT_VOTERS, codec(VotersRecord, 0).encode(voters)
+        yield from _voters(identity)
+
+
+def _voters(identity: Identity) -> Iterable[ControlRecord]:
+    version = KRaftVersionRecord(version=0, k_raft_version=KRAFT_VERSION)
+    yield ControlRecordType.KRAFT_VERSION, codec(KRaftVersionRecord, 0).encode(version)
+    voter = VotersRecordVoter(
+        voter_id=identity.node_id,
+        voter_directory_id=identity.directory_id,
+        endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=_CONTROLLER_PORT)],
+        k_raft_version_feature=KRaftVersionFeature(min_supported_version=0, max_supported_version=KRAFT_VERSION),
+    )
+    voters = VotersRecord(version=0, voters=[voter])
+    yield ControlRecordType.KRAFT_VOTERS, codec(VotersRecord, 0).encode(voters)
+
+
+def snapshot_footer() -> list[ControlRecord]:
+    """The control record that ends a snapshot."""
+    return [(ControlRecordType.SNAPSHOT_FOOTER, codec(SnapshotFooterRecord, 0).encode(SnapshotFooterRecord(version=0)))]
 
 
 def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState | None:

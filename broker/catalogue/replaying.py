@@ -4,15 +4,33 @@ Knows where records come from (snapshot, log, bootstrap file) and metadata trans
 End count once End is read, and vanish with Abort or with the end of the log. Every complaint names the offset.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 from broker.catalogue.framing import decode_record
-from broker.catalogue.image import Image, ReplayError
+from broker.catalogue.image import Image, ReplayError, is_replayed
 from broker.catalogue.metadata_log import CatalogueError, MetadataLog, StoredBatch
 from broker.catalogue.quorum import Quorum
 from protocol.errors import DecodeError
-from protocol.log_records.catalogue import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
+from protocol.log_records.catalogue import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    NoOpRecord,
+)
 from protocol.records.batch import iter_batches
 from protocol.records.record import Record, iter_records
 from protocol.schema import Stored
+
+
+class _Found(NamedTuple):
+    """A record: what it says, its bytes, its raft epoch, and where it was, for complaints."""
+
+    record: Stored
+    value: bytes
+    epoch: int
+    where: str
 
 
 class Replaying:
@@ -21,7 +39,9 @@ class Replaying:
     def __init__(self, image: Image, quorum: Quorum) -> None:
         self.image = image
         self.quorum = quorum
-        self._held: list[tuple[Stored, int, str]] | None = None
+        self.carried: list[bytes] = []
+        """The records that no image holds, in order, as they were found: users, access rules, quotas and the like."""
+        self._held: list[_Found] | None = None
 
     @property
     def in_transaction(self) -> bool:
@@ -47,9 +67,10 @@ class Replaying:
                 self.quorum.observe(record)
             else:
                 where = f"{'snapshot record' if batch.in_snapshot else 'offset'} {record.offset}"
-                self._record(_decode(record, where), epoch, where)
+                self._record(_Found(_decode(record, where), record.value or b"", epoch, where))
 
-    def _record(self, record: Stored, epoch: int, where: str) -> None:
+    def _record(self, found: _Found) -> None:
+        record, where = found.record, found.where
         if isinstance(record, BeginTransactionRecord):
             if self._held is not None:
                 raise CatalogueError(f"catalogue: {where}: BeginTransactionRecord inside a transaction")
@@ -60,17 +81,19 @@ class Replaying:
             held, self._held = self._held, None
             if isinstance(record, EndTransactionRecord):
                 for change in held:
-                    self._apply(*change)
+                    self._apply(change)
         elif self._held is not None:
-            self._held.append((record, epoch, where))
+            self._held.append(found)
         else:
-            self._apply(record, epoch, where)
+            self._apply(found)
 
-    def _apply(self, record: Stored, epoch: int, where: str) -> None:
+    def _apply(self, found: _Found) -> None:
         try:
-            self.image.replay(record, epoch)
+            self.image.replay(found.record, found.epoch)
         except ReplayError as impossible:
-            raise CatalogueError(f"catalogue: {where}: {impossible}") from impossible
+            raise CatalogueError(f"catalogue: {found.where}: {impossible}") from impossible
+        if not is_replayed(found.record) and not isinstance(found.record, NoOpRecord):
+            self.carried.append(found.value)
 
 
 def _decode(record: Record, where: str) -> Stored:

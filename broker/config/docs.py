@@ -64,6 +64,8 @@ _TEXTS = {
     "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered.",
     "unclean.leader.election.enable": "Kept as it is set. There is one replica, so there is nothing to elect.",
     # storage
+    "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
+    "1 MiB, behind its last snapshot writes one.",
     "log.retention.check.interval.ms": "How often segments are looked at that retention may delete.",
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",

@@ -109,6 +109,7 @@ _TABLE = (
     Key("min.insync.replicas", INT, "1", Range(1), CLUSTER_WIDE),
     Key("unclean.leader.election.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
     # storage
+    Key("metadata.log.max.record.bytes.between.snapshots", LONG, "20971520", Range(1)),
     Key("log.retention.check.interval.ms", LONG, "300000", Range(1)),
     Key("log.flush.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
     Key("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", Range(0)),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.catalogue import Alteration, Catalogue
+from broker.config import BrokerConfig
 from client import admin
 from client.client import Client
 from client.consumer import Consumer
@@ -30,14 +31,24 @@ _FORBIDDEN = (
 _RECORDS = {("orders", 0): [b"one", b"two"], ("orders", 2): [b"three"], ("logs", 0): [b"four"]}
 
 
-def _fill(data_dir: Path) -> Catalogue:
+def _config(*, with_snapshots: bool) -> BrokerConfig:
+    return BrokerConfig({"metadata.log.max.record.bytes.between.snapshots": "1"} if with_snapshots else {})
+
+
+def _snapshots(data_dir: Path) -> list[Path]:
+    """Those of a running broker, not the one that formatting leaves."""
+    return [path for path in (data_dir / CLUSTER_METADATA).glob("*.checkpoint") if int(path.name[:20]) > 0]
+
+
+def _fill(data_dir: Path, *, with_snapshots: bool = False) -> Catalogue:
     """Two runs' worth of topics, settings, used partitions, a deleted topic and producer ids."""
-    catalogue = open_catalogue(data_dir)
+    config = _config(with_snapshots=with_snapshots)
+    catalogue = open_catalogue(data_dir, config)
     catalogue.create_topic("orders", 3, {"retention.ms": "-1", "cleanup.policy": "compact"})
     catalogue.create_topic("gone")
     catalogue.delete_topics(["gone"])
     catalogue.close()
-    catalogue = open_catalogue(data_dir)
+    catalogue = open_catalogue(data_dir, config)
     catalogue.create_topic("logs", 1, {"retention.ms": "-1"})
     catalogue.alter_configs(2, "orders", [Alteration("cleanup.policy", 3, "compact")])
     catalogue.alter_configs(4, "", [Alteration("log.flush.interval.ms", 0, "1000")])
@@ -72,19 +83,25 @@ def _new_producer_id(client: Client) -> int:
 
 
 @pytest.mark.parametrize(
-    ("stopped_cleanly", "version"),
+    ("stopped_cleanly", "with_snapshots", "version"),
     [
-        (True, KAFKA_VERSION),
-        (False, KAFKA_VERSION),
-        pytest.param(True, "4.0.0", marks=pytest.mark.long),
-        pytest.param(False, "4.0.0", marks=pytest.mark.long),
+        (True, False, KAFKA_VERSION),
+        (False, False, KAFKA_VERSION),
+        (True, True, KAFKA_VERSION),
+        pytest.param(False, True, KAFKA_VERSION, marks=pytest.mark.long),
+        pytest.param(True, False, "4.0.0", marks=pytest.mark.long),
+        pytest.param(False, False, "4.0.0", marks=pytest.mark.long),
+        pytest.param(True, True, "4.0.0", marks=pytest.mark.long),
     ],
 )
-def test_kafka_boots_our_directory_with_everything_in_it(tmp_path: Path, stopped_cleanly: bool, version: str) -> None:
+def test_kafka_boots_our_directory_with_everything_in_it(
+    tmp_path: Path, stopped_cleanly: bool, with_snapshots: bool, version: str
+) -> None:
     data_dir = tmp_path / "data"
-    catalogue = _fill(data_dir)
+    catalogue = _fill(data_dir, with_snapshots=with_snapshots)
     if stopped_cleanly:
         catalogue.close()
+    assert bool(_snapshots(data_dir)) == with_snapshots
     directories = {path.name for path in data_dir.iterdir() if path.is_dir()}
     with KafkaProcess(data_dir, version=version) as kafka, Client(kafka.address) as client:
         topics = {topic.name: topic for topic in admin.list_topics(client)}
@@ -117,8 +134,20 @@ def test_kafkas_dump_tool_reads_every_record_of_the_catalogue(tmp_path: Path) ->
     assert dump.count("KRaftVoters {") == 1
 
 
-@pytest.mark.parametrize("killed", [False, True])
-def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed: bool) -> None:
+def test_kafkas_dump_tool_reads_every_record_of_a_snapshot(tmp_path: Path) -> None:
+    _fill(tmp_path, with_snapshots=True).close()
+    (snapshot,) = _snapshots(tmp_path)
+    dump = run_tool("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(snapshot))
+    assert "Error" not in dump
+    assert "isvalid: false" not in dump
+    assert dump.count('"type":"TOPIC_RECORD"') == 2
+    assert dump.count('"type":"PARTITION_RECORD"') == 4
+    assert '"nextProducerId":2000' in dump
+    assert [dump.count(kind) for kind in ("SnapshotHeader", "KRaftVersion", "KRaftVoters", "SnapshotFooter")] == [1] * 4
+
+
+@pytest.mark.parametrize(("killed", "with_snapshots"), [(False, True), (True, False)])
+def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed: bool, with_snapshots: bool) -> None:
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir) as kafka:
         with Client(kafka.address) as client:
@@ -129,7 +158,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
             kafka.kill()
         else:
             kafka.stop()
-    catalogue = open_catalogue(data_dir)
+    catalogue = open_catalogue(data_dir, _config(with_snapshots=with_snapshots))
     assert catalogue.feature_levels["metadata.version"] == 30
     theirs = catalogue.topics["theirs"]
     assert len(theirs.partitions) == 2
@@ -139,6 +168,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     catalogue.create_topic("ours", configs={"retention.ms": "-1"})
     write_partition(data_dir, catalogue, "ours", 0, [b"written here"])
     catalogue.close()
+    assert with_snapshots == (f"{catalogue.features_epoch:020d}" in {path.name[:20] for path in _snapshots(data_dir)})
     (data_dir / CLEAN_SHUTDOWN).write_bytes(encode_clean_shutdown(catalogue.broker_epoch))  # as a clean stop does
     with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
         found = {topic.name: topic for topic in admin.list_topics(client)}

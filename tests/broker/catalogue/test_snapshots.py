@@ -1,0 +1,180 @@
+"""Snapshots: a clean stop writes one when the log has grown, and the next start says what the one before said."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import pytest
+
+from broker.catalogue.framing import Versioned, decode_record
+from broker.catalogue.journal import SNAPSHOT_BYTES_MAX
+from protocol.log_records.catalogue import (
+    FeatureLevelRecord,
+    NoOpRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    UserScramCredentialRecord,
+)
+from protocol.records.batch import iter_batches
+from protocol.records.control import ControlRecordType, parse_control_key
+from protocol.records.record import iter_records
+from tests.support.catalogue_world import CatalogueWorld, state_of
+from tests.support.memory_files import PowerCut, Survival
+
+DIRECTORY = "/d/__cluster_metadata-0"
+AT_EVERY_STOP = {"metadata.log.max.record.bytes.between.snapshots": "1"}
+
+
+def names(world: CatalogueWorld) -> list[str]:
+    """The snapshots and segments there are; a snapshot comes before the segment that begins at its end."""
+    found = (entry.name for entry in world.files.entries(DIRECTORY))
+    return sorted(name for name in found if name.endswith((".log", ".checkpoint")))
+
+
+def content(world: CatalogueWorld, name: str) -> list[Any]:
+    """The records of a snapshot, in order; of control records their types."""
+    file = world.files.open(f"{DIRECTORY}/{name}", read_only=True)
+    data = file.pread(file.size(), 0)
+    found: list[Any] = []
+    for position, header in iter_batches(data):
+        assert header.base_offset == len(found)
+        for record in iter_records(memoryview(data)[position:]):
+            found.append(parse_control_key(record.key) if header.is_control else decode_record(record.value))
+    return found
+
+
+def fill(world: CatalogueWorld) -> None:
+    """Some of everything that a catalogue holds."""
+    catalogue = world.catalogue
+    catalogue.create_topic("a", 3, {"retention.ms": "-1"})
+    catalogue.create_topic("gone")
+    catalogue.delete_topics(["gone"])
+    catalogue.lead([("a", 0), ("a", 2)])
+    catalogue.replace_configs(4, "", {"log.retention.ms": "5"})
+    catalogue.allocate_producer_ids()
+
+
+def test_a_stop_behind_little_log_writes_none() -> None:
+    world = CatalogueWorld()
+    fill(world)
+    world.stop()
+    assert names(world) == ["00000000000000000000.log"]
+
+
+def test_a_stop_behind_a_mebibyte_of_log_writes_one() -> None:
+    world = CatalogueWorld()
+    while len(world.log()) < SNAPSHOT_BYTES_MAX:
+        world.catalogue.create_topic("t", 1000)
+        world.catalogue.delete_topics(["t"])
+    world.stop()
+    assert [name for name in names(world) if name.endswith(".checkpoint")]
+    assert "t" not in world.catalogue.topics
+
+
+def test_the_next_start_says_what_the_one_before_said() -> None:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    for _ in range(3):
+        if "a" not in world.catalogue.topics:
+            fill(world)
+        world.catalogue.lead([("a", 1)])
+        world.catalogue.close()
+        before = state_of(world.catalogue)
+        end_offset = world.catalogue.features_epoch
+        snapshot, segment = names(world)
+        assert snapshot.startswith(f"{end_offset:020d}-")
+        assert segment == f"{end_offset:020d}.log"
+        assert state_of(world.start()) == before
+        assert world.catalogue.features_epoch == end_offset
+        assert world.catalogue.allocate_producer_ids().start > 0
+
+
+def test_a_snapshot_has_the_form_of_kafkas() -> None:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    fill(world)
+    world.catalogue.close()
+    snapshot, _ = names(world)
+    records = content(world, snapshot)
+    kinds = ControlRecordType
+    assert records[:3] == [kinds.SNAPSHOT_HEADER, kinds.KRAFT_VERSION, kinds.KRAFT_VOTERS]
+    assert records[-1] == kinds.SNAPSHOT_FOOTER
+    assert records[3].name == "metadata.version"
+    assert [record.fenced for record in records if isinstance(record, RegisterBrokerRecord)] == [True]
+
+
+def test_what_means_nothing_here_is_carried_along() -> None:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    user = UserScramCredentialRecord(
+        name="u", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096
+    )
+    world.catalogue._journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
+    world.kill()
+    for _ in range(2):
+        world.catalogue.allocate_producer_ids()
+        world.stop()
+        records = content(world, names(world)[0])
+        assert records.count(user) == 1
+        assert NoOpRecord() not in records
+
+
+@pytest.mark.parametrize("keeps_them_apart", [False, True])
+def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(keeps_them_apart: bool) -> None:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    level = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=int(keeps_them_apart))
+    world.catalogue._journal.commit(
+        [Versioned(FeatureLevelRecord(name="metadata.version", feature_level=30)), Versioned(level)]
+    )
+    fill(world)
+    world.catalogue.close()
+    partitions = [record for record in content(world, names(world)[0]) if isinstance(record, PartitionRecord)]
+    assert len(partitions) == 3
+    for record in partitions:
+        assert record.leader == -1
+        assert (record.isr, record.eligible_leader_replicas) == (([], [1]) if keeps_them_apart else ([1], None))
+
+
+def test_a_full_disk_leaves_the_log_and_a_clean_stop() -> None:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    fill(world)
+    world.files.fail("pwrite", errno.ENOSPC, path=".checkpoint")
+    world.catalogue.close()
+    world.files.heal()
+    before = state_of(world.catalogue)
+    assert names(world) == ["00000000000000000000.log"]
+    assert state_of(world.start()) == before
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("survival", ["nothing", "some", "everything"])
+def test_a_power_cut_at_any_moment_of_the_stop_loses_nothing(survival: Survival, torn: bool) -> None:
+    def stopped(cut: int | None) -> tuple[CatalogueWorld, int]:
+        """Two stops with snapshots, the power cut before change `cut` in the second; how many changes there were."""
+        world = CatalogueWorld(settings=AT_EVERY_STOP)
+        fill(world)
+        world.stop()
+        world.catalogue.lead([("a", 1)])
+        world.files.cut_power_at(cut)
+        try:
+            world.catalogue.close()
+        except PowerCut:
+            assert cut is not None
+        world.files.cut_power_at(None)
+        return world, world.files.changes_made
+
+    whole, last = stopped(None)
+    expected = state_of(whole.catalogue)
+    for cut in range(first_change_of_the_second_stop(), last):
+        world, _ = stopped(cut)
+        found = state_of(world.cut_power(survival, torn=torn))
+        assert found["topics"].keys() == expected["topics"].keys()
+        assert found | {"topics": None} == expected | {"topics": None}
+        world.catalogue.create_topic("afterwards")
+        assert "afterwards" in world.stop().topics
+
+
+def first_change_of_the_second_stop() -> int:
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    fill(world)
+    world.stop()
+    world.catalogue.lead([("a", 1)])
+    return world.files.changes_made
