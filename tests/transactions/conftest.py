@@ -14,7 +14,7 @@ from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Program
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
-SETTINGS = {"num.partitions": 3, "log.retention.ms": -1}
+SETTINGS = {"num.partitions": 3, "log.retention.ms": -1, "group.min.session.timeout.ms": 1000}
 
 
 def pytest_configure(config: pytest.Config) -> None:
