@@ -63,6 +63,20 @@ def program_command(
     return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)
 
 
+def class_command(libs: Path, main_class: str, *arguments: str) -> list[str]:
+    """The command that runs a class from a directory of jars and logs to stdout, which shows how far it is."""
+    return [
+        "java",
+        "-Xmx256m",
+        *FAST_START,
+        *logging_options("INFO", "SYSTEM_OUT"),
+        "-cp",
+        f"{libs}/*",
+        main_class,
+        *arguments,
+    ]
+
+
 def compile_program(source: Path, libs: Path) -> Path:
     """The directory of classes of `source`, compiled against `libs` if that has not been done yet."""
     text = source.read_bytes()
