@@ -19,7 +19,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from tests.bench import hostile, micro
+from tests.bench import hostile, micro, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, kafka
 from tests.bench.report import summary, table
@@ -83,7 +83,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure Barnabas beside Apache Kafka.")
     parser.add_argument("--quick", action="store_true", help=f"two short rounds after {QUICK_WARM_S:.0f} s of warming")
     parser.add_argument("--alone", action="store_true", help="measure Barnabas without Apache Kafka: no ratios")
-    parser.add_argument("--workload", action="append", choices=list(WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument(
+        "--workload",
+        action="append",
+        choices=[*WORKLOADS, "txn"],
+        help="only this one; may be repeated. txn: all of transactions, alone",
+    )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
     parser.add_argument(
@@ -94,6 +99,12 @@ def main() -> int:
         micro.main()
         return 0
     rounds, scale, warm_s = (2, 0.25, QUICK_WARM_S) if options.quick else (5, 1.0, FULL_WARM_S)
+    if options.workload and "txn" in options.workload:
+        if options.workload != ["txn"]:
+            parser.error("--workload txn stands alone")
+        return transactions.main(
+            rounds=rounds, scale=scale, warm_s=warm_s, alone=options.alone, path=options.json, say=say
+        )
     makers = [barnabas] if options.alone else [barnabas, kafka]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
         directory = Path(scratch)

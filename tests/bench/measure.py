@@ -30,10 +30,11 @@ def rss_mb(pid: int) -> float:
     raise ProcessLookupError(pid)
 
 
-def blast_binary() -> Path:
-    """The C load generator, built when its source is newer than the binary."""
-    source, binary = HERE / "blast.c", ROOT / ".cache" / "bench" / "blast"
-    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+def load_generator(name: str) -> Path:
+    """A load generator in C (`blast`, `txn`), built when its source is newer than the binary."""
+    source, binary = HERE / f"{name}.c", ROOT / ".cache" / "bench" / name
+    newest = max(each.stat().st_mtime for each in (source, HERE / "wire.h"))
+    if not binary.exists() or binary.stat().st_mtime < newest:
         binary.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cc", "-O2", "-o", str(binary), str(source)], check=True)
     return binary
@@ -48,14 +49,14 @@ def run_json(command: list[str], timeout_s: float = 300) -> dict[str, Any]:
     return result
 
 
-def blast(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:
+def blast(program: str, port: int, topic: str, **options: float | str) -> dict[str, Any]:
     """Run the C load generator."""
     arguments = [
         part
         for name, value in options.items()
         for part in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
     ]
-    return run_json([str(blast_binary()), program, "--port", str(port), "--topic", topic, *arguments])
+    return run_json([str(load_generator("blast")), program, "--port", str(port), "--topic", topic, *arguments])
 
 
 def rdkafka(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:

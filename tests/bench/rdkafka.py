@@ -91,6 +91,39 @@ def sync(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def transactions(options: argparse.Namespace) -> dict[str, Any]:
+    """One transactional producer: `count` messages a transaction, each committed before the next begins."""
+    producer = Producer(
+        {"bootstrap.servers": f"127.0.0.1:{options.port}", "transactional.id": options.topic, "linger.ms": 0}
+    )
+    producer.init_transactions(60)
+    value = b"x" * options.size
+    whole: list[float] = []
+    commits: list[float] = []
+    start = time.perf_counter()
+    stop = start + options.seconds
+    while (before := time.perf_counter()) < stop:
+        producer.begin_transaction()
+        for _ in range(options.count):
+            producer.produce(options.topic, value)
+        if producer.flush(30):
+            raise SystemExit("a message was not acknowledged in 30 s")
+        flushed = time.perf_counter()
+        producer.commit_transaction(30)
+        after = time.perf_counter()
+        whole.append((after - before) * 1e6)
+        commits.append((after - flushed) * 1e6)
+    elapsed = time.perf_counter() - start
+    return {
+        "transactions": len(whole),
+        "per_second": len(whole) / elapsed,
+        "p50_us": percentile(whole, 0.50),
+        "p99_us": percentile(whole, 0.99),
+        "commit_p50_us": percentile(commits, 0.50),
+        "commit_p99_us": percentile(commits, 0.99),
+    }
+
+
 def consume(options: argparse.Namespace) -> dict[str, Any]:
     """W8: read a backlog of `count` messages from the start."""
     consumer = Consumer(
@@ -191,7 +224,14 @@ def tail(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-PROGRAMS = {"produce": produce, "sync": sync, "consume": consume, "latency": latency, "tail": tail}
+PROGRAMS = {
+    "produce": produce,
+    "sync": sync,
+    "transactions": transactions,
+    "consume": consume,
+    "latency": latency,
+    "tail": tail,
+}
 
 
 def main() -> None:

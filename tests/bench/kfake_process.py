@@ -1,0 +1,38 @@
+"""kfake, franz-go's broker in memory (tests/bench/kfake), with the handles of the other servers. It keeps nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.support.server import ROOT, Server
+
+_SOURCE = Path(__file__).parent / "kfake"
+_READY = "kfake ready "
+
+
+class KfakeProcess(Server):
+    """One node on a port it picks."""
+
+    def command(self) -> list[str]:
+        return [str(_binary())]
+
+    def is_ready_line(self, line: str) -> bool:
+        return line.startswith(_READY)
+
+    def port_of(self, ready_line: str) -> int:
+        return int(ready_line.rpartition(":")[2])
+
+
+def _binary() -> Path:
+    """The program, built when its source or its lock has changed."""
+    text = b"".join((_SOURCE / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))
+    program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / "kfake"
+    if not program.exists():
+        if shutil.which("go") is None:
+            raise RuntimeError("kfake is built with Go 1.26 or later: install it (https://go.dev/dl)")
+        program.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["go", "build", "-mod=readonly", "-trimpath", "-o", str(program), "."], cwd=_SOURCE, check=True)
+    return program
