@@ -83,7 +83,7 @@ def _end_with_bump(
         and request.producer_epoch == EXHAUSTED_PRODUCER_EPOCH
         and holder_epoch == 0
     )
-    is_retry = rotated or request.producer_epoch + 1 == holder_epoch
+    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # nobody is told that one
     event = _TV2_EVENTS[request.is_commit, is_retry]
     if not txn.state.is_prepared:  # then everybody waits, whoever they are
         if request.producer_id != holder_id and not rotated:

@@ -46,6 +46,8 @@ class TransactionState(Enum):
     DEAD = "Dead"
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
 
+    __hash__ = object.__hash__  # states are compared by identity; Enum's own is slow, and asked many times
+
     @property
     def id(self) -> int:
         """The number that stands for it on disk, 0-7."""
@@ -62,6 +64,8 @@ _IDS = {state: number for number, state in enumerate(TransactionState)}
 
 class Event(Enum):
     """What can happen to a transaction."""
+
+    __hash__ = object.__hash__  # as above
 
     INITIALISED = "InitProducerId: a producer begins, or begins anew"
     INITIALISED_KEEPING = "InitProducerId that keeps a prepared transaction (KIP-939)"

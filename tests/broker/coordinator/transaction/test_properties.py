@@ -210,6 +210,16 @@ def test_no_life_of_an_id_breaks_its_promises(steps: list[tuple[str, int, int]],
 @pytest.mark.parametrize("seed", range(30))
 def test_no_long_life_does_either(seed: int) -> None:
     """Not for shrinking, but for depth: hundreds of steps of one life."""
+    _live_long(seed)
+
+
+@pytest.mark.long
+def test_no_life_of_hundreds_does() -> None:
+    for seed in range(30, 330):
+        _live_long(seed)
+
+
+def _live_long(seed: int) -> None:
     dice = random.Random(seed)
     with TransactionWorld(_CONFIG) as world:
         life = _Life(world, dice.choice(_FIRST_EPOCHS))

@@ -8,6 +8,8 @@ from broker.coordinator.transaction.model import Transaction, TransactionStored
 from broker.coordinator.transaction.records import decode, encode
 from broker.coordinator.transaction.states import TransactionState
 from protocol.errors import DecodeError, EncodeError
+from protocol.log_records.prefixed import encode_key, encode_value
+from protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
 _NOW_MS = 1_700_000_000_000
 _DURABLE = list(TransactionState)[:6]
@@ -65,6 +67,29 @@ def _ongoing(**changes: object) -> TransactionStored:
         "last_update_timestamp_ms": _NOW_MS,
     }
     return TransactionStored("x", Transaction(**{**values, **changes}))  # type: ignore[arg-type]  # any field, by name
+
+
+@given(_stored())
+def test_version_1_is_what_its_schema_makes_of_it(txn: Transaction) -> None:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(txn.partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    topics = [PartitionsSchema(topic=topic, partition_ids=partitions) for topic, partitions in by_topic.items()]
+    value = TransactionLogValue(
+        producer_id=txn.producer_id,
+        previous_producer_id=txn.previous_producer_id,
+        next_producer_id=txn.next_producer_id,
+        producer_epoch=txn.producer_epoch,
+        next_producer_epoch=txn.next_producer_epoch,
+        transaction_timeout_ms=txn.timeout_ms,
+        transaction_status=txn.state.id,
+        transaction_partitions=None if txn.state is TransactionState.EMPTY else topics,
+        transaction_last_update_timestamp_ms=txn.last_update_timestamp_ms,
+        transaction_start_timestamp_ms=txn.start_timestamp_ms,
+        client_transaction_version=txn.client_transaction_version,
+    )
+    key = TransactionLogKey(transactional_id=txn.transactional_id)
+    assert encode(TransactionStored(txn.transactional_id, txn), 1) == (encode_key(key), encode_value(value, 1))
 
 
 def test_the_key_is_the_id() -> None:
