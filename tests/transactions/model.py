@@ -21,10 +21,12 @@ told to go on for a minute.
 from __future__ import annotations
 
 import itertools
+import select
 import subprocess
 from collections.abc import Callable
 
 SESSION_MS = 6000
+PATIENCE_S = 45  # for one step
 
 
 class Fenced(Exception):
@@ -55,6 +57,10 @@ class Program:
         line = "\t".join(map(str, words))
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
+        answered, _, _ = select.select([self._process.stdout], [], [], PATIENCE_S)
+        if not answered:
+            self.kill()
+            raise AssertionError(f"{self.name} did not answer in {PATIENCE_S} s: {line}")
         outcome, _, said = self._process.stdout.readline().rstrip("\n").partition("\t")
         if outcome == "fenced":
             raise Fenced(said)

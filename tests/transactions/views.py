@@ -36,7 +36,13 @@ def write(address: str, topic: str, count: int) -> None:
 def values(address: str, topic: str, isolation: str = "read_committed") -> list[str]:
     """The sorted values that a reader at this isolation level gets before it has to wait."""
     consumer = Consumer(
-        {"bootstrap.servers": address, "group.id": "none", "isolation.level": isolation, "enable.partition.eof": True}
+        {
+            "bootstrap.servers": address,
+            "group.id": "none",
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 10,
+        }
     )
     try:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])

@@ -33,6 +33,7 @@ class Producer:
             for record in records:
                 self._produce(target, record.partition(), record.value())
             left -= len(records)
+        assert self._producer.flush(60) == 0
         positions = [it for it in consumer.position(consumer.assignment()) if it.offset >= 0]
         self._producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), 60)
 
