@@ -265,7 +265,7 @@ class GroupCoordinator:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"offsets of partition {partition} are being loaded")
         appended = self._topic.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
         if hold:
-            owned.machine.hold_marker(marker.producer_id)
+            owned.machine.durable.hold_marker(marker.producer_id)
         else:
             owned.machine.replay_marker(marker.producer_id, is_commit=marker.commit)
         return appended
@@ -274,7 +274,7 @@ class GroupCoordinator:
         """Show what was ended with `hold`: the offsets are committed, or gone."""
         for owned in self._partitions.loaded():
             if owned.index == partition:
-                owned.machine.replay_marker(producer_id, is_commit=is_commit)
+                owned.machine.durable.release_marker(producer_id, is_commit=is_commit)
         self._topic.release_marker(partition, producer_id)
 
     def loaded(self) -> Iterator[GroupPartition]:

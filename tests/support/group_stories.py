@@ -7,7 +7,8 @@
 Commands: `config KEY=VALUE`, `join NAME [id=none|x] [instance=I] [protocols=P:m,Q] [session=MS] [rebalance=MS]
 [version=N] [type=T]`, `sync NAME [CLIENT=ASSIGNMENT…] [generation=N] [instance=I] [type=T] [protocol=P]`, `heartbeat
 NAME… [generation=N]`, `leave NAME…`, `kick INSTANCE…`, `commit NAME|- TOPIC-PARTITION=OFFSET… [metadata=M]
-[expire=MS]`, `offsets`, `state`, `time MS`, `crash`, `refuse CODE`, `accept`, `delete`, `delete-offsets
+[expire=MS]`, `txn-commit PRODUCER NAME|- TOPIC-PARTITION=OFFSET… [generation=N] [instance=I]`, `marker PRODUCER
+commit|abort [hold]`, `release PRODUCER commit|abort`, `offsets`, `state`, `time MS`, `crash`, `refuse CODE`, `accept`, `delete`, `delete-offsets
 TOPIC-PARTITION…`, `delete-topic TOPIC`. Ids count up: `a#1` is client a with the first id that was given out.
 
 What was written is told before what was answered. A story is its own expectation: `run` plays the commands and returns
@@ -26,6 +27,8 @@ from broker.coordinator.group import records
 from broker.coordinator.group.model import GroupConfig, GroupStored, JoinReply, SyncReply
 from broker.coordinator.placement import partition_for
 from protocol.errors import ErrorCode, KafkaError
+from protocol.records.control import read_marker
+from protocol.records.record import iter_records
 from tests.support.group_world import GroupWorld, reply_of
 
 _UUID = re.compile(r"-00000000-0000-4000-8000-([0-9a-f]{12})")
@@ -49,7 +52,7 @@ class Story:
         self._world: GroupWorld | None = None
         self._clients: dict[str, _Client] = {}
         self._waiting: list[tuple[str, str, asyncio.Future[Any]]] = []
-        self._seen_records = 0
+        self._seen_batches = 0
         self._lines: list[str] = []
 
     @property
@@ -160,9 +163,32 @@ class Story:
         )
         self._ask(names[0], "commit", call)
 
+    def _txn_commit(self, names: list[str], settings: dict[str, str]) -> None:
+        client = _Client() if names[1] == "-" else self._client(names[1])
+        generation_id = int(settings.pop("generation", client.generation_id))
+        instance = settings.pop("instance", client.instance)
+        metadata = settings.pop("metadata", "")
+        call = partial(
+            self.world.txn_commit,
+            int(names[0]),
+            [(*_partition(name), int(offset)) for name, offset in settings.items()],
+            member_id=client.member_id,
+            generation_id=generation_id,
+            instance=instance,
+            metadata=metadata,
+        )
+        self._ask(names[1], "txn-commit", call)
+
+    def _marker(self, names: list[str], settings: dict[str, str]) -> None:
+        self.world.marker(int(names[0]), is_commit=names[1] == "commit", hold="hold" in names)
+
+    def _release(self, names: list[str], settings: dict[str, str]) -> None:
+        self.world.release(int(names[0]), is_commit=names[1] == "commit")
+
     def _offsets(self, names: list[str], settings: dict[str, str]) -> None:
         committed = self.world.committed()
         shown = [f"{topic}-{partition}={offset}" for (topic, partition), offset in sorted(committed.items())]
+        shown += [f"{topic}-{partition} is unstable" for topic, partition in sorted(self.world.unstable())]
         self._lines.append("offsets: " + (" ".join(shown) or "none"))
 
     def _state(self, names: list[str], settings: dict[str, str]) -> None:
@@ -256,15 +282,22 @@ class Story:
     def _tell_records(self) -> None:
         if self._world is None:
             return
-        written = self._world.topic.records(_PARTITION)
-        for raw in written[self._seen_records :]:
-            record = records.decode(raw.key, raw.value)
-            if isinstance(record, GroupStored):
-                self._lines.append(f"log: {_stored(record)}")
-            elif record is not None:
-                offset = "deleted" if record.committed is None else record.committed.offset
-                self._lines.append(f"log: {record.topic}-{record.partition}={offset}")
-        self._seen_records = len(written)
+        written = self._world.topic.batches(_PARTITION)
+        for header, batch in written[self._seen_batches :]:
+            if header.is_control:
+                marker = read_marker(batch)
+                assert marker is not None
+                self._lines.append(f"log: {'commit' if marker.commit else 'abort'} of producer {marker.producer_id}")
+                continue
+            whose = f" of producer {header.producer_id}" if header.is_transactional else ""
+            for raw in iter_records(batch):
+                record = records.decode(raw.key, raw.value)
+                if isinstance(record, GroupStored):
+                    self._lines.append(f"log: {_stored(record)}")
+                elif record is not None:
+                    offset = "deleted" if record.committed is None else record.committed.offset
+                    self._lines.append(f"log: {record.topic}-{record.partition}={offset}{whose}")
+        self._seen_batches = len(written)
 
 
 def _partition(name: str) -> tuple[str, int]:

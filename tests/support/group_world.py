@@ -20,7 +20,9 @@ from broker.coordinator.group.model import (
     SyncRequest,
 )
 from broker.coordinator.groups import GroupCoordinator
+from broker.coordinator.outcome import Producer
 from protocol.errors import ErrorCode, KafkaError
+from protocol.records.control import EndTxnMarker
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
 
@@ -65,6 +67,7 @@ class GroupWorld:
         """kill -9: nothing is answered, nothing is written, and time went by."""
         passed_ms = self.clock.now_ms()
         self.clock = VirtualClock(start_ms=passed_ms)
+        self.topic.held.clear()
         self.coordinator = self._start()
 
     def advance(self, delay_ms: float) -> None:
@@ -147,6 +150,40 @@ class GroupWorld:
         )
         request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
         return self.coordinator.commit_offsets(request, missing_group=missing_group)
+
+    def txn_commit(
+        self,
+        producer_id: int,
+        offsets: Sequence[tuple[str, int, int]],
+        *,
+        group_id: str = "g",
+        member_id: str = "",
+        generation_id: int = -1,
+        instance: str | None = None,
+        metadata: str = "",
+    ) -> Any:
+        """Commit (topic, partition, offset)s in the transaction that the producer has open."""
+        wanted = tuple(
+            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata)
+            for topic, partition, offset in offsets
+        )
+        request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
+        return self.coordinator.commit_offsets_in_transaction(request, Producer(producer_id, 0))
+
+    def marker(self, producer_id: int, *, is_commit: bool, hold: bool = False, group_id: str = "g") -> None:
+        """End the producer's transaction where the group's offsets are."""
+        marker = EndTxnMarker(is_commit, producer_id, 0, 0, 0, self.clock.now_ms())
+        partition = self.coordinator.offsets_partition(group_id)
+        self.coordinator.append_marker(partition, marker, transaction_version=1, hold=hold)
+
+    def release(self, producer_id: int, *, is_commit: bool, group_id: str = "g") -> None:
+        """Show the end that was held."""
+        partition = self.coordinator.offsets_partition(group_id)
+        self.coordinator.release_marker(partition, producer_id, is_commit)
+
+    def unstable(self, group_id: str = "g") -> set[tuple[str, int]]:
+        """(topic, partition) with an offset in an open transaction."""
+        return set(self.coordinator.fetch_offsets(group_id).unstable)
 
     def committed(self, group_id: str = "g") -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset."""

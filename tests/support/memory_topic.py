@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from broker.coordinator.outcome import Producer
 from broker.coordinator.runtime import Appended
 from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import iter_batches, patch_offset_and_epoch
+from protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
 from protocol.records.builder import NewRecord, build_batch
 from protocol.records.control import EndTxnMarker, end_txn_marker
 from protocol.records.record import Record, iter_records
@@ -104,12 +104,12 @@ class MemoryTopic:
 
     def records(self, partition: int) -> list[Record]:
         """Every record of a partition, in order."""
-        log = self._logs.get(partition, bytearray())
-        return [
-            record
-            for position, header in iter_batches(log)
-            for record in iter_records(log[position : position + header.size_in_bytes])
-        ]
+        return [record for _, batch in self.batches(partition) for record in iter_records(batch)]
+
+    def batches(self, partition: int) -> list[tuple[BatchHeader, bytes]]:
+        """Every batch of a partition, in order."""
+        log = bytes(self._logs.get(partition, b""))
+        return [(header, log[position : position + header.size_in_bytes]) for position, header in iter_batches(log)]
 
     def damage(self, partition: int, position: int) -> None:
         """Change one byte of the log."""

@@ -60,9 +60,6 @@ class GroupMachine:
     def replay(self, record: GroupRecord, record_offset: int, producer_id: int = -1) -> None:
         self.durable.replay(record, record_offset, producer_id)
 
-    def hold_marker(self, producer_id: int) -> None:
-        self.durable.hold_marker(producer_id)
-
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
 

@@ -1,7 +1,7 @@
 """Offsets committed inside transactions that have not ended: whose they are, and which partitions they make unstable.
 
 Knows nothing of what is committed besides. A transaction's marker may be written some time before it is shown (`hold`,
-then `end`): what its producer commits in between belongs to the next transaction.
+then `release`): what its producer commits in between belongs to the next transaction.
 
 Invariant: a partition is unstable exactly while at least one offset for it waits here.
 """
@@ -24,7 +24,7 @@ class Pending(NamedTuple):
     record_offset: int
 
 
-_NOTHING: Mapping[Key, Pending] = {}
+_NOTHING: dict[Key, Pending] = {}
 
 
 class PendingOffsets:
@@ -76,13 +76,12 @@ class PendingOffsets:
             held.update(ended)
 
     def end(self, producer_id: int) -> Mapping[Key, Pending]:
-        """What waited for this producer's marker, which is shown now."""
-        ended = self._held.pop(producer_id, None)
-        if ended is None:
-            ended = self._open.pop(producer_id, None)
-        for key in ended or ():
-            self._count(key, -1)
-        return ended or _NOTHING
+        """What waited for this producer's marker, which is written and shown."""
+        return self._uncounted(self._open.pop(producer_id, _NOTHING))
+
+    def release(self, producer_id: int) -> Mapping[Key, Pending]:
+        """What waited for the end that was held to be shown."""
+        return self._uncounted(self._held.pop(producer_id, _NOTHING))
 
     def forget(self, key: Key) -> None:
         """What is committed for this partition was deleted, in every transaction too."""
@@ -94,6 +93,11 @@ class PendingOffsets:
                     self._count(key, -1)
                     if not offsets:
                         del producers[producer_id]
+
+    def _uncounted(self, ended: Mapping[Key, Pending]) -> Mapping[Key, Pending]:
+        for key in ended:
+            self._count(key, -1)
+        return ended
 
     def _count(self, key: Key, step: int) -> None:
         group_id, topic, partition = key

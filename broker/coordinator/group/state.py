@@ -86,13 +86,19 @@ class DurableGroups:
             self._offsets.setdefault(group_id, {})
             self._pending.add(producer_id, (group_id, topic, partition), Pending(committed, record_offset))
 
-    def hold_marker(self, producer_id: int) -> None:
-        """A transaction's marker is in the log; `replay_marker` shows its end later."""
-        self._pending.hold(producer_id)
-
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         """Apply the end of a transaction."""
-        ended = self._pending.end(producer_id)
+        self._end(self._pending.end(producer_id), is_commit)
+
+    def hold_marker(self, producer_id: int) -> None:
+        """A transaction's marker is in the log, and `release_marker` will apply it."""
+        self._pending.hold(producer_id)
+
+    def release_marker(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply the end of the transaction that was held."""
+        self._end(self._pending.release(producer_id), is_commit)
+
+    def _end(self, ended: Mapping[Key, Pending], is_commit: bool) -> None:
         for key, (committed, record_offset) in ended.items() if is_commit else ():
             if record_offset > self._record_offsets.get(key, -1):
                 self._commit(*key, committed)

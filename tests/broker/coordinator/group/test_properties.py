@@ -1,7 +1,8 @@
-"""Random lives of a group: joins, leaves, silence, crashes, full disks, lost connections, in any order.
+"""Random lives of a group: joins, leaves, silence, crashes, full disks, lost connections, transactions, in any order.
 
 Whatever happens: a partition has one owner per generation; a commit that was acknowledged is there until another one
-is; replaying the log gives the state that is live; and when everybody is silent for long, nobody is left waiting.
+is, in a transaction from its end on; replaying the log gives the state that is live; and when everybody is silent for
+long, nobody is left waiting.
 """
 
 from __future__ import annotations
@@ -42,6 +43,50 @@ class _Client:
         """What a client in its right mind would do now."""
 
 
+class _Transactions:
+    """What has to be true of two producers' transactions: (partition -> (order of the commit, offset)) for each."""
+
+    def __init__(self) -> None:
+        self._clock = 0
+        self._committed_at: dict[tuple[str, int], int] = {}
+        self._open: dict[int, dict[tuple[str, int], tuple[int, int]]] = {0: {}, 1: {}}
+        self.held: dict[int, tuple[bool, dict[tuple[str, int], tuple[int, int]]]] = {}
+
+    def committed(self, *partition: Any) -> None:
+        self._clock += 1
+        self._committed_at[partition] = self._clock
+
+    def waits(self, producer_id: int, partition: tuple[str, int], offset: int) -> None:
+        self._clock += 1
+        self._open[producer_id][partition] = self._clock, offset
+
+    def end(self, producer_id: int, *, is_commit: bool) -> dict[tuple[str, int], int]:
+        """What is committed by that."""
+        offsets, self._open[producer_id] = self._open[producer_id], {}
+        return self._shown(offsets, is_commit)
+
+    def _shown(self, offsets: dict[tuple[str, int], tuple[int, int]], is_commit: bool) -> dict[tuple[str, int], int]:
+        counting = {
+            partition: (order, offset)
+            for partition, (order, offset) in offsets.items()
+            if is_commit and order > self._committed_at.get(partition, 0)
+        }
+        self._committed_at |= {partition: order for partition, (order, _) in counting.items()}
+        return {partition: offset for partition, (_, offset) in counting.items()}
+
+    def hold(self, producer_id: int, *, is_commit: bool) -> None:
+        self.held[producer_id] = is_commit, self._open[producer_id]
+        self._open[producer_id] = {}
+
+    def release(self, producer_id: int) -> dict[tuple[str, int], int]:
+        is_commit, offsets = self.held.pop(producer_id)
+        return self._shown(offsets, is_commit)
+
+    def unstable(self) -> set[tuple[str, int]]:
+        held = [offsets for _, offsets in self.held.values()]
+        return {partition for offsets in (*self._open.values(), *held) for partition in offsets}
+
+
 class _Life:
     """A group, its clients, and what must be true of them."""
 
@@ -51,6 +96,7 @@ class _Life:
         self.waiting: list[tuple[_Client, asyncio.Future[Any]]] = []
         self.owners: dict[tuple[int, int], str] = {}
         self.acknowledged: dict[tuple[str, int], int] = {}
+        self.transactions = _Transactions()
         self.refusals: set[ErrorCode] = set()
         self.witnesses: list[tuple[Group, Group]] = []
 
@@ -123,7 +169,35 @@ class _Life:
         )
         if codes == (ErrorCode.NONE,):
             self.acknowledged["t", number % 3] = number
+            self.transactions.committed("t", number % 3)
         client.next = "heartbeat"
+
+    def _txn_commit(self, client: _Client, number: int) -> None:
+        codes = self.world.txn_commit(
+            number % 2,
+            [("t", number % 3, 1_000 + number)],
+            member_id=client.member_id if number % 5 else "",
+            generation_id=client.generation_id if number % 5 else -1,
+            instance=client.instance if number % 5 else None,
+        )
+        if codes == (ErrorCode.NONE,):
+            self.transactions.waits(number % 2, ("t", number % 3), 1_000 + number)
+
+    def _end_transaction(self, client: _Client, number: int) -> None:
+        self.world.marker(number % 2, is_commit=number % 3 > 0)
+        self.acknowledged |= self.transactions.end(number % 2, is_commit=number % 3 > 0)
+
+    def _hold_end(self, client: _Client, number: int) -> None:
+        """A marker that is shown a little later, with anything in between."""
+        if number % 2 not in self.transactions.held:
+            self.world.marker(number % 2, is_commit=number % 3 > 0, hold=True)
+            self.transactions.hold(number % 2, is_commit=number % 3 > 0)
+
+    def _release_end(self, client: _Client, number: int) -> None:
+        if number % 2 in self.transactions.held:
+            is_commit = self.transactions.held[number % 2][0]
+            self.world.release(number % 2, is_commit=is_commit)
+            self.acknowledged |= self.transactions.release(number % 2)
 
     def _time(self, client: _Client, number: int) -> None:
         self.world.advance((0, 0, 1, 3_000, 9_999, 20_000)[number % 6])
@@ -131,6 +205,8 @@ class _Life:
     def _crash(self, client: _Client, number: int) -> None:
         self.waiting.clear()
         self.world.crash()
+        for producer_id in list(self.transactions.held):
+            self.acknowledged |= self.transactions.release(producer_id)
 
     def _disk(self, client: _Client, number: int) -> None:
         self.world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR if number % 4 == 0 else None
@@ -179,6 +255,7 @@ class _Life:
 
     def _check(self) -> None:
         assert self.world.committed() == self.acknowledged
+        assert self.world.unstable() == self.transactions.unstable()
         group = self.world.coordinator.describe("g")
         if group is None:
             return
@@ -207,7 +284,8 @@ class _Life:
         while not loader.step():
             pass
         live = next(partition for partition in self.world.coordinator.loaded() if partition.index == _PARTITION)
-        assert machine.durable == live.machine.durable
+        if not self.transactions.held:  # what is held counts only once the log is read again
+            assert machine.durable == live.machine.durable
         if group.state is State.STABLE:
             assert as_stored(group) == machine.durable.stored("g")
 
@@ -220,12 +298,14 @@ class _Life:
         group = self.world.coordinator.describe("g")
         assert group is None or (group.state is State.EMPTY and not group.pending)
         assert not self.waiting
-        assert self.refusals <= {ErrorCode.NOT_COORDINATOR}, "requests are only refused while the disk is full"
+        while_the_disk_is_full = {ErrorCode.NOT_COORDINATOR, ErrorCode.KAFKA_STORAGE_ERROR}  # the latter for a marker
+        assert self.refusals <= while_the_disk_is_full
         assert self.world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
         assert all(given == then for given, then in self.witnesses), "a decision changed the group it was given"
 
 
 _WILD = ["join", "sync", "heartbeat", "commit", "leave", "restart", "crash", "disk", "disconnect"]
+_WILD += ["txn_commit", "txn_commit", "end_transaction", "hold_end", "release_end"]
 _VERBS = ["go"] * 24 + ["time"] * 5 + _WILD
 _STEPS = st.lists(st.tuples(st.sampled_from(_VERBS), st.integers(0, 3), st.integers(0, 29)), min_size=20, max_size=80)
 
