@@ -7,9 +7,10 @@
 Commands: `config KEY=VALUE`, `join NAME [id=none|x] [instance=I] [protocols=P:m,Q] [session=MS] [rebalance=MS]
 [version=N] [type=T]`, `sync NAME [CLIENT=ASSIGNMENT…] [generation=N] [instance=I] [type=T] [protocol=P]`, `heartbeat
 NAME… [generation=N]`, `leave NAME…`, `kick INSTANCE…`, `commit NAME|- TOPIC-PARTITION=OFFSET… [metadata=M]
-[expire=MS]`, `txn-commit PRODUCER NAME|- TOPIC-PARTITION=OFFSET… [generation=N] [instance=I]`, `marker PRODUCER
-commit|abort [hold]`, `release PRODUCER commit|abort`, `offsets`, `state`, `time MS`, `crash`, `refuse CODE`, `accept`, `delete`, `delete-offsets
-TOPIC-PARTITION…`, `delete-topic TOPIC`. Ids count up: `a#1` is client a with the first id that was given out.
+[expire=MS]`, `txn-commit PRODUCER NAME|- TOPIC-PARTITION=OFFSET… [generation=N] [instance=I] [metadata=M]`,
+`marker PRODUCER commit|abort [hold]`, `release PRODUCER commit|abort`, `offsets`, `state`, `time MS`, `crash`, `refuse
+CODE`, `accept`, `delete`, `delete-offsets TOPIC-PARTITION…`, `delete-topic TOPIC`. Ids count up: `a#1` is client a with
+the first id that was given out.
 
 What was written is told before what was answered. A story is its own expectation: `run` plays the commands and returns
 the text as it should be.
