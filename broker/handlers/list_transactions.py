@@ -11,7 +11,7 @@ from __future__ import annotations
 from broker.context import RequestContext
 from broker.coordinator.transaction.model import Transaction
 from broker.coordinator.transaction.states import TransactionState
-from broker.re2 import InvalidPattern, Pattern, compile_pattern
+from broker.patterns import InvalidPattern, Pattern, compile_pattern
 from broker.turns import let_others_run
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse

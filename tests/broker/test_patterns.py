@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.re2 import InvalidPattern, compile_pattern
-from broker.re2.machine import SETS_MAX
+from broker.patterns import InvalidPattern, compile_pattern
 
 IDS = ["a", "b", "c", "d.x", "ünï\n"]
 MATCHES = {
@@ -58,7 +57,7 @@ MATCHES = {
 }
 REFUSED = ["(", r"(a)\1", "(?=a)a", "(?!a)b", "(?<=a)b", "a{1001}", "(a{100}){11}", "a++", "a**", "a{2}{2}", r"\Z"]
 REFUSED += [r"\C", "(?>a)", "(?#c)a", "(?x) a", r"\h", r"\y", "[a-", "[b-a]", "*a", "a)", "\\", "(?P=n)", "(?(1)a)"]
-REFUSED += [r"\N{LATIN}", r"\u0061", "{2}", "(?P<n>a)(?P<n>b)", "[[:nothing:]]", r"\p{Nothing}", r"[a-\d]", "(?"]
+REFUSED += [r"\N{LATIN}", r"\u0061", "{2}", "[[:nothing:]]", r"\p{Nothing}", r"[a-\d]", "(?"]
 
 
 @pytest.mark.parametrize("pattern", MATCHES)
@@ -98,14 +97,11 @@ def test_a_pattern_that_makes_others_count_for_ever_takes_no_time() -> None:
     assert time.monotonic() - started < 5
 
 
-def test_what_is_remembered_of_a_pattern_is_bounded() -> None:
-    pattern = compile_pattern(".*(a|b).{12}")
-    for number in range(SETS_MAX):
-        pattern.matches(f"{number:x}{chr(300 + number)}")
-    assert len(pattern._met) <= SETS_MAX
+def test_what_is_quoted_is_no_escape() -> None:
+    assert compile_pattern(r"\Q\C\E").matches(r"\C")
+    assert compile_pattern(r"\\C").matches(r"\C")
 
 
-@pytest.mark.parametrize("pattern", ["(" * 101 + ")" * 101, "a{1000}" * 21])
-def test_a_pattern_that_is_too_large_is_refused(pattern: str) -> None:
+def test_a_pattern_that_is_too_large_is_refused() -> None:
     with pytest.raises(InvalidPattern):
-        compile_pattern(pattern)
+        compile_pattern("((a{100}){10}){10}" * 100)

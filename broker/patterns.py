@@ -1,0 +1,57 @@
+"""Regular expressions as Kafka takes them from clients: RE2's, which take time linear in the text whatever they are.
+
+Python's own `re` would take exponential time for some patterns, and knows others (backreferences, lookaround) that
+Kafka refuses. RE2 is loaded when the first pattern comes: it takes some megabytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MEMORY_MAX = 8 << 20  # of one compiled pattern; one that needs more is refused
+_ANY_BYTE = "C"
+
+
+class InvalidPattern(ValueError):
+    """What was given is no pattern. str() says why."""
+
+
+class Pattern:
+    """A compiled pattern."""
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern matches the whole of `text`."""
+        return self._compiled.fullmatch(text) is not None
+
+
+def compile_pattern(text: str) -> Pattern:
+    """The pattern in `text`; InvalidPattern if it is none, or too large."""
+    import re2  # type: ignore[import-untyped]  # because it comes without stubs
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MEMORY_MAX
+    if _ANY_BYTE in _escapes(text):
+        raise InvalidPattern("invalid escape sequence: \\C")  # Kafka's RE2 does not have it
+    try:
+        return Pattern(re2.compile(text, options=options))
+    except re2.error as invalid:
+        why = invalid.args[0]
+        raise InvalidPattern(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from invalid
+
+
+def _escapes(text: str) -> set[str]:
+    """Which characters stand behind a backslash, outside of what `\\Q…\\E` quotes."""
+    found = set()
+    position = text.find("\\")
+    while 0 <= position < len(text) - 1:
+        found.add(text[position + 1])
+        if text[position + 1] == "Q":
+            position = text.find("\\E", position)
+            if position < 0:
+                break
+        position = text.find("\\", position + 2)
+    return found
