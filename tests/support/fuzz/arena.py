@@ -11,8 +11,6 @@ import logging
 import resource
 import sys
 import tracemalloc
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from random import Random
 from typing import Any
 
@@ -22,6 +20,7 @@ from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent
 from tests.support.fuzz.next_client import NextClient
 from tests.support.fuzz.stage import Stage, set_stage
+from tests.support.this_thread import InThisThread
 
 MEMORY_BYTES_MAX = 16 << 20
 """More than this for one frame of a few hundred bytes is a way to stop a broker."""
@@ -45,7 +44,7 @@ class Arena:
 
     async def __aenter__(self) -> Arena:
         loop = asyncio.get_running_loop()
-        self._thread = _AtOnce()
+        self._thread = InThisThread()
         loop.set_default_executor(self._thread)
         loop.set_exception_handler(lambda _, context: self._complaints.add(f"{context['message']}: {context}"))
         self._log = logging.getLogger("barnabas")
@@ -124,18 +123,6 @@ class Arena:
 def _resident_peak_bytes() -> int:
     """The most memory this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
-
-
-class _AtOnce(ThreadPoolExecutor):
-    """An executor whose thread is the caller's: everything happens in the same order each time."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            done.set_exception(error)
-        return done
 
 
 class _Complaints(logging.Handler):
