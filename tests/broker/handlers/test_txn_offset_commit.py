@@ -1,0 +1,235 @@
+"""TxnOffsetCommit in all its versions, and what OffsetFetch and others see of it before and after the marker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from broker.coordinator.placement import partition_for
+from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from protocol.messages.end_txn import EndTxnRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from protocol.schema import Request
+from tests.support.broker_world import BrokerWorld, settle
+from tests.support.memory_files import MemoryFiles
+
+E = ErrorCode
+_VERSIONS = range(6)
+_PARTITION = partition_for("g", 50)
+_PLACE = CONSUMER_OFFSETS_TOPIC, _PARTITION
+
+
+class _Api:
+    """A broker with the topic `t` (3 partitions), and a transactional producer."""
+
+    def __init__(self, settings: dict[str, str] | None = None, files: MemoryFiles | None = None) -> None:
+        self.world = BrokerWorld(settings, files)
+        self.peer = self.world.connect()
+        if "t" not in self.world.services.catalogue.topics:
+            self.world.services.catalogue.create_topic("t", 3)
+        self.producer: dict[str, Any] = {}
+
+    async def ask(self, request: Request, version: int) -> Any:
+        self.peer.ask(request, version)
+        await settle()
+        if not self.peer.transport.written.is_set():
+            await self.peer.until_answered()
+        return self.peer.answer()
+
+    async def begin(self, *, adds_offsets: bool = True) -> None:
+        request = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
+        answer = await self.ask(request, 5)
+        assert answer.error_code == E.NONE
+        self.producer = {"producer_id": answer.producer_id, "producer_epoch": answer.producer_epoch}
+        if adds_offsets:
+            added = await self.ask(AddOffsetsToTxnRequest(transactional_id="x", group_id="g", **self.producer), 3)
+            assert added.error_code == E.NONE
+
+    async def commit(self, version: int, *partitions: tuple[int, int], topic: str = "t", **fields: Any) -> list[int]:
+        """The codes of the answer, partition by partition."""
+        wanted = [
+            TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=offset, committed_metadata=None)
+            for index, offset in partitions
+        ]
+        topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=wanted)]
+        settings = {"transactional_id": "x", "group_id": "g", "topics": topics, **self.producer}
+        answer = await self.ask(TxnOffsetCommitRequest(**(settings | fields)), version)
+        return [partition.error_code for topic in answer.topics for partition in topic.partitions]
+
+    async def end(self, *, committed: bool) -> None:
+        answer = await self.ask(EndTxnRequest(transactional_id="x", committed=committed, **self.producer), 3)
+        assert answer.error_code == E.NONE
+
+    async def fetch(self, *, require_stable: bool, version: int = 7) -> list[tuple[int, int]]:
+        """(error, offset) of each partition."""
+        if version < 8:
+            topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1, 2])]
+            request = OffsetFetchRequest(group_id="g", topics=topics, require_stable=require_stable)
+            found = (await self.ask(request, version)).topics
+        else:
+            named = {"topic_id": self.world.services.catalogue.topics["t"].topic_id} if version >= 10 else {"name": "t"}
+            wanted = [OffsetFetchRequestTopics(partition_indexes=[0, 1, 2], **named)]
+            group = OffsetFetchRequestGroup(group_id="g", topics=wanted)
+            request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
+            found = (await self.ask(request, version)).groups[0].topics
+        return [(each.error_code, each.committed_offset) for topic in found for each in topic.partitions]
+
+    def open_partitions(self) -> set[tuple[str, int]]:
+        transaction = self.world.services.transactions.describe("x")
+        return set() if transaction is None else set(transaction.partitions)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[_Api]:
+    api = _Api()
+    yield api
+    await api.world.close()
+
+
+@pytest.mark.parametrize("version", _VERSIONS)
+async def test_offsets_wait_for_the_commit_in_every_version(api: _Api, version: int) -> None:
+    await api.begin()
+    assert await api.commit(version, (0, 5), (2, 7)) == [E.NONE, E.NONE]
+    assert await api.fetch(require_stable=False) == [(E.NONE, -1)] * 3
+    unstable = E.UNSTABLE_OFFSET_COMMIT
+    assert await api.fetch(require_stable=True) == [(unstable, -1), (E.NONE, -1), (unstable, -1)]
+    await api.end(committed=True)
+    assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, 7)]
+
+
+@pytest.mark.parametrize("version", [7, 8, 9, 10])
+async def test_every_version_that_can_ask_for_stable_offsets_is_told(api: _Api, version: int) -> None:
+    await api.begin()
+    await api.commit(3, (1, 5))
+    told = await api.fetch(require_stable=True, version=version)
+    assert told == [(E.NONE, -1), (E.UNSTABLE_OFFSET_COMMIT, -1), (E.NONE, -1)]
+
+
+async def test_an_abort_leaves_what_was_there(api: _Api) -> None:
+    await api.begin()
+    await api.commit(3, (0, 5))
+    await api.end(committed=True)
+    await api.ask(AddOffsetsToTxnRequest(transactional_id="x", group_id="g", **api.producer), 3)
+    await api.commit(3, (0, 9), (1, 9))
+    await api.end(committed=False)
+    assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(0, E.INVALID_TXN_STATE), (3, E.INVALID_TXN_STATE), (4, E.TRANSACTION_ABORTABLE)]
+)
+async def test_who_did_not_add_the_group_is_refused(api: _Api, version: int, code: ErrorCode) -> None:
+    await api.begin(adds_offsets=False)
+    assert await api.commit(version, (0, 5)) == [code]
+    assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
+    assert api.open_partitions() == set()
+
+
+async def test_from_version_5_on_the_group_is_added_by_the_commit_itself(api: _Api) -> None:
+    await api.begin(adds_offsets=False)
+    assert await api.commit(5, (0, 5)) == [E.NONE]
+    assert api.open_partitions() == {_PLACE}
+
+
+async def test_with_verification_off_older_versions_are_taken_at_their_word() -> None:
+    api = _Api({"transaction.partition.verification.enable": "false"})
+    await api.begin(adds_offsets=False)
+    assert await api.commit(4, (0, 5)) == [E.NONE]
+    await api.world.close()
+
+
+@pytest.mark.parametrize("version", _VERSIONS)
+async def test_a_zombie_is_fenced(api: _Api, version: int) -> None:
+    await api.begin(adds_offsets=False)
+    zombie = dict(api.producer)
+    await api.begin()
+    api.producer = zombie
+    assert await api.commit(version, (0, 5)) == [E.INVALID_PRODUCER_EPOCH]
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"generation_id": 2, "member_id": "m"}, E.ILLEGAL_GENERATION),
+        ({"group_id": ""}, E.INVALID_GROUP_ID),
+    ],
+)
+async def test_what_the_group_refuses_leaves_no_offset(
+    api: _Api, version: int, fields: dict[str, Any], code: ErrorCode
+) -> None:
+    await api.begin()
+    assert await api.commit(version, (0, 5), (1, 6), **fields) == [code, code]
+    assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
+
+
+async def test_unknown_partitions_are_refused_and_the_others_committed(api: _Api) -> None:
+    await api.begin()
+    assert await api.commit(3, (0, 5), (3, 5), (-1, 5)) == [E.NONE] + [E.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert await api.commit(3, (0, 6), topic="nowhere") == [E.UNKNOWN_TOPIC_OR_PARTITION]
+    await api.end(committed=True)
+    assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
+
+
+async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
+    api = _Api({"log.flush.interval.messages": "1"})
+    await api.begin(adds_offsets=False)
+    assert await api.commit(5, (0, 5)) == [E.NONE]
+    assert api.open_partitions() == {_PLACE}
+    await api.end(committed=True)
+    assert await api.fetch(require_stable=False) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
+    await api.world.close()
+
+
+async def test_a_failing_disk_is_told_and_the_offsets_do_not_wait(api: _Api) -> None:
+    await api.begin()
+    await api.fetch(require_stable=True)  # the group's partition is loaded
+    api.world.files.fail("pwrite", 28, times=1, path=CONSUMER_OFFSETS_TOPIC)
+    assert await api.commit(3, (0, 5)) == [E.NOT_COORDINATOR]
+    assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
+
+
+@pytest.mark.parametrize(("version", "code"), [(1, E.COORDINATOR_NOT_AVAILABLE), (2, E.COORDINATOR_LOAD_IN_PROGRESS)])
+async def test_the_oldest_clients_are_not_told_that_a_group_loads(
+    api: _Api, version: int, code: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await api.begin()
+
+    def loads(*_: Any) -> None:
+        raise KafkaError(E.COORDINATOR_LOAD_IN_PROGRESS)
+
+    monkeypatch.setattr(api.world.services.groups, "commit_offsets_in_transaction", loads)
+    assert await api.commit(version, (0, 5)) == [code]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+async def test_a_kill_keeps_what_waits_and_the_end_counts_after_it(committed: bool) -> None:
+    files = MemoryFiles(0)
+    api = _Api(files=files)
+    await api.begin()
+    await api.commit(3, (0, 5))
+    producer = api.producer
+    files.crash("everything")
+    after = _Api(files=files)
+    after.producer = producer
+    await after.world.broker.settle_transactions()
+    assert (await after.fetch(require_stable=True))[0] == (E.UNSTABLE_OFFSET_COMMIT, -1)
+    await after.end(committed=committed)
+    assert (await after.fetch(require_stable=True))[0] == (E.NONE, 5 if committed else -1)
+    await after.world.close()
+    api.world.is_closed = True
