@@ -34,7 +34,7 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.hot.produce import PartitionResult, ProduceRequest
 from protocol.hot.writing import Topic
-from protocol.records.batch import HEADER_SIZE
+from protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
 from storage.log_append import AppendResult
 from storage.refusals import AppendRefused
 from storage.validate import walk
@@ -56,6 +56,8 @@ _CODEC_MASK = 0x07
 _TRANSACTIONAL = 0x10
 _PRODUCER_POSITION = 43
 _unpack_producer = Struct(">qh").unpack_from  # id, epoch
+_LENGTH_POSITION = 8
+_unpack_length = Struct(">i").unpack_from
 _NOBODY: Verdicts = {}
 
 
@@ -148,7 +150,10 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
 def _transactional_batches(
     request: ProduceRequest, context: RequestContext
 ) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview]]:
-    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition."""
+    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition.
+
+    What is not one batch will be refused, and so begins none.
+    """
     services = context.services
     writers: set[tuple[int, int]] = set()
     beginning: dict[TopicPartition, memoryview] = {}
@@ -167,7 +172,8 @@ def _transactional_batches(
                 log = services.partitions.get_led(topic, index)
             except KafkaError:
                 continue  # what is wrong will be told when it is appended to
-            if topic not in INTERNAL_TOPICS and not log.has_open_transaction(*writer):
+            is_one_batch = LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] == len(records)
+            if is_one_batch and topic not in INTERNAL_TOPICS and not log.has_open_transaction(*writer):
                 beginning[topic, index] = records
     return writers, beginning
 

@@ -3,8 +3,9 @@
 Kafka's coordinators send it to other brokers. Here it is the administrator's way to end a transaction that hangs
 (`kafka-transactions.sh abort`). One control batch per marker and partition, answered when it is durable where the
 topic asks for that. Codes of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH,
-TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR; NOT_LEADER_OR_FOLLOWER where a partition of `__consumer_offsets`
-is not to be had. From v2 on a marker says its transaction.version, which decides about its epoch (KIP-1228).
+TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, INVALID_REQUEST for a producer id or epoch below zero;
+NOT_LEADER_OR_FOLLOWER where a partition of `__consumer_offsets` is not to be had. From v2 on a marker says its
+transaction.version, which decides about its epoch (KIP-1228).
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def handle(
                 ],
             )
             for marker in request.markers
+            if marker.topics
         ]
     )
     return _when_synced(response, waiting) if waiting else response
@@ -72,6 +74,8 @@ def _write(
     for partition in partitions:
         result = WritableTxnMarkerPartitionResult(partition_index=partition, error_code=ErrorCode.NONE)
         try:
+            if marker.producer_id < 0 or marker.producer_epoch < 0:
+                raise KafkaError(ErrorCode.INVALID_REQUEST)
             synced = context.services.transactions.markers.write_marker(
                 topic, partition, end, transaction_version=marker.transaction_version
             )

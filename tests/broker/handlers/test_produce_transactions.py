@@ -189,3 +189,17 @@ def test_every_answer_of_the_coordinator_has_one_that_a_producer_understands(
 )
 def test_and_one_that_a_committer_of_offsets_understands(code: ErrorCode, answers: list[ErrorCode]) -> None:
     assert [txn_offset_commit_error(code, version) for version in (3, 4, 5)] == answers
+
+
+async def test_what_is_not_one_batch_begins_no_transaction(world: TransactionalBroker) -> None:
+    producer = await world.producer()
+    batches = [
+        world.broker.batch(b"v", producer=(producer.id, producer.epoch, sequence), transactional=True)
+        for sequence in range(2)
+    ]
+    peer = world.broker.connect()
+    peer.ask(request(world.broker, ("t", 0, b"".join(batches)), transactional_id="tx"), 12)
+    await settle()
+    response: ProduceResponse = peer.answer()
+    assert response.responses[0].partition_responses[0].error_code == E.INVALID_RECORD
+    assert world.txn().state is TransactionState.EMPTY
