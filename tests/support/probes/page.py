@@ -5,6 +5,7 @@
     topic: small max.message.bytes=200     … with settings
     setting: transaction.version=1         a setting of the server
     feature: transaction.version=1         what the server's directory is formatted with
+    slowly: markers                        Barnabas takes its time with them, as Kafka does
 
     ## from the middle of a batch          a story; it has a connection of its own
     > Fetch v4-6 min_bytes=1               a request, in these versions one after the other
@@ -16,8 +17,8 @@
     differs: 0060                          Barnabas answers otherwise, and this decision says why
 
     b> Heartbeat …                         on another connection of the story, named b
-    >> JoinGroup …                         the answer is not waited for: it stands beneath the next > or "await"
-    await b                                read what is still to come on connection b
+    >> EndTxn …                            goes out in one piece with the request after it, where its answer stands, too
+    await b                                send what is held on connection b, and read what is to come there
     send 16030100                          bytes that are no request; `end` says that no more will come
     send Metadata v1 00000012…             the same; what comes back is read as an answer of this API and version
     until CompleteCommit                   ask the next request again until its answer has this in it
@@ -43,7 +44,7 @@ _ASKED = re.compile(r"([a-z]?)(>>?) (\w+) v(\d+)(?:-(\d+))?(?: (.*))?")
 _BYTES = re.compile(r"([a-z]?) ?send(?: (\w+) v(\d+))?((?: [0-9a-f]+)*)")
 _OTHER = re.compile(r"(end|await)(?: ([a-z]))?")
 _ANSWER = re.compile(r"<(?: v(\d+)(?:-(\d+))?(?= |$))?(?: (.*))?")
-_GIVEN = re.compile(r"(topic|setting|feature): (\S+)(?: (.*))?")
+_GIVEN = re.compile(r"(topic|setting|feature|slowly): (\S+)(?: (.*))?")
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Page:
     topics: dict[str, dict[str, str]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     features: dict[str, str] = field(default_factory=dict)
+    has_slow_markers: bool = False
     stories: list[Story] = field(default_factory=list)
 
     @property
@@ -167,6 +169,8 @@ def _read_head(page: Page, line: str) -> None:
         kind, name, rest = match[1], match[2], match[3] or ""
         if kind == "topic":
             page.topics[name] = dict(word.split("=", 1) for word in rest.split())
+        elif kind == "slowly":
+            page.has_slow_markers = True
         else:
             key, _, value = name.partition("=")
             (page.settings if kind == "setting" else page.features)[key] = value

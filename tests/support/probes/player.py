@@ -52,6 +52,7 @@ class _Talk:
         self._is_recorded = is_recorded
         self._wires: dict[str, Wire] = {}
         self._due: dict[str, list[_Due]] = {}
+        self._held: dict[str, bytes] = {}  # what goes out in one piece with the next request
         self._timeout_s = PATIENCE_S
 
     def take(self, step: Step) -> Iterator[Answer]:
@@ -97,13 +98,19 @@ class _Talk:
     def _send(self, step: Step, version: int) -> None:
         key = API_KEYS[step.api]
         request = struct_of(step.request, spec(key).request, version, self._names)
-        self._wire(step.connection).send(frame(key, version, request_codec(key, version).encode(request)))
+        data = self._held.pop(step.connection, b"") + frame(key, version, request_codec(key, version).encode(request))
+        if step.is_awaited:
+            self._wire(step.connection).send(data)
+        else:
+            self._held[step.connection] = data
         if key is not ApiKey.PRODUCE or request.acks != 0:
             label = version if len(step.versions) > 1 else None
             self._due.setdefault(step.connection, []).append(_Due(key, version, label))
 
     def _answers(self, connection: str) -> Iterator[Answer]:
         """What is due on a connection. One that is closed, or owes an answer, is not used again."""
+        if connection in self._held:
+            self._wire(connection).send(self._held.pop(connection))
         due, self._due[connection] = self._due.get(connection, []), []
         for each in due:
             payload = self._wire(connection).receive(self._timeout_s)

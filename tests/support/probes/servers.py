@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.errors import ErrorCode
@@ -26,6 +27,15 @@ SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 _NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 _MANY = 400  # so many names fall upon every one of 50 partitions
 
+
+class _SlowMarkers(OwnBroker):
+    """A broker that others can ask while a transaction is completed."""
+
+    def command(self) -> Sequence[str]:
+        python, _, _, *arguments = super().command()
+        return [python, "-m", "tests.support.probes.slow_markers", *arguments]
+
+
 Told = list[list[list[Answer]]]
 """The answers of a page: by story, by step."""
 
@@ -33,7 +43,8 @@ Told = list[list[list[Answer]]]
 def told_by_barnabas(page: Page, directory: Path) -> Told:
     """What Barnabas answers to the page."""
     flags = [word for name, level in page.features.items() for word in ("--feature", f"{name}={level}")]
-    with OwnBroker(directory / "data", SETTINGS | page.settings, flags=flags) as server:
+    kind = _SlowMarkers if page.has_slow_markers else OwnBroker
+    with kind(directory / "data", SETTINGS | page.settings, flags=flags) as server:
         told = _told(page, server, is_recorded=True)
         assert "Traceback" not in server.log, server.log
     return told

@@ -10,7 +10,7 @@ from protocol.headers import encode_request_header, parse_response_header
 from protocol.registry import ApiKey, request_codec, response_codec
 from protocol.schema import Request
 
-CONNECT_TIMEOUT_S = 8.0
+CONNECT_TIMEOUT_S = 30.0
 CLOSED, SILENT = "closed", "silent"
 
 _SIZE = struct.Struct(">i")
