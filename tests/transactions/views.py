@@ -29,7 +29,7 @@ def write(address: str, topic: str, count: int) -> None:
     """Write the values "0", "1", … over the partitions, outside any transaction."""
     producer = Producer({"bootstrap.servers": address})
     for number in range(count):
-        producer.produce(topic, value=str(number), partition=number % PARTITIONS)
+        producer.produce(topic, key=str(number), value=str(number), partition=number % PARTITIONS)
     assert producer.flush(30) == 0
 
 
