@@ -26,6 +26,7 @@ MEMORY_BYTES_MAX = 16 << 20
 """More than this for one frame of a few hundred bytes is a way to stop a broker."""
 MEMORY_PER_BYTE_MAX = 30
 """What a large frame may make of itself: an empty list is 2 bytes on the wire and 56 in memory."""
+_FEW_PARTITIONS = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 _WAIT_MS = 60_000
 _END_TIMEOUT_S = 10
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -50,7 +51,7 @@ class Arena:
         self._log = logging.getLogger("barnabas")
         self._log.addHandler(self._complaints)
         self._log.propagate = False  # a refusal a frame is as it should be, and nothing to read
-        self.world = BrokerWorld()
+        self.world = BrokerWorld(_FEW_PARTITIONS)
         self.world.broker._flush_thread = self._thread
         await self.world.broker.start()
         self._peer = self.world.connect()

@@ -12,11 +12,17 @@ from typing import Any, NamedTuple
 
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from protocol.records.builder import build_batch
 from protocol.schema import Request
 
@@ -34,7 +40,9 @@ TOPICS: dict[str, dict[str, str]] = {
 PARTITIONS = 2
 KEPT_TOPIC = "kept"
 KEPT_GROUP = "kept-group"
+TRANSACTIONAL_IDS = ("tx-open", "tx-committed", "tx-empty")
 GROUPS = ("group-0", "group-1", "group-2", KEPT_GROUP)
+TRANSACTION_TIMEOUT_MS = 600_000
 SESSION_TIMEOUT_MS = 1_800_000
 PROTOCOL_TYPE, PROTOCOL_NAME = "consumer", "range"
 
@@ -49,10 +57,11 @@ class Member(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """An idempotent producer that has written nothing yet."""
+    """A producer: idempotent, and has written nothing yet, or with a transaction open, or with one behind it."""
 
     producer_id: int
     producer_epoch: int
+    transactional_id: str | None = None
 
 
 class Facts(NamedTuple):
@@ -86,11 +95,58 @@ async def set_stage(ask: Ask, now_ms: int, rng: Random, prefix: str = "") -> Sta
     ]
     for member in (*members, Member(prefix + "simple", "", -1, None)):
         await _commit(ask, member, list(topic_ids))
-    producers = []
-    for _ in range(3):
-        answer = await ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
-        producers.append(Producer(answer.producer_id, answer.producer_epoch))
+    producers = [await _producer(ask, None)]
+    for transactional_id in TRANSACTIONAL_IDS:
+        producers.append(await _producer(ask, prefix + transactional_id))
+    await _open_transaction(ask, producers[1], next(iter(topic_ids)), members[0], now_ms)
+    await _open_transaction(ask, producers[2], next(iter(topic_ids)), members[0], now_ms)
+    producers[2] = await _committed(ask, producers[2])
     return Stage(Facts(topic_ids, members[:-1], producers, now_ms), kept_topic, kept_topic_id, members[-1])
+
+
+async def _producer(ask: Ask, transactional_id: str | None) -> Producer:
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS)
+    answer = await ask(request, 5)
+    _succeeded(answer)
+    return Producer(answer.producer_id, answer.producer_epoch, transactional_id)
+
+
+async def _open_transaction(ask: Ask, producer: Producer, topic: str, member: Member, now_ms: int) -> None:
+    """A record and an offset that count with the rest of the transaction."""
+    batch = build_batch(
+        [(None, b"v", (), now_ms)],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=0,
+        transactional=True,
+    )
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=bytes(batch))])
+    request = ProduceRequest(transactional_id=producer.transactional_id, acks=-1, timeout_ms=1000, topic_data=[data])
+    _succeeded((await ask(request, 12)).responses[0].partition_responses[0])
+    assert producer.transactional_id is not None
+    partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata=None)
+    offsets = TxnOffsetCommitRequest(
+        transactional_id=producer.transactional_id,
+        group_id=member.group_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=[partition])],
+    )
+    _succeeded((await ask(offsets, 5)).topics[0].partitions[0])
+
+
+async def _committed(ask: Ask, producer: Producer) -> Producer:
+    """Who the producer is after it committed."""
+    assert producer.transactional_id is not None
+    request = EndTxnRequest(
+        transactional_id=producer.transactional_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        committed=True,
+    )
+    answer = await ask(request, 5)
+    _succeeded(answer)
+    return Producer(answer.producer_id, answer.producer_epoch, producer.transactional_id)
 
 
 async def _create_topics(ask: Ask, prefix: str) -> dict[str, bytes]:

@@ -54,6 +54,21 @@ CONFIG_VALUES = (
     "",
 )
 UUIDS = (bytes(16), bytes(15) + b"\1", b"\xff" * 16)
+PATTERNS = (
+    ".*",
+    "tx.*",
+    "",
+    "(",
+    "[a-",
+    "(a+)+$",
+    "a{1000}{1000}",
+    "\\C",
+    "(?i)TX",
+    "\\Q",
+    "x**",
+    "(?P<n>t)",
+    "\\p{Greek}",
+)
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
 
 
@@ -79,6 +94,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
     Internal topics are not named to be deleted: that may be done, and takes the next client's group with it.
     """
     member, producer = at.member, at.producer
+    transactional_ids = [each.transactional_id for each in facts.producers if each.transactional_id]
     topics = (at.topic, *facts.topic_ids, *INTERNAL_TOPICS, *ODD_NAMES)
     groups = (member.group_id, *(each.group_id for each in facts.members), "simple", *ODD_NAMES)
     config_names = dict.fromkeys(
@@ -87,7 +103,8 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
     )
     return {
         **dict.fromkeys(("name", "topic", "topic_name"), topics),
-        **dict.fromkeys(("group_id", "groups", "groups_names", "key", "coordinator_keys"), groups),
+        **dict.fromkeys(("group_id", "groups", "groups_names"), groups),
+        **dict.fromkeys(("key", "coordinator_keys"), (*groups, *transactional_ids)),
         **config_names,
         **dict.fromkeys(("topic_names", "DeleteTopicState.name"), (at.topic, *facts.topic_ids, *ODD_NAMES)),
         "resource_name": (at.topic, "", "1", "0", *topics),
@@ -101,9 +118,24 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
         ),
         "protocol_type": ("consumer", "connect", ""),
         **dict.fromkeys(("protocol_name", "JoinGroupRequestProtocol.name"), ("range", "roundrobin", "")),
-        "transactional_id": ("tx-0", "tx-1", *ODD_NAMES),
-        "producer_id": (producer.producer_id, -1, *(each.producer_id for each in facts.producers)),
-        "producer_epoch": (producer.producer_epoch, -1, 1, 0x7FFF, 0x7FFE),
+        **dict.fromkeys(
+            ("transactional_id", "transactional_ids", "v3_and_below_transactional_id"),
+            (producer.transactional_id or "tx-new", *transactional_ids, *ODD_NAMES),
+        ),
+        **dict.fromkeys(
+            ("producer_id", "producer_ids", "producer_id_filters", "v3_and_below_producer_id"),
+            (producer.producer_id, -1, *(each.producer_id for each in facts.producers)),
+        ),
+        **dict.fromkeys(
+            ("producer_epoch", "v3_and_below_producer_epoch"),
+            (producer.producer_epoch, producer.producer_epoch + 1, -1, 1, 0x7FFF, 0x7FFE),
+        ),
+        "coordinator_epoch": (0, 1, -1, 0x7FFFFFFF),
+        "state_filters": ("Ongoing", "CompleteCommit", "Odd"),
+        "transactional_id_pattern": PATTERNS,
+        "duration_filter": (0, -1, 1000),
+        "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
+        **dict.fromkeys(("max_version_level", "upgrade_type"), (2, 1, 0, 3, -1)),
         "value": CONFIG_VALUES,
         "acks": (-1, -1, 1, 0, 2),
         "session_id": (0, 1),
@@ -126,7 +158,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
 
 def batch(at: Focus, rng: Random) -> bytes:
     """A record batch, or what is left of one after somebody had ideas."""
-    producer_id, producer_epoch = at.producer if rng.random() < 0.5 else (-1, -1)
+    producer_id, producer_epoch, transactional_id = at.producer if rng.random() < 0.7 else (-1, -1, None)
     built = build_batch(
         [
             (rng.choice((None, b"k")), rng.choice((None, b"v", b"x" * 300)), [("h", None)], at.now_ms)
@@ -136,7 +168,7 @@ def batch(at: Focus, rng: Random) -> bytes:
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=rng.choice((0, 0, 1, 0x7FFFFFFF)) if producer_id >= 0 else -1,
-        transactional=rng.random() < 0.1,
+        transactional=rng.random() < (0.9 if transactional_id else 0.05),
         control=rng.random() < 0.05,
     )
     chance = rng.random()
