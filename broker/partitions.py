@@ -155,6 +155,15 @@ class Partitions:
         self._waiters.wake(log.topic, log.partition)
         return result
 
+    def append_own(self, log: PartitionLog, batch: bytearray, records_count: int, now_ms: int) -> AppendResult:
+        """A batch a coordinator has just built, to a log from `get_led`: PartitionLog.append_own. KafkaError."""
+        try:
+            result = log.append_own(batch, records_count, now_ms, leader_epoch=log.leader_epoch, now_ms=now_ms)
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+        self._waiters.wake(log.topic, log.partition)
+        return result
+
     def append_marker(
         self,
         topic: str,

@@ -198,6 +198,25 @@ class PartitionLog(LogUpkeep):
             return AppendResult(seen.first_offset, seen.last_offset, seen.timestamp, self.log_start_offset, True)
         return self._write(judged, leader_epoch, now_ms)
 
+    def append_own(
+        self, batch: bytearray, records_count: int, max_timestamp: int, *, leader_epoch: int, now_ms: int
+    ) -> AppendResult:
+        """Write a coordinator's batch that this process has just built: without producer, codec or anything to doubt.
+
+        `batch` is changed in place. Raises as `append`.
+        """
+        size = len(batch)
+        if self._demands.timestamp_type == LOG_APPEND_TIME or size > self._plain_bytes_max:
+            return self.append(batch, leader_epoch=leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        self.directory.disk.check_online()
+        first_offset = self.log_end_offset
+        last_offset = first_offset + records_count - 1
+        _pack_offset_to_epoch(batch, 0, first_offset, size - LOG_OVERHEAD, leader_epoch)
+        self._place(batch, last_offset, max_timestamp, leader_epoch, now_ms)
+        self.log_end_offset = last_offset + 1
+        self._move_high_watermark()
+        return AppendResult(first_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
+
     def append_marker(
         self,
         marker: EndTxnMarker,
@@ -290,5 +309,8 @@ class PartitionLog(LogUpkeep):
     def _move_high_watermark(self) -> None:
         if self.enough_replicas:
             self.high_watermark = self.log_end_offset
+            if not self.producers.unstable:
+                self.last_stable_offset = self.log_end_offset
+                return
         self.producers.high_watermark_moved(self.high_watermark)
         self._settle_last_stable_offset()

@@ -106,7 +106,7 @@ def check_batch(
 
     Bytes behind the batch that are no whole batch are overlooked, as everywhere in Kafka.
     """
-    header = _check_shape(batch, produce_version)
+    header = check_shape(batch, produce_version)
     if from_client and header.base_offset != 0:
         raise _invalid(f"base offset {header.base_offset} where a producer sends 0")
     if header.size_in_bytes > demands.max_message_bytes:
@@ -154,7 +154,8 @@ def _codec(compression_type: str) -> int:
     return NONE if compression_type == "uncompressed" else COMPRESSION_IDS[compression_type]
 
 
-def _check_shape(batch: Buffer, produce_version: int) -> BatchHeader:
+def check_shape(batch: Buffer, produce_version: int) -> BatchHeader:
+    """The header of the one batch in `batch`, of which nothing else was looked at; AppendRefused when it is not one."""
     try:
         size = next_batch_size(batch, 0, len(batch))
         if size is None:

@@ -138,13 +138,17 @@ class Shard(Generic[R, V]):
         reply = outcome.reply
         if isinstance(reply, Park):
             reply = self._park(entity_id, reply.waiter)
+        answers: list[Answer] = []
+        others: list[FinishTransaction] = []
         for effect in outcome.effects:
-            if isinstance(effect, SetTimer):
+            if isinstance(effect, Answer):
+                answers.append(effect)
+            elif isinstance(effect, SetTimer):
                 self._set_timer(entity_id, effect.timer, effect.delay_ms)
             elif isinstance(effect, CancelTimer):
                 self._cancel_timer(entity_id, effect.timer)
-        answers = [effect for effect in outcome.effects if isinstance(effect, Answer)]
-        others = [effect for effect in outcome.effects if isinstance(effect, FinishTransaction)]
+            else:
+                others.append(effect)
         if synced is not None:
             return self._answer_when_synced(synced, entity_id, answers, others, reply)
         self._answer(entity_id, answers)

@@ -5,7 +5,6 @@ The adapter between coordinators and the broker's partitions. The topic is creat
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING
 from broker.coordinator.outcome import Producer
 from broker.coordinator.runtime import Appended
 from protocol.errors import ErrorCode, KafkaError
-from protocol.records.builder import NewRecord, build_batch
+from protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from protocol.records.builder import NewRecord, build_batch, build_single
 from protocol.records.compression import NONE
 from protocol.records.control import EndTxnMarker
 from storage.errors import StorageError
@@ -45,8 +45,7 @@ class CoordinatorTopic:
 
     def leader_epoch(self, partition: int) -> int:
         """The epoch this run leads the partition in. Raises KafkaError."""
-        with _as_kafka_errors():
-            return self._partitions.get_led(self.name, partition).leader_epoch
+        return self._partitions.get_led(self.name, partition).leader_epoch
 
     def append(
         self,
@@ -59,25 +58,32 @@ class CoordinatorTopic:
 
         Raises KafkaError and has then written nothing.
         """
-        rows = [NewRecord(key, value, (), now_ms) for key, value in records]
-        if producer is None:
-            batch = build_batch(rows, compression=self._compression)
+        partitions = self._partitions
+        log = partitions.get_led(self.name, partition)
+        if producer is None and self._compression == NONE:
+            if len(records) == 1:
+                batch = build_single(*records[0], now_ms)
+            else:
+                batch = build_batch([NewRecord(key, value, (), now_ms) for key, value in records])
+            result = partitions.append_own(log, batch, len(records), now_ms)
         else:
-            producer_id, epoch = producer
+            producer_id, epoch = producer or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
             batch = build_batch(
-                rows, compression=self._compression, producer_id=producer_id, producer_epoch=epoch, transactional=True
+                [NewRecord(key, value, (), now_ms) for key, value in records],
+                compression=self._compression,
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                transactional=producer is not None,
             )
-        with _as_kafka_errors():
-            result = self._partitions.append(self.name, partition, batch, origin=AppendOrigin.COORDINATOR)
-            synced: Future[None] | None = self._partitions.synced(self.name, partition, result.last_offset + 1)
-        return Appended(result.base_offset, synced)
+            result = partitions.append_to(log, batch, now_ms, AppendOrigin.COORDINATOR)
+        return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
         """End the producer's transaction on the partition. KafkaError, and nothing is written then."""
-        with _as_kafka_errors():
-            log = self._partitions.get_led(self.name, partition)
-            result = self._partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
-            return Appended(result.base_offset, self._partitions.synced_log(log, result.last_offset + 1))
+        partitions = self._partitions
+        log = partitions.get_led(self.name, partition)
+        result = partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
+        return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def release_marker(self, partition: int, producer_id: int) -> None:
         """Show readers of the log what was ended with `hold`."""

@@ -37,7 +37,7 @@ from protocol.hot.writing import Topic
 from protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
 from storage.log_append import AppendResult
 from storage.refusals import AppendRefused
-from storage.validate import walk
+from storage.validate import check_shape, walk
 
 if TYPE_CHECKING:
     from storage.log import PartitionLog
@@ -96,7 +96,7 @@ def _append_all(
                 results += [PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_ID) for index, _ in partitions]
                 continue
             topic = found.name
-        if topic in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID:
+        if _is_refused(topic, context):
             results += [PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION) for index, _ in partitions]
             continue
         for index, records in partitions:
@@ -111,6 +111,11 @@ def _append_all(
                 is_complete = False
             results.append(result)
     return answers if is_complete else _completed(answers)  # type: ignore[return-value]  # because all are results
+
+
+def _is_refused(topic: str, context: RequestContext) -> bool:
+    """Whether it is a topic that only the broker itself writes to, and an administrator's tools."""
+    return topic in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
@@ -150,10 +155,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
 def _transactional_batches(
     request: ProduceRequest, context: RequestContext
 ) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview]]:
-    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition.
-
-    What is not one batch will be refused, and so begins none.
-    """
+    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition."""
     services = context.services
     writers: set[tuple[int, int]] = set()
     beginning: dict[TopicPartition, memoryview] = {}
@@ -172,9 +174,14 @@ def _transactional_batches(
                 log = services.partitions.get_led(topic, index)
             except KafkaError:
                 continue  # what is wrong will be told when it is appended to
-            is_one_batch = LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] == len(records)
-            if is_one_batch and topic not in INTERNAL_TOPICS and not log.has_open_transaction(*writer):
-                beginning[topic, index] = records
+            if _is_refused(topic, context) or log.has_open_transaction(*writer):
+                continue
+            if LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] != len(records):
+                try:
+                    check_shape(records, context.api_version)
+                except AppendRefused:
+                    continue  # as it will be when it is appended, and so it begins nothing
+            beginning[topic, index] = records
     return writers, beginning
 
 

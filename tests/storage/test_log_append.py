@@ -13,7 +13,7 @@ from protocol.records.batch import compute_crc, iter_batches, parse_header, veri
 from protocol.records.builder import build_batch
 from protocol.records.control import end_txn_marker
 from storage.config import LogConfig
-from storage.log_append import AppendResult
+from storage.log_append import AppendOrigin, AppendResult
 from storage.refusals import AppendRefused
 from storage.validate import walk
 from tests.support.log_world import START_MS, LogWorld
@@ -332,3 +332,29 @@ def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pyte
     assert world.log.log_end_offset == 5
     assert world.log.last_stable_offset == 3
     assert parse_header(stored(world)).base_offset == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"message_timestamp_type": "LogAppendTime"}, {"segment_bytes": 200}, {"min_insync_replicas": 2}]
+)
+def test_a_coordinators_own_batch_is_written_as_one_that_is_looked_at(settings: dict[str, object]) -> None:
+    """Also where a transaction holds the last stable offset back; one that is too large is refused either way."""
+    outcomes = []
+    for own in (True, False):
+        world = open_world(cleanup_policy=frozenset({"compact"}), max_message_bytes=300, **settings)
+        world.append(b"t", producer_id=PID, epoch=0, sequence=0, transactional=True)
+        results: list[object] = []
+        for count in (1, 2, 9):
+            batch = build_batch([(b"k", b"v" * 20, (), START_MS)] * count)
+            fields = {"leader_epoch": 3, "now_ms": START_MS}
+            try:
+                if own:
+                    results.append(world.log.append_own(batch, count, START_MS, **fields))
+                else:
+                    results.append(world.log.append(batch, origin=AppendOrigin.COORDINATOR, **fields))
+            except AppendRefused as refused:
+                results.append(refused.code)
+            results.append((world.log.log_end_offset, world.log.high_watermark, world.log.last_stable_offset))
+        results += [stored(world), world.names(), world.log.end_offset_for_epoch(3)]
+        outcomes.append(results)
+    assert outcomes[0] == outcomes[1]

@@ -31,11 +31,16 @@ ANSWER_TIMEOUT_S = 30
 
 async def settle() -> None:
     """Let the loop run until everything that was scheduled, and what that scheduled, is done."""
-    loop = asyncio.get_running_loop()
     for _ in range(_TURNS):
-        turn: asyncio.Future[None] = loop.create_future()
-        loop.call_soon(turn.set_result, None)
-        await turn
+        await turn()
+
+
+async def turn() -> None:
+    """Let the loop turn once."""
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+    loop.call_soon(over.set_result, None)
+    await over
 
 
 class BrokerWorld:

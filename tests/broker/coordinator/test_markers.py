@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from broker.coordinator import markers
 from broker.coordinator.runtime import Appended
 from broker.coordinator.transaction.states import TransactionState as S
+from broker.partitions import Partitions
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from protocol.records.control import EndTxnMarker
+from storage.log_append import AppendResult
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import Producer, TransactionalBroker
 
@@ -44,14 +46,19 @@ async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everyt
 ) -> None:
     monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
     producer = await written(world, 0, 1, 2)
-    await world.end(producer, commit=True)
-    assert world.txn().state is S.PREPARE_COMMIT, "the reply goes before the markers are written"
     seen = []
-    while world.txn().state is S.PREPARE_COMMIT:
-        seen.append((sum(world.log(partition).log_end_offset for partition in range(3)), shown(world)))
-        await asyncio.sleep(0)
-    assert [ends for ends, _ in seen] == [4, 5], "one marker in each turn"
-    assert [shows for _, shows in seen] == [[0, 0, 0]] * 2
+    append_marker = Partitions.append_marker_to
+
+    def observed(*args: Any, **options: Any) -> AppendResult:
+        result = append_marker(*args, **options)
+        seen.append(shown(world))
+        return result
+
+    monkeypatch.setattr(Partitions, "append_marker_to", observed)
+    await world.end(producer, commit=True)
+    assert (world.txn().state, len(seen)) == (S.PREPARE_COMMIT, 1), "the reply goes before the markers are written"
+    await settle()
+    assert seen == [[0, 0, 0]] * 3
     assert shown(world) == [1, 1, 1]
     assert world.txn().state is S.COMPLETE_COMMIT
 

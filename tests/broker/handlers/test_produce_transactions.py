@@ -12,7 +12,7 @@ from broker.coordinator.verification import produce_error, txn_offset_commit_err
 from protocol.errors import ErrorCode
 from protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
-from tests.support.broker_world import settle
+from tests.support.broker_world import settle, turn
 from tests.support.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
@@ -122,7 +122,7 @@ async def test_a_batch_that_is_walked_off_the_loop_is_verified_again_when_it_com
     world.broker.services.catalogue.create_topic("walked", 1, {"compression.type": "gzip"})
     producer = await world.producer(timeout_ms=1_000)
     sending = asyncio.ensure_future(producer.send(b"v" * 20_000, topic="walked"))
-    await asyncio.sleep(0)
+    await turn()
     await world.end(producer, commit=False)  # the partition is in the transaction, the batch is not there yet
     assert (await sending).error_code == E.INVALID_PRODUCER_EPOCH
     assert world.log(topic="walked").last_stable_offset == world.log(topic="walked").high_watermark
@@ -203,3 +203,15 @@ async def test_what_is_not_one_batch_begins_no_transaction(world: TransactionalB
     response: ProduceResponse = peer.answer()
     assert response.responses[0].partition_responses[0].error_code == E.INVALID_RECORD
     assert world.txn().state is TransactionState.EMPTY
+
+
+async def test_what_is_not_one_batch_is_refused_and_begins_no_transaction(world: TransactionalBroker) -> None:
+    producer = await world.producer()
+    batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
+    peer = world.broker.connect()
+    for records, expected in ((batch * 2, E.INVALID_RECORD), (batch + b"\0\0\0", E.NONE)):
+        peer.ask(request(world.broker, ("t", 0, records), transactional_id="tx"), 12)
+        await settle()
+        (topic,) = peer.answer().responses
+        assert topic.partition_responses[0].error_code == expected
+        assert world.txn().state is (TransactionState.ONGOING if expected == E.NONE else TransactionState.EMPTY)

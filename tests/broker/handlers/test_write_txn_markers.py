@@ -1,4 +1,4 @@
-"""WriteTxnMarkers by an administrator: what is no producer is marked nowhere."""
+"""WriteTxnMarkers: an administrator ends a transaction that hangs, and nobody ends one they may not."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from protocol.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from tests.support.broker_world import settle
-from tests.support.transactional_broker import TransactionalBroker
+from tests.support.transactional_broker import Producer, TransactionalBroker
+
+E = ErrorCode
 
 
 @pytest.fixture
@@ -24,31 +22,97 @@ async def world() -> AsyncIterator[TransactionalBroker]:
     await world.close()
 
 
-async def marked(
-    world: TransactionalBroker, producer_id: int, producer_epoch: int, *topics: str
-) -> WriteTxnMarkersResponse:
-    marker = WritableTxnMarker(
+def marker(
+    producer_id: int,
+    epoch: int,
+    *partitions: int,
+    topic: str = "t",
+    commit: bool = False,
+    coordinator_epoch: int = 0,
+    transaction_version: int = 0,
+) -> WritableTxnMarker:
+    return WritableTxnMarker(
         producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transaction_result=True,
-        topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=[0]) for topic in topics],
-        coordinator_epoch=0,
+        producer_epoch=epoch,
+        transaction_result=commit,
+        topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=list(partitions))],
+        coordinator_epoch=coordinator_epoch,
+        transaction_version=transaction_version,
     )
+
+
+async def answer(
+    world: TransactionalBroker, *asked: WritableTxnMarker, version: int = 2
+) -> list[tuple[int, list[int]]]:
+    """(producer id, codes) of each marker."""
     peer = world.broker.connect()
-    peer.ask(WriteTxnMarkersRequest(markers=[marker]), 1)
+    peer.ask(WriteTxnMarkersRequest(markers=list(asked)), version)
     await settle()
-    answer: WriteTxnMarkersResponse = peer.answer()
-    return answer
+    if not peer.transport.written.is_set():
+        await peer.until_answered()
+    return [
+        (each.producer_id, [partition.error_code for topic in each.topics for partition in topic.partitions])
+        for each in peer.answer().markers
+    ]
 
 
-@pytest.mark.parametrize(("producer_id", "producer_epoch"), [(-1, 0), (-5, 0), (7, -1)])
-async def test_a_marker_of_no_producer_is_refused_and_not_written(
-    world: TransactionalBroker, producer_id: int, producer_epoch: int
-) -> None:
-    answer = await marked(world, producer_id, producer_epoch, "t")
-    assert answer.markers[0].topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+async def hanging(world: TransactionalBroker) -> Producer:
+    """A transaction on partition 0 that its coordinator knows nothing of."""
+    producer = Producer(world, "nobody", 4000, 3)
+    batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
+    world.broker.services.partitions.append("t", 0, bytearray(batch))
+    assert world.log().last_stable_offset == 0
+    return producer
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_hanging_transaction_is_ended(world: TransactionalBroker, version: int) -> None:
+    producer = await hanging(world)
+    assert await answer(world, marker(producer.id, producer.epoch, 0), version=version) == [(producer.id, [E.NONE])]
+    assert world.log().last_stable_offset == 2
+    assert world.read() == []
+
+
+async def test_each_marker_and_partition_has_its_own_answer(world: TransactionalBroker) -> None:
+    producer = await hanging(world)
+    found = await answer(
+        world,
+        marker(producer.id, producer.epoch - 1, 0, 1),
+        marker(producer.id, producer.epoch, 9),
+        marker(producer.id, producer.epoch, 0, topic="missing"),
+        marker(producer.id, producer.epoch, 0, transaction_version=2),
+        marker(producer.id, producer.epoch + 1, 0, commit=True, transaction_version=2, coordinator_epoch=7),
+        marker(producer.id, producer.epoch + 1, 0, coordinator_epoch=6),
+    )
+    assert [codes for _, codes in found] == [
+        [E.INVALID_PRODUCER_EPOCH, E.NONE],
+        [E.UNKNOWN_TOPIC_OR_PARTITION],
+        [E.UNKNOWN_TOPIC_OR_PARTITION],
+        [E.INVALID_PRODUCER_EPOCH],
+        [E.NONE],
+        [E.TRANSACTION_COORDINATOR_FENCED],
+    ]
+    assert world.read() == [b"v"]
+
+
+async def test_a_producer_that_cannot_be_leaves_nothing_behind(world: TransactionalBroker) -> None:
+    for producer_id, epoch in ((-5, 0), (5, -1)):
+        assert await answer(world, marker(producer_id, epoch, 0)) == [(producer_id, [E.INVALID_REQUEST])]
     assert world.log().log_end_offset == 0
+    assert world.log().producers_state() == []
 
 
-async def test_a_marker_for_nothing_is_not_answered_as_in_kafka(world: TransactionalBroker) -> None:
-    assert (await marked(world, 7, 0)).markers == []
+async def test_where_offsets_lie_the_groups_have_their_say(world: TransactionalBroker) -> None:
+    world.broker.services.catalogue.create_internal_topic(CONSUMER_OFFSETS_TOPIC)
+    assert await answer(world, marker(5, 0, 3, topic=CONSUMER_OFFSETS_TOPIC)) == [(5, [E.NONE])]
+    assert world.log(3, CONSUMER_OFFSETS_TOPIC).log_end_offset == 1
+
+
+async def test_the_answer_waits_for_the_disk_where_the_topic_asks_for_it() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await hanging(world)
+    assert await answer(world, marker(producer.id, producer.epoch, 0)) == [(producer.id, [E.NONE])]
+    assert world.log().recovery_point == 2
+    world.files.fail("sync", path="t-1/")
+    assert await answer(world, marker(producer.id, producer.epoch, 1)) == [(producer.id, [E.KAFKA_STORAGE_ERROR])]
+    world.broker.is_closed = True

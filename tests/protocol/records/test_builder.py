@@ -1,0 +1,11 @@
+"""What is built in one go is what is built piece by piece."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.records.builder import NewRecord, build_batch, build_single
+
+
+@given(st.binary(max_size=200), st.none() | st.binary(max_size=20_000), st.integers(-1, 2**50))
+def test_a_single_record_is_built_as_any_batch(key: bytes, value: bytes | None, timestamp_ms: int) -> None:
+    assert build_single(key, value, timestamp_ms) == build_batch([NewRecord(key, value, (), timestamp_ms)])
