@@ -87,6 +87,10 @@ class LogView:
         """Whether a batch of this producer would go on with a transaction, not begin one."""
         return self.producers.has_open_transaction(producer_id, producer_epoch)
 
+    def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer will be refused for its epoch."""
+        return self.producers.is_fenced(producer_id, producer_epoch)
+
     def producers_state(self) -> list[ProducerState]:
         """Every producer, as DescribeProducers tells of it."""
         return self.producers.states()

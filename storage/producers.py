@@ -140,6 +140,11 @@ class Producers:
             and producer.producer_epoch == producer_epoch
         )
 
+    def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a later epoch of this producer was seen, so that this one's batches are refused."""
+        producer = self._producers.get(producer_id)
+        return producer is not None and producer_epoch < producer.producer_epoch
+
     def wants_older(self, header: BatchHeader) -> bool:
         """Whether `header` may repeat a batch below `seen_from`, which a window with room would still hold."""
         producer = self._producers.get(header.producer_id)

@@ -174,7 +174,7 @@ def _transactional_batches(
                 log = services.partitions.get_led(topic, index)
             except KafkaError:
                 continue  # what is wrong will be told when it is appended to
-            if _is_refused(topic, context) or log.has_open_transaction(*writer):
+            if _is_refused(topic, context) or log.is_fenced(*writer) or log.has_open_transaction(*writer):
                 continue
             if LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] != len(records):
                 try:

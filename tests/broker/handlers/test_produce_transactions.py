@@ -215,3 +215,12 @@ async def test_what_is_not_one_batch_is_refused_and_begins_no_transaction(world:
         (topic,) = peer.answer().responses
         assert topic.partition_responses[0].error_code == expected
         assert world.txn().state is (TransactionState.ONGOING if expected == E.NONE else TransactionState.EMPTY)
+
+
+async def test_a_partition_that_knows_a_later_epoch_need_not_ask_the_coordinator(world: TransactionalBroker) -> None:
+    zombie = await world.producer()
+    producer = await world.producer()
+    assert await code(producer, 1) == E.NONE
+    stranger = Producer(world, "nobody", zombie.id, zombie.epoch)
+    assert await code(stranger, 1) == E.INVALID_PRODUCER_EPOCH
+    assert await code(stranger, 0) == E.INVALID_PRODUCER_ID_MAPPING
