@@ -21,7 +21,7 @@ _SOURCE = Path(__file__).resolve().parents[1] / "compat" / "java" / "WordCount.j
 _SENTENCE = "someone must have slandered josef k for one morning without having done anything wrong he was arrested"
 _WORDS = _SENTENCE.split()
 _WORDS_PER_LINE = 6
-_LINES_AT_A_TIME = 5
+_LINES_AT_A_TIME = 2
 
 SETTINGS = {"group.min.session.timeout.ms": 1000}  # a killed program's membership ends after two seconds
 ENDED_BY_SIGTERM = 143
@@ -59,7 +59,7 @@ class WordCount:
         enough = threading.Event()
 
         def write() -> None:
-            while not enough.wait(0.01):
+            while not enough.wait(0.02):
                 self.write(_LINES_AT_A_TIME)
 
         writer = threading.Thread(target=write)

@@ -38,7 +38,8 @@ class Confluent:
 
     def read(self, address: str, topic: str) -> list[Stored]:
         settings = {"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False}
-        consumer = Consumer(settings | {"enable.partition.eof": True})
+        # An end is told when there is nothing to fetch: soon, also where somebody writes all the while.
+        consumer = Consumer(settings | {"enable.partition.eof": True, "fetch.wait.max.ms": 5})
         try:
             unread = set(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in unread])
