@@ -1,14 +1,17 @@
-"""What the JavaScript clients do beside what every client does: number their batches, if they are asked to."""
+"""What the JavaScript clients do beside what every client does: they number their batches if asked, and administer."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.compat.clients.js_client import JsClient
+from tests.compat.clients.js_client import PROGRAMS, JsClient
 from tests.compat.conftest import JS
 from tests.compat.model import COMPRESSIONS, Client, as_stored, by_position, messages_for
+from tests.support.npm import node_of
 from tests.support.server import Server
 
 
@@ -30,3 +33,23 @@ def test_what_an_idempotent_producer_writes_others_read(
 
     assert [offset for message, offset in zip(messages, offsets, strict=True) if message.partition == 2] == [*range(20)]
     assert by_position(clients["java-4.3.1"].read(server.address, topic)) == as_stored(messages)
+
+
+def test_the_admin_interface_of_platformatic_finds_everything(server: Server) -> None:
+    program = PROGRAMS["platformatic"].with_name("admin.mjs")
+    command = [node_of(program.parent), str(program), server.address, "platformatic-admin", "platformatic-moved"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+    told = dict(json.loads(f"[{line.replace(': ', ', ', 1)}]") for line in done.stdout.splitlines())
+    assert told == {
+        "made": ["platformatic-admin", 2],
+        "is listed": True,
+        "settings": [["retention.ms", "3600000"]],
+        "ends": [10, 10, 10],
+        "low watermark": 4,
+        "partitions on the disk": 3,
+        "committed": [[0, 5]],
+        "state": "Empty",
+        "group is listed": False,
+    }
