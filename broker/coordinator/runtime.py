@@ -109,7 +109,7 @@ class Shard(Generic[R, V]):
         self._write_timeout_ms = write_timeout_ms
         self._perform = perform
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
-        self._timers: dict[tuple[str, TimerKey], Timer] = {}
+        self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
 
     @property
@@ -245,16 +245,30 @@ class Shard(Generic[R, V]):
     def _set_timer(self, entity_id: str, timer: TimerKey, delay_ms: int) -> None:
         self._cancel_timer(entity_id, timer)
         if not self._is_closed:
-            fire = partial(self._timer_fired, entity_id, timer)
-            self._timers[entity_id, timer] = self._clock.call_later(delay_ms, fire)
+            kind, member_id = timer
+            running = self._timers.get((entity_id, kind))
+            if running is None:
+                running = self._timers[entity_id, kind] = {}
+            running[member_id] = self._clock.call_later(delay_ms, _Alarm(self, entity_id, kind, member_id))
 
     def _cancel_timer(self, entity_id: str, timer: TimerKey) -> None:
-        running = self._timers.pop((entity_id, timer), None)
-        if running is not None:
-            running.cancel()
+        cancelled = self._forget_timer(entity_id, timer)
+        if cancelled is not None:
+            cancelled.cancel()
 
-    def _timer_fired(self, entity_id: str, timer: TimerKey) -> None:
-        self._timers.pop((entity_id, timer), None)
+    def _forget_timer(self, entity_id: str, timer: TimerKey) -> Timer | None:
+        kind, member_id = timer
+        running = self._timers.get((entity_id, kind))
+        if running is None:
+            return None
+        forgotten = running.pop(member_id, None)
+        if not running:
+            del self._timers[entity_id, kind]
+        return forgotten
+
+    def timer_fired(self, entity_id: str, timer: TimerKey) -> None:
+        """The time of one of its timers has come."""
+        self._forget_timer(entity_id, timer)
         try:
             self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         except KafkaError as refusal:
@@ -263,12 +277,28 @@ class Shard(Generic[R, V]):
     def close(self) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
         self._is_closed = True
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        timers, self._timers = self._timers, {}
+        for running in timers.values():
+            for timer in running.values():
+                timer.cancel()
         parked, self._parked = self._parked, {}
         for future in parked.values():
             _refuse(future, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+
+
+class _Alarm:
+    """What a timer calls. There is one for each member of each group, so it is small."""
+
+    __slots__ = ("_entity_id", "_kind", "_member_id", "_shard")
+
+    def __init__(self, shard: Shard[Any, Any], entity_id: str, kind: str, member_id: str) -> None:
+        self._shard = shard
+        self._entity_id = entity_id
+        self._kind = kind
+        self._member_id = member_id
+
+    def __call__(self) -> None:
+        self._shard.timer_fired(self._entity_id, TimerKey(self._kind, self._member_id))
 
 
 def _refuse(future: Future[Any], code: ErrorCode, message: str) -> None:

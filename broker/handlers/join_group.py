@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Awaitable
+from sys import intern
 
 from broker.context import RequestContext
 from broker.coordinator.group.model import JoinReply, JoinRequest
@@ -37,8 +38,8 @@ def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
         group_id=request.group_id,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
-        client_id=context.client_id or "",
-        client_host=f"/{context.client_host}",  # as Java prints an address; the record has it so
+        client_id=intern(context.client_id or ""),  # many members share few names
+        client_host=intern(f"/{context.client_host}"),  # as Java prints an address; the record has it so
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=_rebalance_timeout_ms(request),
         protocol_type=request.protocol_type,
@@ -52,7 +53,7 @@ def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     """A protocol that is named twice counts as it was named first."""
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
-        protocols.setdefault(protocol.name, protocol.metadata)
+        protocols.setdefault(intern(protocol.name), protocol.metadata)
     return tuple(protocols.items())
 
 

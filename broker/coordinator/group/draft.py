@@ -89,7 +89,7 @@ class Draft:
         group = self.group
         if not group.members:
             group.leader_id = member.member_id
-        group.members[member.member_id] = member
+        group.members[member.member_id] = self._alike(member)
         group.pending.discard(member.member_id)
         if member.group_instance_id is not None:
             group.instances[member.group_instance_id] = member.member_id
@@ -100,7 +100,7 @@ class Draft:
     def change_member(self, member: Member) -> None:
         """The same member with other protocols, timeouts or assignment."""
         self._count_protocols(self.group.members[member.member_id], -1)
-        self.group.members[member.member_id] = member
+        self.group.members[member.member_id] = self._alike(member)
         self._count_protocols(member, 1)
 
     def rename_member(self, old_id: str, member: Member) -> None:
@@ -141,6 +141,11 @@ class Draft:
         """The holder of this id did not join in time, or gave it back."""
         self.group.pending.discard(member_id)
         self.effects.append(CancelTimer(session_timer(member_id)))
+
+    def _alike(self, member: Member) -> Member:
+        """The member, sharing what it supports with the first one: most members of a group say the same there."""
+        first = next(iter(self.group.members.values()), member)
+        return member._replace(protocols=first.protocols) if first.protocols == member.protocols else member
 
     def _count_protocols(self, member: Member, step: int) -> None:
         counts = self.group.protocol_counts
