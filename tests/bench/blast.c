@@ -1,10 +1,12 @@
 /* A raw Kafka load generator: as little client as can be, so that the broker is what is measured.
  *
  *   blast produce --port P --topic T [--connections 1] [--depth 1] [--size 100] [--records 1] [--seconds 5] [--partitions 1]
+ *   blast repeat  --port P --frames F [--connections 1] [--depth 1] [--seconds 5]
  *   blast fetch   --port P --topic T [--bytes 1000000000] [--max-bytes 1048576] [--seconds 60]
  *
  * produce: every connection keeps `depth` Produce v9 requests (acks=1, no producer id) in flight; connection i writes to
- * partition i mod partitions. fetch: one connection reads partition 0 from offset 0 with Fetch v12 until `bytes` have come.
+ * partition i mod partitions. repeat: the same with requests of any kind: F holds pairs of a request and the answer it must get
+ * (without its correlation id), each preceded by its size as an int32; connection i sends request i mod their number. fetch: one connection reads partition 0 from offset 0 with Fetch v12 until `bytes` have come.
  * Prints one line of JSON. It knows one request and one response of each kind and checks only their error codes.
  */
 #define _GNU_SOURCE
@@ -22,14 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, LATENCIES_MAX = 20000000 };
+enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, INPUT_MAX = 2 << 20, LATENCIES_MAX = 20000000 };
 
 static struct {
     int port, connections, depth, size, records, partitions;
     double seconds, bytes;
     int max_bytes;
-    const char *topic;
-} options = {9092, 1, 1, 100, 1, 1, 5.0, 1e9, 1 << 20, "bench"};
+    const char *topic, *frames;
+} options = {9092, 1, 1, 100, 1, 1, 5.0, 1e9, 1 << 20, "bench", NULL};
 
 static void die(const char *what) {
     perror(what);
@@ -255,21 +257,20 @@ static int fetch_error(const uint8_t *p, int64_t *next, size_t *got) {
 typedef struct {
     int fd, in_flight, head;
     double sent_at[MAX_DEPTH];
-    Buffer request;
+    Buffer request, answer; /* answer: what has to come, where it is known */
     uint8_t *input;
     size_t have;
     int32_t correlation_id;
 } Connection;
 
-static void open_connection(Connection *c, int partition) {
+static void open_connection(Connection *c) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     c->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) die("connect");
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    c->request = produce_request(partition);
-    c->input = malloc(1 << 16);
+    c->input = malloc(INPUT_MAX);
 }
 
 static void send_all(int fd, const uint8_t *data, size_t size) {
@@ -307,8 +308,13 @@ static int compare_floats(const void *a, const void *b) {
 static float *latencies;
 static size_t latency_count, error_count;
 
+static int is_bad(const Connection *c, const uint8_t *answer, size_t size) {
+    if (!c->answer.data) return produce_error(answer);
+    return size != 4 + c->answer.size || memcmp(answer + 4, c->answer.data, c->answer.size);
+}
+
 static void receive(Connection *c) {
-    ssize_t n = recv(c->fd, c->input + c->have, (1 << 16) - c->have, 0);
+    ssize_t n = recv(c->fd, c->input + c->have, INPUT_MAX - c->have, 0);
     if (n <= 0) die("the broker closed a connection");
     c->have += (size_t)n;
     size_t at = 0;
@@ -316,7 +322,7 @@ static void receive(Connection *c) {
     while (c->have - at >= 4) {
         size_t size = (size_t)get_int(c->input + at, 4);
         if (c->have - at < 4 + size) break;
-        if (produce_error(c->input + at + 4)) error_count++;
+        if (is_bad(c, c->input + at + 4, size)) error_count++;
         if (latency_count < LATENCIES_MAX) latencies[latency_count++] = (float)((now - c->sent_at[c->head]) * 1e6);
         c->head = (c->head + 1) % MAX_DEPTH;
         c->in_flight--;
@@ -326,12 +332,12 @@ static void receive(Connection *c) {
     c->have -= at;
 }
 
-static int produce(void) {
-    Connection *connections = calloc((size_t)options.connections, sizeof *connections);
+/* Every connection keeps `depth` of its requests in flight for the time given. */
+static int load(Connection *connections) {
     latencies = malloc(LATENCIES_MAX * sizeof *latencies);
     int poll = epoll_create1(0);
     for (int i = 0; i < options.connections; i++) {
-        open_connection(&connections[i], i % options.partitions);
+        open_connection(&connections[i]);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connections[i]};
         epoll_ctl(poll, EPOLL_CTL_ADD, connections[i].fd, &event);
     }
@@ -353,9 +359,47 @@ static int produce(void) {
     return error_count != 0;
 }
 
+static int produce(void) {
+    Connection *connections = calloc((size_t)options.connections, sizeof *connections);
+    for (int i = 0; i < options.connections; i++) connections[i].request = produce_request(i % options.partitions);
+    return load(connections);
+}
+
+static int read_frame(FILE *file, Buffer *b) {
+    uint8_t size[4];
+    b->size = 0;
+    if (fread(size, 1, 4, file) != 4) return 0;
+    size_t wanted = (size_t)get_int(size, 4);
+    uint8_t *bytes = malloc(wanted + 1);
+    if (!bytes || fread(bytes, 1, wanted, file) != wanted) die("--frames");
+    put(b, bytes, wanted);
+    free(bytes);
+    return 1;
+}
+
+static int repeat(void) {
+    FILE *file = options.frames ? fopen(options.frames, "rb") : NULL;
+    if (!file) die("--frames");
+    Connection *connections = calloc((size_t)options.connections, sizeof *connections);
+    int pairs = 0;
+    for (; pairs < options.connections; pairs++) {
+        Buffer request = {0};
+        if (!read_frame(file, &request)) break;
+        put_int(&connections[pairs].request, (int64_t)request.size, 4);
+        put(&connections[pairs].request, request.data, request.size);
+        if (!read_frame(file, &connections[pairs].answer)) return fprintf(stderr, "a request without its answer\n"), 1;
+    }
+    if (!pairs) return fprintf(stderr, "no requests\n"), 1;
+    for (int i = pairs; i < options.connections; i++) {
+        put(&connections[i].request, connections[i % pairs].request.data, connections[i % pairs].request.size);
+        connections[i].answer = connections[i % pairs].answer;
+    }
+    return load(connections);
+}
+
 static int fetch(void) {
     Connection c = {0};
-    open_connection(&c, 0);
+    open_connection(&c);
     uint8_t *response = malloc(RESPONSE_MAX);
     int64_t offset = 0;
     double start = now_s(), total = 0;
@@ -386,11 +430,12 @@ static int fetch(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2) return fprintf(stderr, "usage: blast produce|fetch [--option value]...\n"), 2;
+    if (argc < 2) return fprintf(stderr, "usage: blast produce|repeat|fetch [--option value]...\n"), 2;
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         if (!strcmp(name, "--port")) options.port = atoi(value);
         else if (!strcmp(name, "--topic")) options.topic = value;
+        else if (!strcmp(name, "--frames")) options.frames = value;
         else if (!strcmp(name, "--connections")) options.connections = atoi(value);
         else if (!strcmp(name, "--depth")) options.depth = atoi(value);
         else if (!strcmp(name, "--size")) options.size = atoi(value);
@@ -403,6 +448,7 @@ int main(int argc, char **argv) {
     }
     if (options.depth < 1 || options.depth > MAX_DEPTH) return fprintf(stderr, "blast: depth is 1 to %d\n", MAX_DEPTH), 2;
     if (!strcmp(argv[1], "produce")) return produce();
+    if (!strcmp(argv[1], "repeat")) return repeat();
     if (!strcmp(argv[1], "fetch")) return fetch();
-    return fprintf(stderr, "blast: produce or fetch\n"), 2;
+    return fprintf(stderr, "blast: produce, repeat or fetch\n"), 2;
 }

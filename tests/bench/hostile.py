@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.bench.measure import blast, rdkafka
 from tests.bench.peers import Peer
-from tests.bench.workloads import fresh_topic
+from tests.bench.topics import fresh_topic
 
 
 def fetch_frame(topic: str, max_bytes: int) -> bytes:

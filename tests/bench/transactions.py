@@ -26,7 +26,7 @@ from tests.bench.kfake_process import KfakeProcess
 from tests.bench.measure import blast, load_generator, rdkafka, run_json
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
 from tests.bench.report import number
-from tests.bench.workloads import fresh_topic
+from tests.bench.topics import fresh_topic
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 

@@ -1,4 +1,4 @@
-"""The workloads W1 to W12: what load each puts on a broker, and which figures of it count.
+"""The workloads W1 to W12, and those of groups: what load each puts on a broker, and which figures of it count.
 
 A workload is a function from (peer, scale) to figures. `scale` is 1.0 for a full run and smaller for a quick one:
 it shortens the measuring, never the message or batch sizes. Every call works on a fresh topic. All figures carry
@@ -7,37 +7,14 @@ their unit in their name.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
-
-from tests.bench import perf_tools
+from tests.bench import groups, perf_tools
 from tests.bench.measure import blast, rdkafka
 from tests.bench.peers import Peer
-
-_numbers = itertools.count(1)
-
-
-def fresh_topic(peer: Peer, partitions: int = 1) -> str:
-    """Create a topic nobody used before, and write one message to each partition; returns its name.
-
-    A cluster may know a topic before its partitions can be written to, and the raw client tries nothing twice.
-    """
-    name = f"bench-{next(_numbers)}"
-    address = {"bootstrap.servers": f"127.0.0.1:{peer.port}"}
-    admin = AdminClient(address)
-    for future in admin.create_topics([NewTopic(name, partitions, 1)]).values():
-        future.result(30)
-    producer = Producer(address)
-    for partition in range(partitions):
-        producer.produce(name, b"0", partition=partition)
-    if producer.flush(30):
-        raise RuntimeError(f"{peer.name}: {name} could not be written to in 30 s")
-    return name
+from tests.bench.topics import fresh_topic
 
 
 def w1(peer: Peer, scale: float) -> dict[str, Any]:
@@ -169,5 +146,35 @@ WORKLOADS: dict[str, Workload] = {
         w11,
         {"mb_per_second": True, "tail_mb_per_second": True, "tail_p99_ms": False},
         {"mb_per_second": ">= 1.5"},
+    ),
+    "G1": Workload(
+        "OffsetCommit, 20 connections, one outstanding each",
+        groups.commits(1),
+        {"per_second": True, "p99_us": False},
+        {"per_second": ">= 1.0"},
+    ),
+    "G1d8": Workload(
+        "OffsetCommit, 20 connections, 8 deep",
+        groups.commits(8),
+        {"per_second": True, "p99_us": False},
+        {"per_second": ">= 1.0"},
+    ),
+    "G2": Workload(
+        "500 members rejoin",
+        groups.rebalance,
+        {"rebalance_ms": False, "slowest_ms": False},
+        {"rebalance_ms": "<= 1.0"},
+    ),
+    "G3": Workload(
+        "reload 100,000 committed offsets",
+        groups.reload,
+        {"load_ms": False, "all_answers_ms": False, "kb_per_offset": False},
+        {"load_ms": "<= 1.0"},
+    ),
+    "G4": Workload(
+        "1,000 idle members' heartbeats",
+        groups.idle,
+        {"cpu_ms_per_s": False, "cpu_us_per_heartbeat": False, "p99_us": False, "kb_per_member": False},
+        {"cpu_ms_per_s": "<= 1.0"},
     ),
 }

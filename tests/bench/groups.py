@@ -1,0 +1,122 @@
+"""The workloads G1 to G4: what groups cost.
+
+As in `workloads.py` each is a function from (peer, scale) to figures. G3 kills its broker, so it has one of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from protocol.headers import encode_request_header
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.registry import ApiKey, request_codec, response_codec
+from tests.bench.measure import blast, run_json
+from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
+from tests.bench.topics import fresh_topic
+from tests.support.broker_process import BrokerProcess
+from tests.support.kafka_process import KafkaProcess
+from tests.support.server import Server
+
+COMMITTERS = 20
+RELOADED_GROUPS, RELOADED_PARTITIONS = 100, 1_000
+ONE_PARTITION = {"offsets.topic.num.partitions": 1}
+_COMMIT_VERSION = 7
+_KAFKA_LOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-0 with epoch \d+ in (\d+)ms")
+
+
+def load(program: str, peer: Peer, **options: float | str) -> dict[str, Any]:
+    """Run a program of `group_load` against a broker."""
+    arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "tests.bench.group_load", program, "--port", str(peer.port)]
+    return run_json([*command, "--pid", str(peer.server.pid), *arguments])
+
+
+def commits(depth: int) -> Any:
+    """G1: groups without members that commit one partition each, over and over."""
+
+    def run(peer: Peer, scale: float) -> dict[str, Any]:
+        topic = fresh_topic(peer)
+        load("fill", peer, topic=topic, groups=COMMITTERS, partitions=1)
+        with tempfile.NamedTemporaryFile(suffix=".frames") as file:
+            file.write(
+                b"".join(_sized(_commit(topic, number)) + _sized(_answer(topic)) for number in range(COMMITTERS))
+            )
+            file.flush()
+            seconds = 8 * scale
+            return blast(
+                "repeat", peer.port, topic, connections=COMMITTERS, depth=depth, seconds=seconds, frames=file.name
+            )
+
+    return run
+
+
+def _sized(frame: bytes) -> bytes:
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def _commit(topic: str, number: int) -> bytes:
+    partition = OffsetCommitRequestPartition(
+        partition_index=0, committed_offset=1_000_000, committed_leader_epoch=-1, committed_metadata=""
+    )
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=[partition])]
+    request = OffsetCommitRequest(group_id=f"group-{number}", member_id="", topics=topics)
+    header = encode_request_header(ApiKey.OFFSET_COMMIT, _COMMIT_VERSION, 0, "blast")
+    return header + request_codec(ApiKey.OFFSET_COMMIT, _COMMIT_VERSION).encode(request)
+
+
+def _answer(topic: str) -> bytes:
+    partitions = [OffsetCommitResponsePartition(partition_index=0, error_code=0)]
+    response = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name=topic, partitions=partitions)])
+    return bytes(response_codec(ApiKey.OFFSET_COMMIT, _COMMIT_VERSION).encode(response))
+
+
+def rebalance(peer: Peer, scale: float) -> dict[str, Any]:
+    """G2: 500 members, all rejoining at once."""
+    return load("rebalance", peer, members=500, rounds=max(3, round(10 * scale)))
+
+
+def reload(peer: Peer, scale: float) -> dict[str, Any]:
+    """G3: 100,000 offsets in one partition of `__consumer_offsets`, after a kill.
+
+    Barnabas loads when it is first asked, Kafka when it starts: so Kafka's time is what it writes in its log.
+    """
+    with tempfile.TemporaryDirectory(prefix="barnabas-reload-") as scratch:
+        own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
+        own.start()
+        try:
+            topic = fresh_topic(own, RELOADED_PARTITIONS)
+            size = {"topic": topic, "groups": RELOADED_GROUPS, "partitions": RELOADED_PARTITIONS}
+            load("fill", own, **size)
+            own.server.kill()
+            own.start()
+            before_mb = own.rss_mb()
+            figures = load("reload", own, **size)
+            figures["kb_per_offset"] = (own.rss_mb() - before_mb) * 1024 / (RELOADED_GROUPS * RELOADED_PARTITIONS)
+            loaded = _KAFKA_LOADED.search(own.server.log)
+            figures["load_ms"] = float(loaded[1]) if loaded else figures["first_answer_ms"]
+            return figures
+        finally:
+            own.server.kill()
+
+
+def _another(server: Server, data_dir: Path) -> Server:
+    """A broker of the same kind whose groups all share one partition."""
+    if isinstance(server, KafkaProcess):
+        return KafkaProcess(data_dir, ONE_PARTITION, jvm_options=KAFKAS_OWN_JVM_OPTIONS)
+    return BrokerProcess(data_dir, ONE_PARTITION)
+
+
+def idle(peer: Peer, scale: float) -> dict[str, Any]:
+    """G4: 1,000 members in groups of 50 that only say they are alive."""
+    return load("idle", peer, members=1_000, seconds=max(6.0, 20 * scale))
