@@ -25,7 +25,11 @@ from broker.app import BoundAddress, Broker, open_directory
 from broker.clock import SystemClock
 from broker.config import BrokerConfig
 from broker.config.listeners import PLAINTEXT, Listener
+from broker.coordinator.transaction.model import InitReply, InitRequest
+from broker.coordinator.transaction.states import TransactionState
 from broker.net.connection import Connection
+from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -86,6 +90,18 @@ class Bench:
         self.broker.catalogue.create_topic(name, partitions)
         return name
 
+    def state_of(self, transactional_id: str) -> TransactionState:
+        txn = self.broker.services.transactions.describe(transactional_id)
+        assert txn is not None
+        return txn.state
+
+    def turn(self) -> asyncio.Future[None]:
+        """Done when the loop has been around once."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        loop.call_soon(turn.set_result, None)
+        return turn
+
     def send(self, data: bytes, connection: Connection | None = None) -> None:
         """Everything in `data` arrives, in as many pieces as the receive buffer asks for."""
         connection = connection or self.connection
@@ -98,7 +114,9 @@ class Bench:
             left = left[size:]
 
 
-def batch(records: int, value_bytes: int, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
+def batch(
+    records: int, value_bytes: int, producer: tuple[int, int, int] = (-1, -1, -1), *, transactional: bool = False
+) -> bytes:
     now_ms = time.time_ns() // 1_000_000
     producer_id, producer_epoch, base_sequence = producer
     return bytes(
@@ -107,14 +125,22 @@ def batch(records: int, value_bytes: int, producer: tuple[int, int, int] = (-1, 
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
+            transactional=transactional,
         )
     )
 
 
-def produce(topic: str, data: bytes, partitions: int = 1) -> bytes:
+def produce(
+    topic: str, data: bytes, partitions: int = 1, *, transactional_id: str | None = None, version: int = PRODUCE_VERSION
+) -> bytes:
     parts = [PartitionProduceData(index=index, records=memoryview(data)) for index in range(partitions)]
-    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=parts)])
-    return request_frame(request, PRODUCE_VERSION)
+    request = ProduceRequest(
+        transactional_id=transactional_id,
+        acks=-1,
+        timeout_ms=1000,
+        topic_data=[TopicProduceData(name=topic, partition_data=parts)],
+    )
+    return request_frame(request, version)
 
 
 def fetch(
@@ -187,6 +213,42 @@ def produce_idempotent(bench: Bench) -> Prepare:
     return lambda count: send_all(bench, [frame() for _ in range(count)])
 
 
+def transaction(*, is_new_protocol: bool, partitions: int = 1) -> Callable[[Bench], Prepare]:
+    """A whole transaction of one record to each partition, and its commit."""
+
+    def make(bench: Bench) -> Prepare:
+        topic = name = bench.topic(partitions)
+        begun = bench.broker.services.transactions.init_producer_id(InitRequest(name, 60_000))
+        assert isinstance(begun, InitReply)
+        producer_id, numbers = begun.producer_id, itertools.count()
+        add = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=name,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=0,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=list(range(partitions)))],
+        )
+        first = b"" if is_new_protocol else request_frame(add, 3)
+
+        def frames() -> list[bytes]:
+            number = next(numbers)
+            epoch, sequence = (number, 0) if is_new_protocol else (0, number)
+            data = batch(1, 100, (producer_id, epoch, sequence), transactional=True)
+            end = EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=True)
+            write = produce(topic, data, partitions, transactional_id=name, version=12 if is_new_protocol else 9)
+            return [first, write, request_frame(end, 5 if is_new_protocol else 3)]
+
+        async def run(transactions: list[list[bytes]]) -> None:
+            for each in transactions:
+                await send_all(bench, each)
+                while bench.state_of(name) is not TransactionState.COMPLETE_COMMIT:
+                    assert bench.state_of(name) is TransactionState.PREPARE_COMMIT, "a request was refused"
+                    await bench.turn()
+
+        return lambda count: run([frames() for _ in range(count)])
+
+    return make
+
+
 def fetch_of(value_bytes: int, records: int, batches: int, max_bytes: int) -> Callable[[Bench], Prepare]:
     def make(bench: Bench) -> Prepare:
         topic = bench.topic()
@@ -210,16 +272,13 @@ def follow(partitions: int) -> Callable[[Bench], Prepare]:
         reader = sink.connection
         bench.send(fetch(topic, [1] + [0] * (partitions - 1), session=(0, 0)), reader)
         session_id = response_codec(ApiKey.FETCH, FETCH_VERSION).decode(sink.last[0], RESPONSE_BODY)[0].session_id
-        loop = asyncio.get_running_loop()
 
         async def run(polls: list[bytes]) -> None:
             for poll in polls:
                 bench.send(poll, reader)
                 bench.send(message)
                 while reader.is_parked:
-                    turn = loop.create_future()
-                    loop.call_soon(turn.set_result, None)
-                    await turn
+                    await bench.turn()
 
         def poll() -> bytes:
             return fetch(topic, [next(offsets)], max_wait_ms=500, session=(session_id, next(epochs)))
@@ -249,6 +308,9 @@ CASES = (
     Case("Produce, 12 partitions of 1 record of 100 B", produce_twelve, 500),
     Case("Produce, a batch of 16 KB", produce_16k, 500),
     Case("Produce, a batch of 1 MB", produce_1m, 16),
+    Case("a transaction of 1 record, older protocol", transaction(is_new_protocol=False), 1000),
+    Case("a transaction of 1 record, newer protocol", transaction(is_new_protocol=True), 1000),
+    Case("a transaction over 300 partitions", transaction(is_new_protocol=False, partitions=300), 20),
     Case("Fetch, 16 KB", fetch_of(1000, 16, 1, 1 << 20), 2000),
     Case("Fetch, 1 MB of 64 batches", fetch_of(1000, 16, 128, 1 << 20), 100),
     Case("Produce and the Fetch that waits for it", follow(1), 1000),
