@@ -10,19 +10,10 @@
  * Prints one line of JSON. It knows one request and one response of each kind and checks only their error codes.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "wire.h"
 
 enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, INPUT_MAX = 2 << 20, LATENCIES_MAX = 20000000 };
 
@@ -33,60 +24,9 @@ static struct {
     const char *topic, *frames;
 } options = {9092, 1, 1, 100, 1, 1, 5.0, 1e9, 1 << 20, "bench", NULL};
 
-static void die(const char *what) {
-    perror(what);
-    exit(1);
-}
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/* ---- bytes ---- */
-
-typedef struct {
-    uint8_t *data;
-    size_t size, capacity;
-} Buffer;
-
-static void put(Buffer *b, const void *bytes, size_t n) {
-    if (b->size + n > b->capacity) {
-        b->capacity = (b->size + n) * 2;
-        b->data = realloc(b->data, b->capacity);
-        if (!b->data) die("realloc");
-    }
-    memcpy(b->data + b->size, bytes, n);
-    b->size += n;
-}
-
-static void put_int(Buffer *b, int64_t value, int width) {
-    uint8_t bytes[8];
-    for (int i = 0; i < width; i++) bytes[i] = (uint8_t)(value >> (8 * (width - 1 - i)));
-    put(b, bytes, (size_t)width);
-}
-
-static void put_uvarint(Buffer *b, uint64_t value) {
-    do {
-        uint8_t byte = value & 0x7f;
-        value >>= 7;
-        if (value) byte |= 0x80;
-        put(b, &byte, 1);
-    } while (value);
-}
-
-static void put_varint(Buffer *b, int64_t value) { put_uvarint(b, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63)); }
-
 static void put_compact_string(Buffer *b, const char *text) {
     put_uvarint(b, strlen(text) + 1);
     put(b, text, strlen(text));
-}
-
-static int64_t get_int(const uint8_t *p, int width) {
-    int64_t value = (int8_t)p[0];
-    for (int i = 1; i < width; i++) value = (value << 8) | p[i];
-    return value;
 }
 
 static uint64_t get_uvarint(const uint8_t **p) {
@@ -96,19 +36,6 @@ static uint64_t get_uvarint(const uint8_t **p) {
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (!(byte & 0x80)) return value;
     }
-}
-
-static uint32_t crc32c(const uint8_t *p, size_t n) {
-    static uint32_t table[256];
-    if (!table[1])
-        for (uint32_t i = 0; i < 256; i++) {
-            uint32_t c = i;
-            for (int k = 0; k < 8; k++) c = c & 1 ? (c >> 1) ^ 0x82F63B78u : c >> 1;
-            table[i] = c;
-        }
-    uint32_t crc = 0xFFFFFFFFu;
-    while (n--) crc = (crc >> 8) ^ table[(crc ^ *p++) & 0xff];
-    return ~crc;
 }
 
 /* ---- requests ---- */
@@ -123,51 +50,10 @@ static void put_request_header(Buffer *b, int api_key, int version) {
     put_uvarint(b, 0);
 }
 
-static void finish_request(Buffer *b) {
-    Buffer size = {0};
-    put_int(&size, (int64_t)b->size - 4, 4);
-    memcpy(b->data, size.data, 4);
-    free(size.data);
-}
-
-static Buffer record_batch(void) {
-    Buffer records = {0}, batch = {0}, checked = {0};
-    for (int i = 0; i < options.records; i++) {
-        Buffer body = {0};
-        put_int(&body, 0, 1);
-        put_varint(&body, 0);
-        put_varint(&body, i);
-        put_varint(&body, -1);
-        put_varint(&body, options.size);
-        for (int k = 0; k < options.size; k++) put(&body, "x", 1);
-        put_varint(&body, 0);
-        put_varint(&records, (int64_t)body.size);
-        put(&records, body.data, body.size);
-        free(body.data);
-    }
-    int64_t now_ms = (int64_t)time(NULL) * 1000;
-    put_int(&checked, 0, 2);
-    put_int(&checked, options.records - 1, 4);
-    put_int(&checked, now_ms, 8);
-    put_int(&checked, now_ms, 8);
-    put_int(&checked, -1, 8);
-    put_int(&checked, -1, 2);
-    put_int(&checked, -1, 4);
-    put_int(&checked, options.records, 4);
-    put(&checked, records.data, records.size);
-    put_int(&batch, 0, 8);
-    put_int(&batch, (int64_t)checked.size + 9, 4);
-    put_int(&batch, -1, 4);
-    put_int(&batch, 2, 1);
-    put_int(&batch, crc32c(checked.data, checked.size), 4);
-    put(&batch, checked.data, checked.size);
-    free(records.data);
-    free(checked.data);
-    return batch;
-}
+static void finish_request(Buffer *b) { set_int(b->data, (int64_t)b->size - 4, 4); }
 
 static Buffer produce_request(int partition) {
-    Buffer b = {0}, batch = record_batch();
+    Buffer b = {0}, batch = record_batch(options.records, options.size, 0);
     put_request_header(&b, 0, 9);
     put_uvarint(&b, 0); /* transactional id: null */
     put_int(&b, 1, 2);
@@ -264,23 +150,8 @@ typedef struct {
 } Connection;
 
 static void open_connection(Connection *c) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    c->fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) die("connect");
-    int one = 1;
-    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    c->fd = connect_to(options.port);
     c->input = malloc(INPUT_MAX);
-}
-
-static void send_all(int fd, const uint8_t *data, size_t size) {
-    while (size) {
-        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) die("send");
-        data += n;
-        size -= (size_t)n;
-    }
 }
 
 /* Tops the connection up to `depth` requests with one send per request burst. */
@@ -289,10 +160,7 @@ static void top_up(Connection *c) {
     burst.size = 0;
     double now = now_s();
     while (c->in_flight < options.depth) {
-        Buffer id = {0};
-        put_int(&id, c->correlation_id++, 4);
-        memcpy(c->request.data + 8, id.data, 4);
-        free(id.data);
+        set_int(c->request.data + 8, c->correlation_id++, 4);
         put(&burst, c->request.data, c->request.size);
         c->sent_at[(c->head + c->in_flight) % MAX_DEPTH] = now;
         c->in_flight++;
