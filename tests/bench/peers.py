@@ -62,6 +62,8 @@ class Peer:
             result["cpu_s_per_gb"] = spent / gigabytes
         elif "requests" in result:
             result["cpu_s_per_1000_requests"] = spent / result["requests"] * 1000
+        elif "transactions" in result:
+            result["cpu_us_per_transaction"] = spent / result["transactions"] * 1e6
         result["rss_mb"] = self.rss_mb()
         return result
 

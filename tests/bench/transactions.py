@@ -118,7 +118,7 @@ class Load(NamedTuple):
     is_synced: bool = False
 
 
-_RATE = ("per_second", "p50_us", "p99_us", "commit_p50_us", "commit_p99_us")
+_RATE = ("per_second", "p50_us", "p99_us", "commit_p50_us", "commit_p99_us", "cpu_us_per_transaction")
 _P99 = {"p99_us": "<= 0.3"}
 LOADS = [
     Load("1 librdkafka producer, 1 record", librdkafka(1), _RATE, {"per_second": ">= 1.8", **_P99}),
