@@ -5,7 +5,9 @@ thread.
 
 Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
 them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
-the more wait, the fewer syncs each of them costs.
+the more wait, the fewer syncs each of them costs. Where very many logs wait (a transaction over thousands of
+partitions ends), a round takes some of those that wait longest and some of the newest: the loop is never held for long,
+all have their turn, and who asks for one more log does not wait for all the others.
 
 Invariants: a future is resolved only when everything below its offset is on disk; after a failed sync every waiting
 future fails, and the directory is offline (see `storage.disk`).
@@ -14,6 +16,7 @@ future fails, and the directory is offline (see `storage.disk`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from broker.log_lines import line, logger
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from storage.log_flush import FlushPlan
 
 _log = logger("storage")
+ROUND_LOGS = 64
 Outcome = list[tuple["PartitionLog", "FlushPlan", StorageError | None]]
 
 
@@ -66,7 +70,9 @@ class GroupFlush:
 
     def _run_round(self) -> None:
         plans: list[tuple[PartitionLog, FlushPlan]] = []
-        for log in list(self._waiting):
+        logs = self._next_logs()
+        are_all = len(logs) == len(self._waiting)
+        for log in logs:
             try:
                 plan = log.begin_flush()
             except StorageError as error:
@@ -78,8 +84,16 @@ class GroupFlush:
                 plans.append((log, plan))
         if not plans:
             self._is_running = False
+            if not are_all:
+                self._start_soon()
             return
         self._run_in_thread(lambda: _run(plans)).add_done_callback(self._end_round)
+
+    def _next_logs(self) -> list[PartitionLog]:
+        if len(self._waiting) <= ROUND_LOGS:
+            return list(self._waiting)
+        half = ROUND_LOGS // 2
+        return [*islice(self._waiting, half), *islice(reversed(self._waiting), half)]
 
     def _end_round(self, done: Future[Outcome]) -> None:
         for log, plan, error in done.result():
