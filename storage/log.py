@@ -253,8 +253,7 @@ class PartitionLog(LogUpkeep):
 
     def release_marker(self, producer_id: int) -> None:
         """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
-        self.producers.release(producer_id)
-        self.producers.high_watermark_moved(self.high_watermark)
+        self.producers.release(producer_id, self.high_watermark)
         self._settle_last_stable_offset()
 
     def note_unverified(self, batch: Buffer, now_ms: int) -> None:

@@ -108,9 +108,12 @@ class LogView:
             self._settle_last_stable_offset()
 
     def _settle_last_stable_offset(self) -> None:
+        if not self.producers.unstable:
+            self.last_stable_offset = self.high_watermark
+            return
         unstable = self.producers.first_unstable_offset
-        bound = self.high_watermark if unstable is None else min(unstable, self.high_watermark)
-        self.last_stable_offset = max(bound, self.log_start_offset)
+        assert unstable is not None
+        self.last_stable_offset = max(min(unstable, self.high_watermark), self.log_start_offset)
 
 
 def _base_offset(segment: Segment) -> int:

@@ -67,9 +67,13 @@ class OpenTransactions:
         else:
             self._unreplicated.append(completed)
 
-    def release(self, producer_id: int) -> None:
-        """Let go of the completed transactions of a producer that were held; `high_watermark_moved` is due."""
-        self._unreplicated += self._held.pop(producer_id, ())
+    def release(self, producer_id: int, high_watermark: int) -> None:
+        """Let go of the completed transactions of a producer that were held."""
+        for completed in self._held.pop(producer_id, ()):
+            if completed.last_offset < high_watermark:
+                del self.unstable[completed.first_offset]
+            else:
+                self._unreplicated.append(completed)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""

@@ -44,6 +44,7 @@ class Producers:
         self.seen_from = seen_from
         self.get = self._producers.get  # on the way of every append: saves a call
         self.unstable = self._transactions.unstable  # likewise
+        self.release = self._transactions.release
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -209,10 +210,6 @@ class Producers:
             self._unverified.pop(marker.producer_id, None)
         if completed is not None:
             self._transactions.end(completed, hold=hold)
-
-    def release(self, producer_id: int) -> None:
-        """Let go of the completed transactions of a producer that were held; `high_watermark_moved` is due."""
-        self._transactions.release(producer_id)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
