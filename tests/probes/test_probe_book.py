@@ -20,6 +20,8 @@ from tests.support.probes.servers import told_by_barnabas
 
 OFFERED = {(row.key.api_name, version) for row in API_TABLE for version in range(row.min_version, row.max_version + 1)}
 BOOK = [page for page in pages() if page.asked <= OFFERED]  # what is recorded and not offered yet waits for its time
+SHORT = [page for page in BOOK if not page.is_long]
+ALL = [pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.is_long else []) for page in BOOK]
 AT_LEAST = 400
 Differing = Callable[[Page], list[Found]]
 
@@ -41,13 +43,13 @@ def differing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return play
 
 
-@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALL)
 def test_an_answer_is_kafkas_or_a_decision_says_why_not(page: Page, differing: Differing) -> None:
     unexplained = [str(each) for each in differing(page) if not each.step.decision]
     assert not unexplained, "\n".join(unexplained)
 
 
-@pytest.mark.parametrize("page", BOOK, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALL)
 def test_what_is_said_to_differ_differs(page: Page, differing: Differing) -> None:
     assert [str(each) for each in differing(page) if not each.differences] == []
 
@@ -58,7 +60,7 @@ def test_a_page_is_written_as_it_is_read(page: Page) -> None:
 
 
 def test_the_page_in_docs_is_the_one_the_book_makes(request: pytest.FixtureRequest, differing: Differing) -> None:
-    text = render(BOOK, [each for page in BOOK for each in differing(page)])
+    text = render(BOOK, [each for page in SHORT for each in differing(page)])
     if request.config.getoption("--rewrite"):
         PLACE.write_text(text, encoding="utf-8")
     assert PLACE.read_text(encoding="utf-8") == text

@@ -1,24 +1,20 @@
-"""docs/differences.md: every field in which Barnabas answers otherwise than Apache Kafka, out of the probe book.
-
-`python -m tests.support.probes.differences` plays the whole book to Barnabas and writes the page.
-"""
+"""docs/differences.md: every field in which Barnabas answers otherwise than Apache Kafka, out of the probe book."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tests.support.kafka_jars import KAFKA_VERSION
 from tests.support.probes.compare import MISSING, Difference, differences
-from tests.support.probes.page import Page, Step, Story, pages
-from tests.support.probes.servers import Told, told_by_barnabas
+from tests.support.probes.page import Page, Step, Story
+from tests.support.probes.servers import Told
 from tests.support.source_tree import ROOT
 
 PLACE = ROOT / "docs" / "differences.md"
 DECISIONS = ROOT / "docs" / "decisions"
 _LONG = 60
+NOT_TOLD = "see the decision"
 _TOP = f"""\
 # Where Barnabas answers otherwise than Apache Kafka
 
@@ -59,10 +55,11 @@ def render(book: list[Page], every: list[Found]) -> str:
     requests = sum(len(step.versions) for page in book for story in page.stories for step in story.steps)
     lines = [_TOP.format(requests=requests)]
     above = ""
-    for each in every:
+    for each in sorted([*every, *_said(book)], key=lambda each: each.page.name):
         if each.page.name != above:
             above = each.page.name
             remark = each.page.head[0].removeprefix("# ").rstrip(".")
+            remark += "".join(f" ({name} {level})" for name, level in each.page.features.items())
             lines += [
                 "",
                 f"## {remark}",
@@ -74,6 +71,16 @@ def render(book: list[Page], every: list[Found]) -> str:
     named = sorted({each.step.decision for each in every if each.step.decision})
     lines += ["", *(f"[{decision}]: decisions/{_place(decision)}" for decision in named)]
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _said(book: list[Page]) -> Iterator[Found]:
+    """What long pages say of differences; they are not told to Barnabas in every run."""
+    for page in book:
+        for story in page.stories if page.is_long else ():
+            for step in story.steps:
+                if step.decision:
+                    kafkas = "; ".join(answer.text.splitlines()[0] for answer in step.answers)
+                    yield Found(page, story, step, [Difference(None, "answer", kafkas, NOT_TOLD)])
 
 
 def _rows(each: Found) -> Iterator[str]:
@@ -89,21 +96,8 @@ def _rows(each: Found) -> Iterator[str]:
 
 
 def _shortened(text: str) -> str:
-    return text if text == MISSING else f"`{text}`" if len(text) <= _LONG else f"`{text[:_LONG]}` …"
+    return text if text in (MISSING, NOT_TOLD) else f"`{text}`" if len(text) <= _LONG else f"`{text[:_LONG]}` …"
 
 
 def _place(decision: str) -> str:
     return next(DECISIONS.glob(f"{decision}-*.md")).name
-
-
-def main() -> None:
-    book = pages()
-    every: list[Found] = []
-    with TemporaryDirectory() as directory:
-        for page in book:
-            every += found(page, told_by_barnabas(page, Path(directory) / page.name))
-    PLACE.write_text(render(book, every), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

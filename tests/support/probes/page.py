@@ -6,6 +6,7 @@
     setting: transaction.version=1         a setting of the server
     feature: transaction.version=1         what the server's directory is formatted with
     slowly: markers                        Barnabas takes its time with them, as Kafka does
+    long: 260,000 requests                 a page that is told with scripts/test --long only
 
     ## from the middle of a batch          a story; it has a connection of its own
     > Fetch v4-6 min_bytes=1               a request, in these versions one after the other
@@ -23,6 +24,7 @@
     send Metadata v1 00000012…             the same; what comes back is read as an answer of this API and version
     until CompleteCommit                   ask the next request again until its answer has this in it
     until not Prepare                      … or has it not
+    times 32767                            ask the next request so often; the last answer is told
 
 An answer may also be `closed`, when the server ended the connection, or `silent`.
 """
@@ -44,7 +46,7 @@ _ASKED = re.compile(r"([a-z]?)(>>?) (\w+) v(\d+)(?:-(\d+))?(?: (.*))?")
 _BYTES = re.compile(r"([a-z]?) ?send(?: (\w+) v(\d+))?((?: [0-9a-f]+)*)")
 _OTHER = re.compile(r"(end|await)(?: ([a-z]))?")
 _ANSWER = re.compile(r"<(?: v(\d+)(?:-(\d+))?(?= |$))?(?: (.*))?")
-_GIVEN = re.compile(r"(topic|setting|feature|slowly): (\S+)(?: (.*))?")
+_GIVEN = re.compile(r"(topic|setting|feature|slowly|long): (\S+)(?: (.*))?")
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,18 @@ class Step:
     request: Node = field(default_factory=Node)
     is_awaited: bool = True
     data: bytes = b""
-    until: str = ""
+    before: str = ""
     answers: list[Answer] = field(default_factory=list)
     decision: str = ""
+
+    @property
+    def until(self) -> str:
+        """What the answer must have in it, or with "not" before it must not, for the asking to end."""
+        return self.before.removeprefix("until ") if self.before.startswith("until ") else ""
+
+    @property
+    def times(self) -> int:
+        return int(self.before.removeprefix("times ")) if self.before.startswith("times ") else 1
 
 
 @dataclass
@@ -98,6 +109,7 @@ class Page:
     settings: dict[str, str] = field(default_factory=dict)
     features: dict[str, str] = field(default_factory=dict)
     has_slow_markers: bool = False
+    is_long: bool = False
     stories: list[Story] = field(default_factory=list)
 
     @property
@@ -137,7 +149,7 @@ def read(path: Path) -> Page:
     """The page in the file. ValueError, with the line, for what is no page."""
     page = Page(path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    position, until = 0, ""
+    position, before = 0, ""
     while position < len(lines):
         line, nested = lines[position], _nested(lines, position)
         position += 1 + len(nested)
@@ -146,11 +158,11 @@ def read(path: Path) -> Page:
                 page.stories.append(Story(line[3:]))
             elif not page.stories:
                 _read_head(page, line)
-            elif line.startswith("until "):
-                until = line.removeprefix("until ")
+            elif line.startswith(("until ", "times ")):
+                before = line
             else:
-                _read_part(page.stories[-1], line, nested, until)
-                until = "" if line and line[0] != "#" else until
+                _read_part(page.stories[-1], line, nested, before)
+                before = "" if line and line[0] != "#" else before
         except ValueError as error:
             raise ValueError(f"{path.name}:{position - len(nested)}: {line}: {error}") from error
     return page
@@ -169,6 +181,8 @@ def _read_head(page: Page, line: str) -> None:
         kind, name, rest = match[1], match[2], match[3] or ""
         if kind == "topic":
             page.topics[name] = dict(word.split("=", 1) for word in rest.split())
+        elif kind == "long":
+            page.is_long = True
         elif kind == "slowly":
             page.has_slow_markers = True
         else:
@@ -178,11 +192,11 @@ def _read_head(page: Page, line: str) -> None:
         raise ValueError("before the first story there are topics, settings, features and remarks")
 
 
-def _read_part(story: Story, line: str, nested: list[str], until: str) -> None:
+def _read_part(story: Story, line: str, nested: list[str], before: str) -> None:
     if match := _ASKED.fullmatch(line):
         first, last = int(match[4]), int(match[5] or match[4])
         step = Step("ask", [line, *nested], match[1], match[3], range(first, last + 1))
-        step.request, step.is_awaited, step.until = parse(match[6] or "", nested), match[2] == ">", until
+        step.request, step.is_awaited, step.before = parse(match[6] or "", nested), match[2] == ">", before
         story.parts.append(step)
     elif match := _BYTES.fullmatch(line):
         version = int(match[3] or 0)
@@ -212,8 +226,8 @@ def _last(story: Story) -> Step:
 
 
 def _step_lines(step: Step) -> Iterator[str]:
-    if step.until:
-        yield f"until {step.until}"
+    if step.before:
+        yield step.before
     yield from step.lines
     yield from answer_lines(step.answers)
     if step.decision:

@@ -15,6 +15,7 @@ from tests.support.waiting import until
 
 PATIENCE_S = 5.0  # so long an answer may take; one that is recorded as silence is waited for a tenth of it
 UNTIL_S = 10.0
+WINDOW = 256  # requests that are under way at once, where one is asked many times
 API_KEYS = {key.api_name: key for key in ApiKey}
 
 
@@ -78,9 +79,22 @@ class _Talk:
             if step.until:
                 yield from self._ask_until(step, version)
                 continue
+            if step.times > 1:
+                self._ask_many(step, version, step.times - 1)
             self._send(step, version)
             if step.is_awaited:
                 yield from self._answers(step.connection)
+
+    def _ask_many(self, step: Step, version: int, times: int) -> None:
+        """Ask in pieces of many requests, and pass over the answers."""
+        key = API_KEYS[step.api]
+        data = self._frame(key, step, version)[0]
+        wire = self._wire(step.connection)
+        for done in range(0, times, WINDOW):
+            count = min(WINDOW, times - done)
+            wire.send(data * count)
+            for _ in range(count):
+                wire.receive(self._timeout_s)
 
     def _ask_until(self, step: Step, version: int) -> list[Answer]:
         answers: list[Answer] = []
@@ -97,15 +111,21 @@ class _Talk:
 
     def _send(self, step: Step, version: int) -> None:
         key = API_KEYS[step.api]
-        request = struct_of(step.request, spec(key).request, version, self._names)
-        data = self._held.pop(step.connection, b"") + frame(key, version, request_codec(key, version).encode(request))
+        data, is_answered = self._frame(key, step, version)
+        data = self._held.pop(step.connection, b"") + data
         if step.is_awaited:
             self._wire(step.connection).send(data)
         else:
             self._held[step.connection] = data
-        if key is not ApiKey.PRODUCE or request.acks != 0:
+        if is_answered:
             label = version if len(step.versions) > 1 else None
             self._due.setdefault(step.connection, []).append(_Due(key, version, label))
+
+    def _frame(self, key: ApiKey, step: Step, version: int) -> tuple[bytes, bool]:
+        """The bytes of the request, and whether it will be answered."""
+        request = struct_of(step.request, spec(key).request, version, self._names)
+        is_answered = key is not ApiKey.PRODUCE or request.acks != 0
+        return frame(key, version, request_codec(key, version).encode(request)), is_answered
 
     def _answers(self, connection: str) -> Iterator[Answer]:
         """What is due on a connection. One that is closed, or owes an answer, is not used again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.errors import ErrorCode
@@ -31,7 +30,7 @@ _MANY = 400  # so many names fall upon every one of 50 partitions
 class _SlowMarkers(OwnBroker):
     """A broker that others can ask while a transaction is completed."""
 
-    def command(self) -> Sequence[str]:
+    def command(self) -> list[str]:
         python, _, _, *arguments = super().command()
         return [python, "-m", "tests.support.probes.slow_markers", *arguments]
 
