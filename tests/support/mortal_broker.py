@@ -94,6 +94,9 @@ class MortalBroker:
         if self._cut is not None:
             raise self._cut
 
+    def now_ms(self) -> int:
+        return self.world.clock.now_ms()
+
     async def stop(self) -> None:
         """A clean stop."""
         await self.world.close()

@@ -1,6 +1,6 @@
 """A transactional program that outlives its broker: every request that got no answer is sent again to the next run.
 
-It knows what it was told and what that obliges the broker to (`Ledger`), and looks after every restart and at the end
+It knows what it was told and what that obliges the broker to, and looks after every restart and at the end
 whether what readers see can be: a transaction whole or absent, nothing that was acknowledged lost, epochs that only
 rise. Speaks both protocols of KIP-890: partitions added by requests of their own (1), or by writing to them (2).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -29,14 +29,13 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from protocol.records.batch import iter_batches
+from protocol.records.builder import build_batch
 from protocol.records.record import iter_records
 from protocol.schema import Request
 from tests.support.memory_files import PowerCut
-from tests.support.mortal_broker import MortalBroker
 
 E = ErrorCode
-OUT, IN, GROUP, TRANSACTIONAL_ID = "out", "in", "g", "tx"
-PARTITIONS = 3
+OUT, IN = "out", "in"
 TIMEOUT_MS = 20_000
 _AGAIN = frozenset({
     E.CONCURRENT_TRANSACTIONS,
@@ -45,7 +44,23 @@ _AGAIN = frozenset({
     E.NOT_COORDINATOR,
 })  # fmt: skip
 _BACKOFF_MS = 50
+_DEATHS = (PowerCut, ConnectionError)
 _WRITTEN = frozenset({E.NONE, E.DUPLICATE_SEQUENCE_NUMBER})
+
+
+class Mortal(Protocol):
+    """A broker that may die. Calls raise PowerCut or ConnectionError when it did."""
+
+    async def ask(self, request: Request, version: int) -> Any:
+        """The answer to a request."""
+
+    async def advance(self, delay_ms: float) -> None:
+        """Let time pass."""
+
+    async def boot(self) -> None:
+        """The next run is there when this returns."""
+
+    def now_ms(self) -> int: ...
 
 
 class Fate(Enum):
@@ -67,13 +82,18 @@ class Transaction:
 
 
 class TransactionProgram:
-    """A producer and a reader, over the deaths of their broker."""
+    """A producer and a reader, over the deaths of their broker; it has the topics OUT and IN, and its name to itself.
 
-    def __init__(self, broker: MortalBroker, protocol: int) -> None:
+    partitions: how many OUT has.
+    """
+
+    def __init__(self, broker: Mortal, protocol: int, partitions: int, name: str = "tx") -> None:
         self.broker = broker
         self.transactions: list[Transaction] = []
         self._protocol = protocol
-        self._acknowledged: dict[int, list[bytes]] = {number: [] for number in range(PARTITIONS)}
+        self._name = name
+        self._partitions = range(partitions)
+        self._acknowledged: dict[int, list[bytes]] = {number: [] for number in self._partitions}
         self._producer_id = self._producer_epoch = -1
         self._highest: dict[int, int] = {}
         self._sequences: dict[int, int] = {}
@@ -89,7 +109,7 @@ class TransactionProgram:
         """Become the producer of the id; what was open can no longer be committed."""
         if self.transactions and self.current.fate is Fate.OPEN:
             self.current.fate = Fate.ABORTED
-        request = InitProducerIdRequest(transactional_id=TRANSACTIONAL_ID, transaction_timeout_ms=TIMEOUT_MS)
+        request = InitProducerIdRequest(transactional_id=self._name, transaction_timeout_ms=TIMEOUT_MS)
         answer = await self._call(request, 5)
         assert answer.error_code == E.NONE, answer
         self._go_on_as(answer)
@@ -99,28 +119,46 @@ class TransactionProgram:
         self._added.clear()
 
     async def send(self, *partitions: int) -> None:
-        """One record to each of the partitions."""
+        """One record to each of the partitions, in one request."""
         if self._protocol == 1:
             await self._add({*partitions} - self._added)
+        values = {}
         for partition in partitions:
-            value = b"%d:%d:%d" % (len(self.transactions), partition, len(self._acknowledged[partition]))
-            self.current.values.setdefault(partition, []).append(value)
-            sequence = self._sequences.get(partition, 0)
-            batch = self.broker.world.batch(
-                value, producer=(self._producer_id, self._producer_epoch, sequence), transactional=True
-            )
-            topic = TopicProduceData(name=OUT, partition_data=[PartitionProduceData(index=partition, records=batch)])
-            request = ProduceRequest(transactional_id=TRANSACTIONAL_ID, acks=-1, timeout_ms=1000, topic_data=[topic])
-            answer = await self._call(request, 12 if self._protocol == 2 else 11, _code_of_produce)
-            assert _code_of_produce(answer) in _WRITTEN, answer
+            count = len(self._acknowledged[partition])
+            values[partition] = b"%s:%d:%d:%d" % (self._name.encode(), len(self.transactions), partition, count)
+            self.current.values.setdefault(partition, []).append(values[partition])
+        data = [
+            PartitionProduceData(index=partition, records=self._batch(partition, value))
+            for partition, value in values.items()
+        ]
+        request = ProduceRequest(
+            transactional_id=self._name,
+            acks=-1,
+            timeout_ms=1000,
+            topic_data=[TopicProduceData(name=OUT, partition_data=data)],
+        )
+        answer = await self._call(request, 12 if self._protocol == 2 else 11, _code_of_produce)
+        assert _code_of_produce(answer) == E.NONE, answer
+        for partition, value in values.items():
             self._acknowledged[partition].append(value)
-            self._sequences[partition] = sequence + 1
+            self._sequences[partition] = self._sequences.get(partition, 0) + 1
+
+    def _batch(self, partition: int, value: bytes) -> bytes:
+        return bytes(
+            build_batch(
+                [(None, value, (), self.broker.now_ms())],
+                producer_id=self._producer_id,
+                producer_epoch=self._producer_epoch,
+                base_sequence=self._sequences.get(partition, 0),
+                transactional=True,
+            )
+        )
 
     async def _add(self, partitions: set[int]) -> None:
         if not partitions:
             return
         request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=TRANSACTIONAL_ID,
+            v3_and_below_transactional_id=self._name,
             v3_and_below_producer_id=self._producer_id,
             v3_and_below_producer_epoch=self._producer_epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name=OUT, partitions=sorted(partitions))],
@@ -133,17 +171,17 @@ class TransactionProgram:
         """Commit the group's offset as part of the transaction."""
         if self._protocol == 1:
             adding = AddOffsetsToTxnRequest(
-                transactional_id=TRANSACTIONAL_ID,
+                transactional_id=self._name,
                 producer_id=self._producer_id,
                 producer_epoch=self._producer_epoch,
-                group_id=GROUP,
+                group_id=self._name,
             )
             answer = await self._call(adding, 3)
             assert answer.error_code == E.NONE, answer
         partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata=None)
         request = TxnOffsetCommitRequest(
-            transactional_id=TRANSACTIONAL_ID,
-            group_id=GROUP,
+            transactional_id=self._name,
+            group_id=self._name,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             topics=[TxnOffsetCommitRequestTopic(name=IN, partitions=[partition])],
@@ -170,7 +208,7 @@ class TransactionProgram:
 
     async def _end(self, *, commit: bool) -> Any:
         request = EndTxnRequest(
-            transactional_id=TRANSACTIONAL_ID,
+            transactional_id=self._name,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             committed=commit,
@@ -190,7 +228,7 @@ class TransactionProgram:
         while True:
             try:
                 answer = await self.broker.ask(request, version)
-            except PowerCut:
+            except _DEATHS:
                 await self._survive()
                 continue
             if (code_of or _top_code)(answer) not in _AGAIN:
@@ -200,7 +238,7 @@ class TransactionProgram:
     async def _wait(self, delay_ms: int) -> None:
         try:
             await self.broker.advance(delay_ms)
-        except PowerCut:
+        except _DEATHS:
             await self._survive()
             await self._wait(delay_ms)
 
@@ -212,10 +250,9 @@ class TransactionProgram:
 
     async def check(self) -> None:
         """AssertionError unless everything readers see can be."""
-        committed = [await self._read(partition, isolation_level=1) for partition in range(PARTITIONS)]
-        for partition in range(PARTITIONS):
-            everything = await self._read(partition, isolation_level=0)
-            lost = [value for value in self._acknowledged[partition] if value not in everything]
+        committed, everything = await self._read(isolation_level=1), await self._read(isolation_level=0)
+        for partition, acknowledged in self._acknowledged.items():
+            lost = set(acknowledged) - set(everything[partition])
             assert not lost, f"acknowledged and lost from partition {partition}: {lost}"
             assert len(set(committed[partition])) == len(committed[partition]), "something is there twice"
         offset = None
@@ -224,7 +261,7 @@ class TransactionProgram:
                 offset = transaction.offset
         assert await self._committed_offset() == offset
 
-    def _is_visible(self, transaction: Transaction, committed: list[list[bytes]]) -> bool:
+    def _is_visible(self, transaction: Transaction, committed: dict[int, list[bytes]]) -> bool:
         found = {value in committed[partition] for partition, values in transaction.values.items() for value in values}
         assert len(found) <= 1, f"a part of a transaction is seen: {transaction}, {committed}"
         is_visible = found == {True}
@@ -234,46 +271,53 @@ class TransactionProgram:
 
     async def check_nothing_hangs(self) -> None:
         """The last stable offset is the high watermark everywhere."""
-        for partition in range(PARTITIONS):
-            fetched = await self._fetch(partition, isolation_level=1)
+        for fetched in await self._fetch(isolation_level=1):
             assert fetched.last_stable_offset == fetched.high_watermark
 
-    async def _fetch(self, partition: int, *, isolation_level: int) -> Any:
-        asked = FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
+    async def _fetch(self, *, isolation_level: int) -> list[Any]:
+        asked = [
+            FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
+            for partition in self._partitions
+        ]
         request = FetchRequest(
             max_wait_ms=0,
             min_bytes=0,
-            max_bytes=1 << 24,
+            max_bytes=1 << 30,
             isolation_level=isolation_level,
-            topics=[FetchTopic(topic=OUT, partitions=[asked])],
+            topics=[FetchTopic(topic=OUT, partitions=asked)],
         )
-        fetched = (await self._call(request, 12)).responses[0].partitions[0]
-        assert fetched.error_code == E.NONE, fetched
+        fetched: list[Any] = (await self._call(request, 12)).responses[0].partitions
+        assert {partition.error_code for partition in fetched} == {E.NONE}
         return fetched
 
-    async def _read(self, partition: int, *, isolation_level: int) -> list[bytes]:
-        """The values a consumer of this isolation level returns."""
-        fetched = await self._fetch(partition, isolation_level=isolation_level)
-        aborted = sorted((txn.first_offset, txn.producer_id) for txn in fetched.aborted_transactions or [])
-        skipped: set[int] = set()
-        found: list[bytes] = []
-        data = memoryview(bytes(fetched.records or b""))
-        for position, header in iter_batches(data):
-            while aborted and aborted[0][0] <= header.last_offset:
-                skipped.add(aborted.pop(0)[1])
-            if header.is_control:
-                skipped.discard(header.producer_id)
-            elif not (header.is_transactional and header.producer_id in skipped):
-                batch = data[position : position + header.size_in_bytes]
-                found += [record.value or b"" for record in iter_records(batch)]
-        return found
+    async def _read(self, *, isolation_level: int) -> dict[int, list[bytes]]:
+        """The values a consumer of this isolation level returns, by partition, from one Fetch over all of them."""
+        fetched = await self._fetch(isolation_level=isolation_level)
+        return {partition.partition_index: _values(partition) for partition in fetched}
 
     async def _committed_offset(self) -> int | None:
         topics = [OffsetFetchRequestTopics(name=IN, partition_indexes=[0])]
-        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=topics)])
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._name, topics=topics)])
         group = (await self._call(request, 9, lambda answer: answer.groups[0].error_code)).groups[0]
         offset: int = group.topics[0].partitions[0].committed_offset
         return None if offset < 0 else offset
+
+
+def _values(fetched: Any) -> list[bytes]:
+    """The values in the data of a partition that are not those of its aborted transactions."""
+    aborted = sorted((txn.first_offset, txn.producer_id) for txn in fetched.aborted_transactions or [])
+    skipped: set[int] = set()
+    found: list[bytes] = []
+    data = memoryview(bytes(fetched.records or b""))
+    for position, header in iter_batches(data):
+        while aborted and aborted[0][0] <= header.last_offset:
+            skipped.add(aborted.pop(0)[1])
+        if header.is_control:
+            skipped.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in skipped):
+            batch = data[position : position + header.size_in_bytes]
+            found += [record.value or b"" for record in iter_records(batch)]
+    return found
 
 
 def _top_code(answer: Any) -> int:
@@ -281,7 +325,9 @@ def _top_code(answer: Any) -> int:
 
 
 def _code_of_produce(answer: Any) -> int:
-    return int(answer.responses[0].partition_responses[0].error_code)
+    """The first code that does not say that the record is there."""
+    codes = (partition.error_code for partition in answer.responses[0].partition_responses)
+    return int(next((code for code in codes if code not in _WRITTEN), E.NONE))
 
 
 def _code_of_add(answer: Any) -> int:
