@@ -17,7 +17,7 @@ ALWAYS = "produce"
 def _sample(day: date) -> list[Page]:
     """One page that is always asked, and the one whose turn it is."""
     book = pages()
-    others = [page for page in book if page.name != ALWAYS]
+    others = [page for page in book if page.name != ALWAYS and not page.is_long and not page.has_slow_markers]
     return [*(page for page in book if page.name == ALWAYS), others[day.toordinal() % len(others)]]
 
 

@@ -86,10 +86,3 @@ def test_a_story_has_a_title_of_its_own(page: Page) -> None:
 def test_the_decisions_that_are_named_are_there() -> None:
     named = {step.decision for page in BOOK for story in page.stories for step in story.steps if step.decision}
     assert [decision for decision in named if not list(DECISIONS.glob(f"{decision}-*.md"))] == []
-
-
-def test_a_page_that_no_server_was_asked_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "page.txt"
-    path.write_text("## a story\nFetch me something\n")
-    with pytest.raises(ValueError, match=r"page\.txt:2: Fetch me something"):
-        read(path)
