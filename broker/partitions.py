@@ -13,7 +13,8 @@ topics are in no table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from broker.config.log_configs import log_config
@@ -78,6 +79,16 @@ class Partitions:
         """The log, for appending: its leader epoch is this run's. KafkaError as `get`."""
         log = self._led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
+
+    def lead(self, keys: Iterable[tuple[str, int]]) -> None:
+        """Raise the leader epochs of those that were not appended to in this run, in one write for all of them.
+
+        `get_led` would do it for each. What does not exist, or cannot be written, is told there.
+        """
+        unled = [key for key in keys if key not in self._led and self.exists(*key)]
+        if len(unled) > 1:
+            with suppress(KafkaError):
+                self._catalogue.lead(unled)
 
     def exists(self, topic: str, partition: int) -> bool:
         """Whether the catalogue has the partition."""

@@ -41,7 +41,7 @@ TopicPartition = tuple[str, int]
 
 SLICE_PARTITIONS = 500
 SLICE_S = 0.005
-_LOOK_AT_CLOCK_EVERY = 16
+_LED_AT_ONCE = 64
 LOADING_RETRY_MS = 20
 BROKEN_RETRY_MS = 1_000
 
@@ -169,11 +169,11 @@ class MarkerWriter:
             return  # closed meanwhile
         job.waits = _Waits.NOT
         until = self._clock.monotonic() + SLICE_S
-        for count in range(SLICE_PARTITIONS):
-            if not job.todo:
+        for count in range(min(SLICE_PARTITIONS, len(job.todo))):
+            if count and self._clock.monotonic() > until:
                 break
-            if count % _LOOK_AT_CLOCK_EVERY == _LOOK_AT_CLOCK_EVERY - 1 and self._clock.monotonic() > until:
-                break
+            if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
+                self._partitions.lead(job.todo[-_LED_AT_ONCE:])
             self._mark(job, job.todo.pop())
         if job.todo:
             self._loop.call_soon(self._go_on, job)

@@ -17,7 +17,7 @@ copy.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,9 +70,24 @@ class _Producer(NamedTuple):
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    topics = request[3]
+    if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
+        context.services.partitions.lead(_writable(request, context))
     if _is_transactional(request):
         return _handle_transactional(request, context)
     return _append_all(request, context)
+
+
+def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[TopicPartition]:
+    """The partitions that are written to, if they are there."""
+    topics_by_id = context.services.catalogue.topics_by_id
+    for topic, partitions in request[3]:
+        if isinstance(topic, bytes):
+            found = topics_by_id.get(topic)
+            topic = "" if found is None else found.name
+        if not _is_refused(topic, context):
+            for index, _ in partitions:
+                yield topic, index
 
 
 def _append_all(

@@ -51,6 +51,26 @@ async def test_reading_opens_a_log_and_only_writing_leads_it(world: BrokerWorld)
     assert world.services.catalogue.current_leader_epoch("t", 0) == announced
 
 
+async def test_several_are_led_with_one_write_to_the_catalogue(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("many", 10)
+    await world.close()
+    world = BrokerWorld(files=world.files)
+
+    def syncs() -> int:
+        return sum(call.name == "sync" and "__cluster_metadata" in call.path for call in world.files.calls)
+
+    partitions = world.services.partitions
+    before = syncs()
+    partitions.lead([("many", index) for index in range(10)] + [("missing", 0), ("many", 99)])
+    assert syncs() == before + 1
+    for index in range(10):
+        partitions.get_led("many", index)
+    assert syncs() == before + 1
+    partitions.lead([("many", index) for index in range(10)])
+    assert syncs() == before + 1
+    await world.close()
+
+
 async def test_the_leader_epoch_rises_in_the_next_run() -> None:
     files, epochs = MemoryFiles(0), []
     for _ in range(3):
