@@ -27,9 +27,7 @@ def test_a_marker_has_78_bytes_and_says_what_it_was_given(commit: bool) -> None:
     assert read_marker(batch) == (commit, 2**40, 32767, 5, 2**41, 1234)
 
 
-@given(
-    st.booleans(), st.integers(0, 2**62), st.integers(0, 32767), st.integers(-1, 2**31 - 1), st.integers(-1, 2**50)
-)
+@given(st.booleans(), st.integers(0, 2**62), st.integers(0, 32767), st.integers(-1, 2**31 - 1), st.integers(-1, 2**50))
 @settings(derandomize=True, deadline=None)
 def test_a_marker_is_the_batch_that_the_builder_makes_of_it(
     commit: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
