@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from struct import Struct
 from typing import Any
 
@@ -69,7 +70,8 @@ class SocketClient:
     async def close(self) -> None:
         if self._streams is not None:
             self._streams[1].close()
-            await self._streams[1].wait_closed()
+            with suppress(OSError):  # the broker may be gone already
+                await self._streams[1].wait_closed()
 
 
 def _frames(received: bytes) -> Any:
