@@ -26,6 +26,8 @@ from tests.support.server import Server
 
 PARTITIONS = 6
 MOVES = 10
+SESSION_TIMEOUT_MS = 3_000
+LONG_SESSION_TIMEOUT_MS = 10_000
 EAGER = (ConfluentMember, KafkaPythonMember, AiokafkaMember, ConfluentMember, KafkaPythonMember)
 COOPERATIVE = (CooperativeConfluentMember,) * 5
 COOPERATIVE_PYTHON = (CooperativeKafkaPythonMember,) * 5
@@ -55,7 +57,17 @@ def _check(ledger: Ledger) -> None:
 @pytest.mark.parametrize("kind", ["eager", "cooperative"])
 def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind: str, is_static: bool) -> None:
     topic = _topic(server, f"{kind}-{is_static}")
-    _check(play(server.address, topic, KINDS[kind], is_static=is_static, seed=7, moves=MOVES))
+    _check(
+        play(
+            server.address,
+            topic,
+            KINDS[kind],
+            is_static=is_static,
+            seed=7,
+            moves=MOVES,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+        )
+    )
 
 
 def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -> None:
@@ -65,7 +77,8 @@ def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -
             server.start()
 
     topic = _topic(server, "killed")
-    _check(play(server.address, topic, KINDS["cooperative"], is_static=False, seed=8, moves=MOVES, before_move=kill))
+    told = {"seed": 8, "moves": MOVES, "session_timeout_ms": SESSION_TIMEOUT_MS}
+    _check(play(server.address, topic, KINDS["cooperative"], is_static=False, before_move=kill, **told))
 
 
 @pytest.mark.long
@@ -81,4 +94,5 @@ def test_they_do_so_for_long(server: Server, kind: str, is_static: bool, seed: i
             server.start()
 
     topic = _topic(server, f"long-{kind}-{is_static}-{seed}")
-    _check(play(server.address, topic, KINDS[kind], is_static=is_static, seed=seed, moves=60, before_move=kill))
+    told = {"seed": seed, "moves": 60, "session_timeout_ms": LONG_SESSION_TIMEOUT_MS}
+    _check(play(server.address, topic, KINDS[kind], is_static=is_static, before_move=kill, **told))

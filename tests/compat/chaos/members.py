@@ -19,7 +19,6 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.compat.chaos.ledger import Ledger
 
-SESSION_TIMEOUT_MS = 2_000
 HEARTBEAT_INTERVAL_MS = 200
 COMMIT_EVERY = 5  # turns of a member's loop
 DEADLINE_S = 60.0
@@ -29,9 +28,18 @@ class Member(ABC):
     """One consumer's life, in a thread: from joining to leaving. `owner` names it in the ledger."""
 
     def __init__(
-        self, address: str, topic: str, group: str, ledger: Ledger, owner: str, *, instance: str | None
+        self,
+        address: str,
+        topic: str,
+        ledger: Ledger,
+        owner: str,
+        *,
+        instance: str | None,
+        session_timeout_ms: int,
     ) -> None:
-        self.address, self.topic, self.group, self.ledger = address, topic, group, ledger
+        """The group is named after the topic."""
+        self.address, self.topic, self.group, self.ledger = address, topic, topic, ledger
+        self.session_timeout_ms = session_timeout_ms
         self.owner = owner
         self.instance = instance
         self.next_offsets: dict[int, int] = {}
@@ -91,7 +99,7 @@ class ConfluentMember(Member):
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "partition.assignment.strategy": self.strategy,
-            "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "session.timeout.ms": self.session_timeout_ms,
             "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
         }
         if self.instance is not None:
@@ -158,7 +166,7 @@ class KafkaPythonMember(Member, kafka.ConsumerRebalanceListener):
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             partition_assignment_strategy=[self.strategy],
-            session_timeout_ms=SESSION_TIMEOUT_MS,
+            session_timeout_ms=self.session_timeout_ms,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )
         self._consumer.subscribe([self.topic], listener=self)
@@ -217,7 +225,7 @@ class AiokafkaMember(Member, aiokafka.ConsumerRebalanceListener):
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             partition_assignment_strategy=[AiokafkaRange],
-            session_timeout_ms=SESSION_TIMEOUT_MS,
+            session_timeout_ms=self.session_timeout_ms,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )
         self._consumer.subscribe([self.topic], listener=self)

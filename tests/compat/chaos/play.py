@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,27 @@ class Writer:
         return self.ends
 
 
+class Watch:
+    """Notes when this process did not get on for a while: then its consumers could not say that they are alive."""
+
+    def __init__(self, ledger: Ledger, limit_s: float) -> None:
+        self._ledger, self._limit_s = ledger, limit_s
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        before = time.monotonic()
+        while not self._ending.wait(0.05):
+            now = time.monotonic()
+            self._ledger.stood_still |= now - before > self._limit_s
+            before = now
+
+    def end(self) -> None:
+        self._ending.set()
+        self._thread.join()
+
+
 def play(
     address: str,
     topic: str,
@@ -54,6 +76,7 @@ def play(
     is_static: bool,
     seed: int,
     moves: int,
+    session_timeout_ms: int,
     before_move: Callable[[int], None] = lambda _: None,
 ) -> Ledger:
     """The members of `kinds` come and go `moves` times, then all come and read everything to its end.
@@ -70,9 +93,12 @@ def play(
         lives += 1
         instance = f"instance-{slot}" if is_static else None
         owner = instance or f"{slot} (life {lives})"
-        living[slot] = kinds[slot](address, topic, topic, ledger, owner, instance=instance)
+        living[slot] = kinds[slot](
+            address, topic, ledger, owner, instance=instance, session_timeout_ms=session_timeout_ms
+        )
 
     writer = Writer(address, topic)
+    watch = Watch(ledger, session_timeout_ms / 2_000)
     try:
         join(0)
         for number in range(moves):
@@ -89,6 +115,7 @@ def play(
                 join(slot)
         until(lambda: ledger.has_read(ends), DEADLINE_S)
     finally:
+        watch.end()
         writer.end()
         for member in living.values():
             member.leave()
