@@ -72,6 +72,6 @@ def _named(node: Node, name: str) -> dict[str, Node]:
         if each == name:
             identity = next((row.fields[key] for key in _IDENTITIES if key in row.fields), "")
             while identity in found:
-                identity += "'"
+                identity += " again"
             found[identity] = row
     return found
