@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from broker.coordinator.placement import partition_for
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -24,7 +25,7 @@ PARTITIONS = 3
 KEPT = {"retention.ms": "-1"}  # the records are years old
 SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 _NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-_MANY = 400  # so many names fall upon every one of 50 partitions
+COORDINATED = 50  # partitions of a coordinators' topic
 
 
 class _SlowMarkers(OwnBroker):
@@ -126,4 +127,6 @@ def _has_transaction_coordinators(wire: Wire) -> bool:
 
 
 def _names() -> list[str]:
-    return [f"loaded-{number}" for number in range(_MANY)]
+    """One for every partition of a coordinators' topic."""
+    names = (f"loaded-{number}" for number in range(1000))
+    return list({partition_for(name, COORDINATED): name for name in names}.values())
