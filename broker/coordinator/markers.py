@@ -42,6 +42,7 @@ TopicPartition = tuple[str, int]
 SLICE_PARTITIONS = 500
 SLICE_S = 0.005
 _LED_AT_ONCE = 64
+_SHOWN_IN_PASSING_MAX = 500  # to release more takes milliseconds: a turn of its own
 LOADING_RETRY_MS = 20
 BROKEN_RETRY_MS = 1_000
 
@@ -179,7 +180,14 @@ class MarkerWriter:
             self._loop.call_soon(self._go_on, job)
         elif job.parked:
             self._wait_for_better_times(job)
+        elif len(job.held) > _SHOWN_IN_PASSING_MAX:
+            self._loop.call_soon(self._end, job)
         else:
+            self._end(job)
+
+    def _end(self, job: _Job) -> None:
+        """Every marker is written."""
+        if self._jobs.get(job.name) is job:
             self._show(job)
             self._complete_when_synced(job)
 
