@@ -135,7 +135,8 @@ async def _groups(port: int, groups: int, size: int) -> list[Member]:
     """Members of settled groups of `size`."""
     members = []
     for number in range(groups):
-        group = [Member(await connect(port), f"bench-{time.time_ns()}-{number}") for _ in range(size)]
+        name = f"bench-{time.time_ns()}-{number}"
+        group = [Member(await connect(port), name) for _ in range(size)]
         settled = asyncio.Event()
         await asyncio.gather(*(member.settle(size, settled) for member in group))
         members += group

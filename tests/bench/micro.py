@@ -32,13 +32,19 @@ from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, A
 from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records.builder import NewRecord, build_batch
 from protocol.registry import ApiKey, response_codec
 from storage.files import RealFiles
+from tests.bench import group_micro
 from tests.support.broker_world import request_frame
 
-PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION = 9, 12, 12
+PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, COMMIT_VERSION = 9, 12, 12, 9
 MEMORY_FILES = Path("/dev/shm")
 RESPONSE_BODY = 4 + 4 + 1  # behind the size, the correlation id and an empty section of tags
 ROUNDS = 9
@@ -293,6 +299,14 @@ def metadata(bench: Bench) -> Prepare:
     return sent(bench, request_frame(request, METADATA_VERSION))
 
 
+def offset_commit(bench: Bench) -> Prepare:
+    partition = OffsetCommitRequestPartition(
+        partition_index=0, committed_offset=1_000_000, committed_leader_epoch=-1, committed_metadata=""
+    )
+    topics = [OffsetCommitRequestTopic(name=bench.topic(), partitions=[partition])]
+    return sent(bench, request_frame(OffsetCommitRequest(group_id="g", member_id="", topics=topics), COMMIT_VERSION))
+
+
 class Case(NamedTuple):
     """What is measured, and how many requests a round of it has."""
 
@@ -316,6 +330,7 @@ CASES = (
     Case("Produce and the Fetch that waits for it", follow(1), 1000),
     Case("the same, the Fetch of 12 partitions", follow(12), 200),
     Case("Metadata, 1 topic", metadata, 2000),
+    Case("OffsetCommit, 1 partition", offset_commit, 2000),
 )
 
 
@@ -359,7 +374,10 @@ def main(only: str = "") -> dict[str, dict[str, float]]:
     """Measure the cases whose name contains `only`; prints and returns microseconds of processor time a request."""
     parent = str(MEMORY_FILES) if MEMORY_FILES.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="barnabas-micro-", dir=parent) as path:
-        return uvloop.run(run_all(path, only))
+        found = uvloop.run(run_all(path, only))
+    if not only:
+        group_micro.main()
+    return found
 
 
 if __name__ == "__main__":
