@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
 from broker.clock import Clock, Timer
+from broker.coordinator.completions import Completions
 from broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from broker.coordinator.outcome import Effect
 from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
@@ -92,6 +93,7 @@ class TransactionCoordinator:
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
         self._timers: dict[str, Timer] = {}
         self._sweeping = 0
+        self.completions = Completions(clock, loop)
         self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
 
@@ -283,7 +285,10 @@ class TransactionCoordinator:
         if txn is None or not txn.state.is_prepared or partition.shard.is_closed:
             return True  # the topic was deleted meanwhile
         outcome = completing.complete(txn, now_ms=self.clock.now_ms())
-        return self._execute_unasked(partition, transactional_id, outcome, "completion")
+        if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
+            return False
+        self.completions.tell(transactional_id)
+        return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
         prepared = partition.machine.prepared()

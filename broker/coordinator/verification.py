@@ -11,11 +11,10 @@ synced, a batch is walked in a thread) asks `confirm` when it comes back.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future, get_running_loop
+from asyncio import Future
 from collections.abc import Awaitable, Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker.clock import Clock
 from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from protocol.errors import ErrorCode, KafkaError
 
@@ -118,7 +117,6 @@ async def _admitted_later(
 ) -> Verdicts:
     """The answer of an addition that has to be waited for, or is asked for again until the time for that is over."""
     config, clock = transactions.config, transactions.clock
-    loop = get_running_loop()
     deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
     while True:
         if isinstance(reply, Future):
@@ -128,16 +126,5 @@ async def _admitted_later(
                 reply = refusal.code
         if reply is not ErrorCode.CONCURRENT_TRANSACTIONS or clock.monotonic() >= deadline:
             return dict.fromkeys(request.partitions, reply)
-        await _pause(clock, loop, config.add_partitions_retry_backoff_ms)
+        await transactions.completions.wait(request.transactional_id, config.add_partitions_retry_backoff_ms)
         reply = _add(transactions, request)
-
-
-def _pause(clock: Clock, loop: AbstractEventLoop, delay_ms: int) -> Future[None]:
-    pause: Future[None] = loop.create_future()
-
-    def end() -> None:
-        if not pause.done():
-            pause.set_result(None)
-
-    clock.call_later(delay_ms, end)
-    return pause

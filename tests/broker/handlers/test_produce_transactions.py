@@ -224,3 +224,18 @@ async def test_a_partition_that_knows_a_later_epoch_need_not_ask_the_coordinator
     stranger = Producer(world, "nobody", zombie.id, zombie.epoch)
     assert await code(stranger, 1) == E.INVALID_PRODUCER_EPOCH
     assert await code(stranger, 0) == E.INVALID_PRODUCER_ID_MAPPING
+
+
+async def test_an_addition_goes_on_the_moment_the_transaction_before_it_is_complete() -> None:
+    """Where every write is synced the end is answered before its markers are, and the next transaction begins then."""
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await world.producer()
+    began_ms = world.broker.clock.now_ms()
+    for _ in range(3):
+        assert (await producer.send(b"v")).error_code == E.NONE
+        assert (await producer.end(commit=True)).error is E.NONE
+    assert (await producer.send(b"v")).error_code == E.NONE
+    assert world.read() == [b"v"] * 3
+    assert len(world.coordinator.completions) == 0
+    await world.close()
+    assert world.broker.clock.now_ms() - began_ms < 60, "four transactions did not wait 20 ms each"
