@@ -28,16 +28,16 @@ _NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, Erro
 COORDINATED = 50  # partitions of a coordinators' topic
 
 
+Told = list[list[list[Answer]]]
+"""The answers of a page: by story, by step."""
+
+
 class _SlowMarkers(OwnBroker):
     """A broker that others can ask while a transaction is completed."""
 
     def command(self) -> list[str]:
         python, _, _, *arguments = super().command()
         return [python, "-m", "tests.support.probes.slow_markers", *arguments]
-
-
-Told = list[list[list[Answer]]]
-"""The answers of a page: by story, by step."""
 
 
 def told_by_barnabas(page: Page, directory: Path) -> Told:
