@@ -28,18 +28,25 @@ from protocol.messages.describe_configs import (
 )
 
 _UNKNOWN_TYPE = 0
+_ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
+_TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
 def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     # Who asks for the same thing a thousand times is told so a thousand times, but it is looked up, and kept, once.
     found: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     results = []
+    left = _ENTRIES_MAX
     for resource in request.resources:
+        if left < 0:
+            results.append(_result(resource, [], ErrorCode.INVALID_REQUEST, _TOO_MUCH))
+            continue
         names = None if resource.configuration_keys is None else tuple(resource.configuration_keys)
         same = (resource.resource_type, resource.resource_name, names)
         if same not in found:
             found[same] = _described(resource, request, context.services)
         results.append(found[same])
+        left -= len(found[same].configs)
     return DescribeConfigsResponse(results=results)
 
 

@@ -11,6 +11,7 @@ import pytest
 from broker.config.accepted import ACCEPTED
 from broker.config.keys import KEYS
 from broker.context import RequestContext
+from broker.handlers import describe_configs
 from broker.handlers.describe_configs import handle
 from protocol.errors import ErrorCode
 from protocol.messages import alter_configs, incremental_alter_configs
@@ -371,3 +372,15 @@ def test_the_same_question_asked_a_thousand_times_costs_little_more_than_its_ans
     tracemalloc.stop()
     assert peak < 1 << 20
     assert api.ask(request).results == [once] * 1000
+
+
+def test_one_request_is_told_so_many_settings_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = CatalogueApi()
+    api.services.catalogue.create_topic("a")
+    monkeypatch.setattr(describe_configs, "_ENTRIES_MAX", 100)
+    asked = DescribeConfigsResource(resource_type=TOPIC, resource_name="a", configuration_keys=None)
+    results = api.ask(DescribeConfigsRequest(resources=[asked] * 6)).results
+    told = [result.error_code for result in results]
+    assert sum(len(result.configs) for result in results) > 100
+    assert told == [E.NONE] * told.count(0) + [E.INVALID_REQUEST] * (6 - told.count(0))
+    assert 0 < told.count(0) < 6

@@ -22,8 +22,8 @@ from tests.support.fuzz.next_client import NextClient
 from tests.support.fuzz.stage import Stage, set_stage
 from tests.support.this_thread import InThisThread
 
-MEMORY_BYTES_MAX = 16 << 20
-"""More than this for one frame of a few hundred bytes is a way to stop a broker."""
+MEMORY_BYTES_MAX = 48 << 20
+"""More than this for one frame of a few KB is a way to stop a broker: a thousand times the longest answer there is."""
 MEMORY_PER_BYTE_MAX = 30
 """What a large frame may make of itself: an empty list is 2 bytes on the wire and 56 in memory."""
 _FEW_PARTITIONS = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
@@ -75,32 +75,32 @@ class Arena:
         resident = _resident_peak_bytes()
         is_traced = self._played % self._trace_every == 0
         self._played += 1
+        peer = self.world.connect()
         if is_traced:
             tracemalloc.start()
         try:
-            await self._send(sent)
+            await self._send(peer, sent)
             traced = tracemalloc.get_traced_memory()[1] if is_traced else 0
         finally:
             tracemalloc.stop()
         needed = max(traced, _resident_peak_bytes() - resident)
         if needed > MEMORY_BYTES_MAX + MEMORY_PER_BYTE_MAX * len(sent.data):
             raise Finding(f"{needed} bytes of memory for a frame of {len(sent.data)}")
+        judge(sent.data, peer.frames(), is_closed=peer.is_closed, is_waiting=peer.connection.is_busy)
+        if not peer.is_closed:
+            self._end(peer)
         self._complaints.check()
         await self._next_client.ask_something_ordinary()
         self._complaints.check()
 
-    async def _send(self, sent: Sent) -> None:
-        peer = self.world.connect()
+    async def _send(self, peer: Peer, sent: Sent) -> None:
+        """Send it, and wait a while for what has to be waited for, or not."""
         peer.transport.send(sent.data, sent.step)
         if peer.connection.is_busy:
             await settle()
         if peer.connection.is_busy and self._rng.random() < 0.5:
             self.world.clock.advance(_WAIT_MS)
             await settle()
-        answers = peer.frames()
-        judge(sent.data, answers, is_closed=peer.is_closed, is_waiting=peer.connection.is_busy)
-        if not peer.is_closed:
-            self._end(peer)
 
     def _end(self, peer: Peer) -> None:
         peer.transport.hang_up()
