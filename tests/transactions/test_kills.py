@@ -15,7 +15,7 @@ import pytest
 from tests.support.server import Server
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Producer, Program
-from tests.transactions.views import committed_offsets, make_topics, values, write
+from tests.transactions.views import committed_offsets, make_topics, values, wait_for_coordinators, write
 
 COUNT = 30
 every_client = pytest.mark.parametrize("name", PROGRAMS)
@@ -118,6 +118,7 @@ def survivors(mortal_server: Server) -> Iterator[Lives]:
     _side_by_side(lives, begin)
     server.kill()
     server.start()
+    wait_for_coordinators(server.address, [it.transactional_id for it in lives.values() if it.failure is None])
     _side_by_side(lives, finish_and_copy)
     one_is_through = threading.Event()
     committing = threading.Thread(target=_side_by_side, args=(lives, commit))

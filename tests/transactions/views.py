@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
@@ -12,6 +14,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from client.client import Client
+from client.transaction_admin import describe_transactions
 from tests.support.waiting import until
 
 PARTITIONS = 3
@@ -59,6 +63,12 @@ def values(address: str, topic: str, isolation: str = "read_committed") -> list[
         return sorted(found)
     finally:
         consumer.close()
+
+
+def wait_for_coordinators(address: str, transactional_ids: Sequence[str]) -> None:
+    """Until a broker that has just started knows its transactions again: kafkajs's commit cannot wait for that."""
+    with Client(address) as client:
+        assert len(describe_transactions(client, transactional_ids)) == len(transactional_ids)
 
 
 def committed_offsets(address: str, group: str, topic: str) -> int:
