@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,17 +38,22 @@ def franz_go_tests() -> Path:
     return _built("franz-go.test", "test", "-c", "github.com/twmb/franz-go/pkg/kgo")
 
 
-def _built(name: str, *command: str) -> Path:
-    """What `go <command>` builds, if it is not in .cache yet. It is safe to call from several processes at once."""
-    text = b"".join(path.read_bytes() for path in sorted(SOURCES.rglob("*.*")))
+def confluent_kafka_go() -> Path:
+    """The program that speaks through confluent-kafka-go: librdkafka again, in a module of its own for its size."""
+    return _built("librdkafka", "build", ".", sources=SOURCES / "librdkafka")
+
+
+def _built(name: str, *command: str, sources: Path = SOURCES) -> Path:
+    """What `go <command>` builds, if it is not in .cache yet. It is safe to call from several places at once."""
+    text = b"".join(path.read_bytes() for path in sorted(sources.rglob("*.*")))
     program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / name
     if not program.exists():
         if shutil.which("go") is None:
             raise RuntimeError("the Go clients are built with Go 1.26 or later: install it (https://go.dev/dl)")
         program.parent.mkdir(parents=True, exist_ok=True)
-        partial = program.with_name(f"{program.name}.{os.getpid()}")
+        partial = program.with_name(f"{program.name}.{os.getpid()}.{threading.get_ident()}")
         words = ["go", *command[:-1], "-mod=readonly", "-trimpath", "-o", str(partial), command[-1]]
-        done = subprocess.run(words, cwd=SOURCES, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, cwd=sources, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
         partial.rename(program)
