@@ -17,8 +17,10 @@ _KEY_TYPE = b"\x00\x01"
 _VALUE = Struct(">hqiBqBBB16s")
 _VERSION, _EMPTY, _ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE = 4, 1, 1, 0, 16
 _FIXED = (_ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE)
+_USUAL = (_VERSION, _EMPTY, *_FIXED)
 _INT32 = Struct(">i")
 _NAME_BYTES_MAX = 0x7FFF
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 class UsualCommit(NamedTuple):
@@ -38,12 +40,13 @@ def read_usual_commit(key: bytes, value: bytes | None) -> UsualCommit | None:
     if value is None or len(value) != _VALUE.size:
         return None
     version, offset, leader_epoch, metadata, timestamp, tags, tag, size, topic_id = _VALUE.unpack(value)
-    if (version, metadata, tags, tag, size) != (_VERSION, _EMPTY, *_FIXED):
+    if (version, metadata, tags, tag, size) != _USUAL:
         return None
     names = _names(key[:-4])
     if names is None:
         return None
-    return UsualCommit(*names, _INT32.unpack(key[-4:])[0], offset, leader_epoch, timestamp, topic_id)
+    (partition,) = _INT32.unpack_from(key, len(key) - 4)
+    return _new_tuple(UsualCommit, (*names, partition, offset, leader_epoch, timestamp, topic_id))
 
 
 def write_usual_commit(commit: UsualCommit) -> tuple[bytes, bytes] | None:

@@ -36,6 +36,7 @@ _KEYS: dict[int, type[Stored]] = {0: LegacyOffsetCommitKey, 1: OffsetCommitKey, 
 _OFFSET_VERSION = 4
 _OFFSET_WITH_EXPIRY_VERSION = 1
 _GROUP_VERSION = 3
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 def encode(record: GroupRecord) -> tuple[bytes, bytes | None]:
@@ -68,8 +69,8 @@ def decode(key: bytes | None, value: bytes | None) -> GroupRecord | None:
     usual = read_usual_commit(key, value)
     if usual is not None:
         group, topic, partition, offset, leader_epoch, timestamp_ms, topic_id = usual
-        committed = CommittedOffset(offset, leader_epoch, "", timestamp_ms, NO_EXPIRY_MS, _shared(topic_id))
-        return OffsetCommitted(group, topic, partition, committed)
+        fields = offset, leader_epoch, "", timestamp_ms, NO_EXPIRY_MS, _shared(topic_id)
+        return _new_tuple(OffsetCommitted, (group, topic, partition, _new_tuple(CommittedOffset, fields)))
     decoded = decode_key(_KEYS, key)
     if isinstance(decoded, OffsetCommitKey | LegacyOffsetCommitKey):
         return OffsetCommitted(
