@@ -11,6 +11,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -24,7 +25,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * FORM says how sendOffsetsToTransaction is called: with the group's "metadata", or with its "name" as before 2.5.
  * A value that ends with "?" fails when it is first met, after it was sent; the whole transaction is done again then.
  * Prints "ready", then "committed COUNT" or "aborted" for each transaction. When another instance has taken over it
- * prints "fenced" and ends with status 3.
+ * prints "fenced" and ends with status 3. It learns that from any error that lets it not even abort: usually the
+ * producer is fenced, but when the other came between two transactions, ending one is said to be in no valid state.
  */
 public final class ConsumeTransformProduce {
     private static final int FENCED = 3;
@@ -69,9 +71,16 @@ public final class ConsumeTransformProduce {
                     program.transform(records);
                 }
             }
-        } catch (ProducerFencedException over) {
+        } catch (Fenced over) {
+            over.printStackTrace();
             System.out.println("fenced");
             System.exit(FENCED);
+        }
+    }
+
+    private static final class Fenced extends RuntimeException {
+        Fenced(KafkaException cause) {
+            super(cause);
         }
     }
 
@@ -88,15 +97,24 @@ public final class ConsumeTransformProduce {
                 offsets.put(new TopicPartition(record.topic(), record.partition()),
                     new OffsetAndMetadata(record.offset() + 1));
             }
+            producer.flush(); // or the oldest client lets sendOffsets wait in vain, where what was sent is refused
             sendOffsets(offsets);
             producer.commitTransaction();
             System.out.println("committed " + records.count());
         } catch (ProducerFencedException over) {
-            throw over;
+            throw new Fenced(over);
         } catch (RuntimeException failure) {
-            producer.abortTransaction();
+            abort();
             rewind();
-            System.out.println("aborted");
+            System.out.println("aborted " + failure);
+        }
+    }
+
+    private void abort() {
+        try {
+            producer.abortTransaction();
+        } catch (KafkaException over) {
+            throw new Fenced(over);
         }
     }
 

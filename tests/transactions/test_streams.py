@@ -1,0 +1,33 @@
+"""Kafka Streams with exactly_once_v2: a word count, killed in the middle, tells every count as if nothing had been."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.compat.tools import Tools
+from tests.support.server import Server
+from tests.support.waiting import until
+from tests.support.word_count import ENDED_BY_SIGTERM, WordCount
+
+
+def test_a_word_count_is_exact_over_kills_of_program_and_broker(
+    mortal_server: Server, tools: Tools, tmp_path: Path
+) -> None:
+    server = mortal_server
+    count = WordCount(server, tools, "exact", "exactly_once_v2")
+    with count.writing():
+        with count.run(tmp_path / "state") as program:
+            until(lambda: sum(count.counted().values()) > 300, 60)
+            program.kill()
+        with count.run(tmp_path / "state") as program:
+            told = sum(count.counted().values())
+            until(lambda: sum(count.counted().values()) > told + 100, 60)
+            server.kill()
+            server.start()
+            told = sum(count.counted().values())
+            until(lambda: sum(count.counted().values()) > told + 100, 60)
+            program.kill()
+    with count.run(tmp_path / "restored from the changelog") as program:
+        until(lambda: count.counted() == count.written, 60)
+        assert program.stop() == ENDED_BY_SIGTERM
+    assert count.counted() == count.written
