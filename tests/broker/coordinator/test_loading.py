@@ -72,6 +72,20 @@ def test_while_a_long_log_loads_requests_are_put_off_and_heartbeats_are_not() ->
         assert world.heartbeat("m", 1) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_marker_waits_until_its_partition_is_loaded_and_is_refused_where_it_never_will_be() -> None:
+    topic = _long_log()
+    with GroupWorld(topic=topic) as world:
+        assert refusal(lambda: world.marker(7, is_commit=True)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        world.advance(0)
+        world.marker(7, is_commit=True)
+    damaged = MemoryTopic()
+    damaged.exists = True
+    damaged.append(_PARTITION, [(b"\x00\x01\x00\x05g", b"")], _NOW_MS)
+    with GroupWorld(topic=damaged) as world:
+        assert refusal(lambda: world.marker(7, is_commit=True)) is ErrorCode.KAFKA_STORAGE_ERROR
+        assert damaged.batches_count == 1
+
+
 def test_looking_for_the_coordinator_begins_the_loading() -> None:
     with GroupWorld(topic=_long_log()) as world:
         world.coordinator.prepare("g")

@@ -14,12 +14,14 @@ from broker.catalogue import Catalogue
 from broker.config import BrokerConfig
 from broker.coordinator import GroupCoordinator
 from broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from broker.coordinator.outcome import Producer
 from broker.coordinator.placement import partition_for
 from broker.flushing import GroupFlush
 from broker.partitions import Partitions
 from broker.waiters import Waiters
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import parse_header
+from protocol.records.control import EndTxnMarker
 from storage.directory import Directory
 from storage.disk import Disk
 from storage.log_directory import LogDirectory
@@ -83,6 +85,20 @@ class _Broker:
             missing_group=ErrorCode.GROUP_ID_NOT_FOUND,
         )
 
+    def txn_commit(self, offset: int, producer: Producer, topic: str = "t") -> Any:
+        topic_id = self.catalogue.topics[topic].topic_id
+        request = CommitRequest("g", -1, "", None, (OffsetToCommit(topic, topic_id, 0, offset, -1, ""),))
+        return self.groups.commit_offsets_in_transaction(request, producer)
+
+    def marker(self, producer: Producer, *, commit: bool, hold: bool = False) -> None:
+        marker = EndTxnMarker(commit, producer.producer_id, producer.producer_epoch, 0, 0, self.clock.now_ms())
+        self.groups.append_marker(partition_for("g", 50), marker, transaction_version=1, hold=hold)
+
+    def stable_to(self) -> tuple[int, int]:
+        """Last stable offset and end of the group's log."""
+        log = self.partitions.get(_OFFSETS, partition_for("g", 50))
+        return log.last_stable_offset, log.log_end_offset
+
     def committed(self, topic: str = "t") -> int | None:
         found = self.groups.fetch_offsets("g").offsets.get(topic, {}).get(0)
         return None if found is None else found.offset
@@ -130,6 +146,54 @@ def test_commits_outlive_a_kill(files: MemoryFiles) -> None:
     files.crash("everything")
     with _broker(files) as broker:
         assert broker.committed() == 199
+
+
+_PRODUCER = Producer(7, 0)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(files: MemoryFiles, commit: bool) -> None:
+    with _broker(files) as broker:
+        broker.catalogue.create_topic("t")
+        broker.commit(1)
+        assert broker.txn_commit(5, _PRODUCER) == (ErrorCode.NONE,)
+        broker.marker(_PRODUCER, commit=commit, hold=True)
+        assert (broker.committed(), broker.stable_to()) == (1, (1, 3))
+        broker.groups.release_marker(partition_for("g", 50), 7, commit)
+        assert (broker.committed(), broker.stable_to()) == (5 if commit else 1, (3, 3))
+    files.crash("everything")
+    with _broker(files) as broker:
+        assert broker.committed() == (5 if commit else 1)
+
+
+def test_an_old_epoch_neither_commits_nor_ends_a_transaction(files: MemoryFiles) -> None:
+    with _broker(files) as broker:
+        broker.catalogue.create_topic("t")
+        broker.txn_commit(5, Producer(7, 3))
+        assert refusal(lambda: broker.txn_commit(6, Producer(7, 2))) is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert refusal(lambda: broker.marker(Producer(7, 2), commit=True)) is ErrorCode.INVALID_PRODUCER_EPOCH
+        broker.marker(Producer(7, 3), commit=True)
+        assert broker.committed() == 5
+
+
+def test_a_marker_of_a_partition_that_is_not_there_is_refused(files: MemoryFiles) -> None:
+    with _broker(files) as broker:
+        broker.groups.prepare("g")
+        marker = EndTxnMarker(True, 7, 0, 0, 0, broker.clock.now_ms())
+        assert (
+            refusal(lambda: broker.groups.append_marker(50, marker, transaction_version=1, hold=False))
+            is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        broker.groups.release_marker(50, 7, True)
+
+
+def test_the_offsets_of_a_transaction_are_compressed_too(files: MemoryFiles) -> None:
+    with _broker(files, offsets_topic_compression_codec="4") as broker:
+        broker.catalogue.create_topic("t")
+        broker.txn_commit(5, _PRODUCER)
+        log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
+        batch = parse_header(log.read(0, 1_000_000, committed=False, force_first_batch=True).read_all())
+        assert (batch.compression, batch.is_transactional, batch.producer_id) == (4, True, 7)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
