@@ -98,10 +98,12 @@ class Broker:
         bound: Sequence[BoundAddress],
         *,
         sockets_max: int = sys.maxsize,
+        sync_helpers_max: int = 0,
     ) -> None:
         """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
 
-        sockets_max: how many connections there are descriptors for.
+        sockets_max: how many connections there are descriptors for. sync_helpers_max: threads that sync files beside
+        the flush thread.
         """
         self.bound = bound
         self._directory = directory
@@ -118,7 +120,7 @@ class Broker:
             random_bytes=random_bytes,
         )
         waiters = Waiters(clock, loop)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
         self.services = Services(
             node=self._node(bound[0]),
@@ -224,6 +226,7 @@ class Broker:
         self.services.waiters.wake_all()
         await self.listener.drain(_DRAIN_MS)
         await self.thread_is_idle()
+        self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
         try:

@@ -1,7 +1,8 @@
 """Group fsync: partitions are synced off the event loop, and all who wait are answered after one round.
 
-Knows logs and offsets, not requests. Plans are made and ended on the loop; only `plan.run()` runs in the one flush
-thread.
+Knows logs and offsets, not requests. Plans are made and ended on the loop; only `plan.run()` runs elsewhere: in the one
+flush thread, which has helpers where there are many, since a file system writes down many files at once in little more
+time than one.
 
 Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
 them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
@@ -15,7 +16,7 @@ future fails, and the directory is offline (see `storage.disk`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
+    from concurrent.futures import ThreadPoolExecutor
 
     from storage.log import PartitionLog
     from storage.log_flush import FlushPlan
@@ -38,11 +40,16 @@ class GroupFlush:
     """Syncs logs in rounds."""
 
     def __init__(
-        self, loop: AbstractEventLoop, run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]]
+        self,
+        loop: AbstractEventLoop,
+        run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
+        helpers_max: int = 0,
     ) -> None:
-        """run_in_thread: runs a function in the flush thread, one at a time."""
+        """run_in_thread: runs a function in the flush thread, one at a time. helpers_max: threads that help it."""
         self._loop = loop
         self._run_in_thread = run_in_thread
+        self._helpers_max = helpers_max
+        self._helpers: ThreadPoolExecutor | None = None
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._is_running = False
 
@@ -87,7 +94,25 @@ class GroupFlush:
             if not are_all:
                 self._start_soon()
             return
-        self._run_in_thread(lambda: _run(plans)).add_done_callback(self._end_round)
+        self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
+
+    def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
+        """In the flush thread."""
+        errors: Iterable[StorageError | None]
+        if self._helpers_max == 0 or len(plans) == 1:
+            errors = map(_error_of, plans)
+        else:
+            if self._helpers is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._helpers = ThreadPoolExecutor(self._helpers_max, "sync")
+            errors = self._helpers.map(_error_of, plans)
+        return [(log, plan, error) for (log, plan), error in zip(plans, errors, strict=True)]
+
+    def close(self) -> None:
+        """Nothing is synced any more."""
+        if self._helpers is not None:
+            self._helpers.shutdown()
 
     def _next_logs(self) -> list[PartitionLog]:
         if len(self._waiting) <= ROUND_LOGS:
@@ -127,14 +152,10 @@ class GroupFlush:
                 future.set_exception(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
 
 
-def _run(plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
-    """In the flush thread."""
-    outcome: Outcome = []
-    for log, plan in plans:
-        try:
-            plan.run()
-        except StorageError as error:
-            outcome.append((log, plan, error))
-        else:
-            outcome.append((log, plan, None))
-    return outcome
+def _error_of(planned: tuple[PartitionLog, FlushPlan]) -> StorageError | None:
+    """Run one plan, in some thread."""
+    try:
+        planned[1].run()
+    except StorageError as error:
+        return error
+    return None

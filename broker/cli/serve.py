@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
+_SYNC_HELPERS_MAX = (
+    8  # files of different partitions are synced at once: one after another each costs a commit of the file system
+)
 _LEVELS = ("debug", "info", "warning", "error")
 
 _OPTIONS = {
@@ -239,7 +242,16 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes) 
     limit = raise_descriptor_limit()
     directory = open_directory(config, RealFiles(), os.urandom, limit)
     try:
-        broker = Broker(config, directory, clock, loop, os.urandom, bound, sockets_max=sockets_max(limit))
+        broker = Broker(
+            config,
+            directory,
+            clock,
+            loop,
+            os.urandom,
+            bound,
+            sockets_max=sockets_max(limit),
+            sync_helpers_max=_SYNC_HELPERS_MAX,
+        )
         broker.catalogue.set_features(wishes.features)
         for name, partitions in wishes.topics:
             if name not in broker.catalogue.topics:

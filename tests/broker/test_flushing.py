@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -42,10 +43,10 @@ class Log:
 class World:
     """Logs, and rounds that end when the test says so. `synced` has the logs' numbers, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, helpers_max: int = 0) -> None:
         self.synced: list[int] = []
         self._rounds: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
-        self.flush = GroupFlush(asyncio.get_running_loop(), self._begin)
+        self.flush = GroupFlush(asyncio.get_running_loop(), self._begin, helpers_max)
 
     def _begin(self, run: Callable[[], Any]) -> asyncio.Future[Any]:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -122,3 +123,22 @@ async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log() -> None:
     with pytest.raises(KafkaError) as refused:
         waiting[1].result()
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_helpers_sync_the_logs_of_a_round_at_the_same_time_and_each_failure_is_its_own() -> None:
+    world = World(helpers_max=3)
+    together = threading.Barrier(3, timeout=10)
+
+    class Slow(Log):
+        def run(self) -> None:
+            together.wait()
+            super().run()
+
+    logs = [Slow(number, world.synced) for number in range(3)]
+    logs[1].failure = StorageError("t-1", "no")
+    first, second, third = world.wait_for(*logs)
+    assert await world.round() == 2
+    assert first.done()
+    assert third.done()
+    assert isinstance(second.exception(), KafkaError)
+    world.flush.close()
