@@ -27,6 +27,8 @@ from broker.coordinator.group.states import Event, Go, Say, State, on
 from broker.coordinator.outcome import Outcome, Park, SetTimer
 from protocol.errors import ErrorCode
 
+_MEMBER_NAME_CHARS_MAX = 255
+
 
 def join(
     group: Group | None, request: JoinRequest, *, fresh_suffix: str, now_ms: int, config: GroupConfig
@@ -102,15 +104,20 @@ def _park(draft: Draft, member_id: str) -> GroupOutcome:
 # Newcomers
 
 
+def _member_id(name: str, fresh_suffix: str) -> str:
+    """An id of its own that says whose it is; a name that fills a string of the wire is cut, for the id is longer."""
+    return f"{name[:_MEMBER_NAME_CHARS_MAX]}-{fresh_suffix}"
+
+
 def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: GroupConfig) -> GroupOutcome:
     """A member without an id."""
     if request.group_instance_id is not None:
-        member_id = f"{request.group_instance_id}-{fresh_suffix}"
+        member_id = _member_id(request.group_instance_id, fresh_suffix)
         holder = draft.group.instances.get(request.group_instance_id)
         if holder is not None:
             return _replace_static(draft, request, holder, member_id, config)
         return _add(draft, _as_member(request, member_id), request.protocol_type, config)
-    member_id = f"{request.client_id}-{fresh_suffix}"
+    member_id = _member_id(request.client_id, fresh_suffix)
     if request.requires_known_member_id:
         draft.group.pending.add(member_id)
         draft.effects.append(SetTimer(session_timer(member_id), request.session_timeout_ms))

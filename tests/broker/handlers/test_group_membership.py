@@ -199,3 +199,13 @@ def test_a_group_of_an_endless_name_is_not_found_in_fewer_words(api: GroupApi) -
     (group,) = api.ask(DescribeGroupsRequest(groups=["z" * MAX_STRING_BYTES]), 6).groups
     assert group.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert group.error_message.endswith("…")
+
+
+@pytest.mark.parametrize("version", [4, 9])
+def test_a_member_whose_name_fills_a_string_has_an_id_that_fits_one(api: GroupApi, version: int) -> None:
+    name = "z" * MAX_STRING_BYTES
+    assert api.ask(_join(), version, client_id=name).member_id.startswith("zzz")
+    if version >= 5:
+        joined = api.begin(_join(group_instance_id=name), version)
+        api.world.advance(0)
+        assert len(joined.result().member_id) < 300
