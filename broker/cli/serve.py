@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
-_SYNC_HELPERS_MAX = (
-    8  # files of different partitions are synced at once: one after another each costs a commit of the file system
-)
+_SYNC_HELPERS_MAX = 8  # one after another, each file costs a commit of the file system's journal
 _LEVELS = ("debug", "info", "warning", "error")
 
 _OPTIONS = {
