@@ -93,6 +93,7 @@ class TransactionCoordinator:
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
         self._timers: dict[str, Timer] = {}
         self._sweeping = 0
+        self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self.completions = Completions(clock, loop)
         self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
@@ -224,7 +225,7 @@ class TransactionCoordinator:
 
     async def finish_all(self) -> None:
         """Before a clean stop: see what is prepared through, as far as the disk lets us."""
-        while self._sweeping:
+        while self._sweeping or self._deciding:
             await self._turn()
         await self.markers.settled(wait_for_loading=False)
 
@@ -242,7 +243,13 @@ class TransactionCoordinator:
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
+        if outcome.effects and isinstance(reply, Future):
+            self._deciding += 1
+            reply.add_done_callback(self._decided)
         return reply
+
+    def _decided(self, _: Future[T]) -> None:
+        self._deciding -= 1
 
     def _execute_unasked(
         self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome, what: str

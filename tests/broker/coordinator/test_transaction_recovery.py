@@ -1,14 +1,20 @@
-"""A start after a kill: nobody is let in before everything that was prepared is shown, however long that takes."""
+"""A start after a kill: nobody is let in before everything that was prepared is shown, however long that takes.
+
+And a clean stop, which leaves nothing of that to the next start.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 
 import pytest
 
 from broker.coordinator import loading, markers
+from broker.coordinator.transaction.model import EndRequest
 from broker.coordinator.transaction.states import TransactionState as S
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import StorageError
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import TransactionalBroker
 
@@ -57,3 +63,33 @@ async def test_a_log_that_loads_in_many_slices_is_waited_for(monkeypatch: pytest
     monkeypatch.setattr(loading, "SLICE_BYTES", 1)
     assert await _whole_when_let_in(world)
     await world.close()
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_a_clean_stop_waits_for_a_decision_that_is_not_on_the_disk_yet(commit: bool) -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await world.producer()
+    for partition in range(3):
+        await producer.send(b"v", partition)
+    reply = world.coordinator.end_transaction(EndRequest("tx", producer.id, producer.epoch, commit, 2))
+    assert isinstance(reply, asyncio.Future)
+    assert not reply.done()
+    world = await world.restart("stop")
+    assert reply.result().error is ErrorCode.NONE
+    assert world.txn().state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    assert [len(world.read(partition)) for partition in range(3)] == [commit] * 3
+    await world.close()
+
+
+async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await world.producer()
+    await producer.send(b"v")
+    world.files.fail("sync", errno.EIO)
+    reply = world.coordinator.end_transaction(EndRequest("tx", producer.id, producer.epoch, True, 2))
+    assert isinstance(reply, asyncio.Future)
+    await world.coordinator.finish_all()
+    with pytest.raises(KafkaError):
+        reply.result()
+    with pytest.raises(StorageError):  # and there is no clean-shutdown marker
+        await world.close()
