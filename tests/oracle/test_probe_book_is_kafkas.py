@@ -1,4 +1,7 @@
-"""Apache Kafka still answers what the probe book says: two pages in every run, so that it cannot go stale."""
+"""Apache Kafka still answers what the probe book says: two pages in every run, so that it cannot go stale.
+
+Not the pages that ask while markers are on their way: how often Kafka is quicker than the question is its own affair.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ from tests.support.probes.page import Page, pages
 from tests.support.probes.servers import told_by_kafka
 
 ALWAYS = "produce"
+STEADY = [page for page in pages() if not page.has_slow_markers]
 
 
 def _sample(day: date) -> list[Page]:
     """One page that is always asked, and the one whose turn it is."""
-    book = pages()
-    others = [page for page in book if page.name != ALWAYS and not page.is_long and not page.has_slow_markers]
-    return [*(page for page in book if page.name == ALWAYS), others[day.toordinal() % len(others)]]
+    others = [page for page in STEADY if page.name != ALWAYS and not page.is_long]
+    return [*(page for page in STEADY if page.name == ALWAYS), others[day.toordinal() % len(others)]]
 
 
 @pytest.mark.parametrize("page", _sample(datetime.now(UTC).date()), ids=lambda page: page.name)
@@ -28,6 +31,6 @@ def test_kafka_answers_as_it_was_recorded(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", STEADY, ids=lambda page: page.name)
 def test_kafka_answers_every_page_as_it_was_recorded(page: Page, tmp_path: Path) -> None:
     test_kafka_answers_as_it_was_recorded(page, tmp_path)
