@@ -221,7 +221,7 @@ def _install(packages: list[str]) -> None:
 
 def _fetch_jars() -> None:
     """Have Apache Kafka's jars in .cache before the clock of a group starts."""
-    if not _prepare("from tests.support.kafka_jars import kafka_libs; kafka_libs()"):
+    if not _prepare("from tests.support.kafka_jars import fetch_all; fetch_all()"):
         raise CannotRun("Apache Kafka's jars could not be fetched")
 
 

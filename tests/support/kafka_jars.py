@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 KAFKA_VERSION = "4.3.1"
+CLIENT_VERSIONS = ("4.3.1", "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
 
 _KAFKA = "org.apache.kafka"
@@ -71,6 +72,16 @@ def spark_connector_libs() -> Path:
         ],
         alone=True,
     )
+
+
+def fetch_all() -> None:
+    """Have all of these now, as far as tests against our broker use them, so that none of them waits for a download."""
+    kafka_libs()
+    streams_libs()
+    connect_libs()
+    spark_connector_libs()
+    for version in CLIENT_VERSIONS:
+        client_libs(version)
 
 
 def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = False) -> Path:

@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.support.java import program_command
+from tests.support.kafka_jars import CLIENT_VERSIONS
 from tests.support.program import Program
 from tests.support.server import Server
 from tests.support.waiting import until
@@ -24,7 +25,7 @@ FENCED = 3
 RECORDS = 3  # in each transaction of the producer
 KILLS_AFTER_S = (0.0, 0.002, 0.005, 0.01)  # a commit was asked for
 
-every_version = pytest.mark.parametrize("version", ["4.3.1", "3.9.1", "2.8.2"])
+every_version = pytest.mark.parametrize("version", CLIENT_VERSIONS)
 
 
 class TransactionalProducer(Program):
