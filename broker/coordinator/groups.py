@@ -302,7 +302,7 @@ class GroupCoordinator:
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
             self._execute(partition, group_id, outcome)
-        self._sweep(partition, partial(housekeeping.of_missing_topics, topic_ids=self._topic_ids))
+        self._sweep(partition, housekeeping.of_topics_there_are(self._topic_ids))
 
     def on_topic_deleted(self, topic: str) -> None:
         """Nobody can read the topic any more: what was committed for it goes with it."""
@@ -310,11 +310,11 @@ class GroupCoordinator:
             self._partitions.forget()  # the groups themselves are gone
             return
         for partition in self._partitions.loaded():
-            self._sweep(partition, partial(housekeeping.of_topic, topic=topic))
+            self._sweep(partition, housekeeping.unless_of(topic))
 
-    def _sweep(self, partition: GroupPartition, choose: housekeeping.Choose) -> None:
-        """Delete the chosen offsets of every group of a partition."""
-        for group_id, outcome in housekeeping.sweep(partition.machine.durable, choose):
+    def _sweep(self, partition: GroupPartition, staying: housekeeping.Staying) -> None:
+        """Delete the offsets of every group of a partition that do not stay."""
+        for group_id, outcome in housekeeping.sweep(partition.machine.durable, staying):
             try:
                 self._execute(partition, group_id, outcome)
             except KafkaError as refusal:

@@ -11,40 +11,44 @@ from dataclasses import replace
 from broker.coordinator.group import offsets
 from broker.coordinator.group.draft import GroupOutcome
 from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import NO_TOPIC_ID, CommittedOffset, GroupConfig, OffsetCommitted
+from broker.coordinator.group.model import NO_TOPIC_ID, GroupConfig, OffsetCommitted
 from broker.coordinator.group.state import DurableGroups
 from broker.coordinator.outcome import Outcome
 
 RECORDS_PER_BATCH = 1_000
 
-Choose = Callable[[str, CommittedOffset], bool]
-"""(topic name, what is committed for one of its partitions) -> whether it goes."""
+Staying = Callable[[str], tuple[bytes, ...] | None]
+"""topic name -> the ids of the topics whose offsets stay; None when all do. Asked once per group and topic."""
 
 
-def of_topic(name: str, committed: CommittedOffset, *, topic: str) -> bool:
-    """Whether the offset belongs to a topic that was just deleted."""
-    return name == topic
+def unless_of(topic: str) -> Staying:
+    """The offsets of a topic that was just deleted go."""
+    return lambda name: () if name == topic else None
 
 
-def of_missing_topics(name: str, committed: CommittedOffset, *, topic_ids: Callable[[str], bytes | None]) -> bool:
-    """Whether the offset's topic is gone, or another topic now has its name."""
-    topic_id = topic_ids(name)
-    return topic_id is None or committed.topic_id not in (NO_TOPIC_ID, topic_id)
+def of_topics_there_are(topic_ids: Callable[[str], bytes | None]) -> Staying:
+    """Offsets go whose topic is gone, or another topic now has its name. `topic_ids` gives the id of a name's topic."""
+
+    def staying(name: str) -> tuple[bytes, ...]:
+        topic_id = topic_ids(name)
+        return () if topic_id is None else (topic_id, NO_TOPIC_ID)
+
+    return staying
 
 
-def sweep(durable: DurableGroups, choose: Choose) -> Iterator[tuple[str, GroupOutcome]]:
-    """(group id, deletion of its chosen offsets, those in open transactions among them)."""
+def sweep(durable: DurableGroups, staying: Staying) -> Iterator[tuple[str, GroupOutcome]]:
+    """(group id, deletion of its offsets that do not stay, those in open transactions among them)."""
     for group_id in list(durable.group_ids()):
-        partitions = {
-            (topic, partition)
-            for topic, offsets in durable.offsets(group_id).items()
-            for partition, committed in offsets.items()
-            if choose(topic, committed)
-        }
-        partitions |= {
-            (topic, partition) for topic, partition, committed in durable.pending(group_id) if choose(topic, committed)
-        }
-        chosen = [OffsetCommitted(group_id, *place, None) for place in sorted(partitions)]
+        going = []
+        for topic, committed in durable.offsets(group_id).items():
+            ids = staying(topic)
+            if ids is not None:
+                going += [(topic, number) for number, each in committed.items() if each.topic_id not in ids]
+        for topic, number, pending in durable.pending(group_id):
+            ids = staying(topic)
+            if ids is not None and pending.topic_id not in ids:
+                going.append((topic, number))
+        chosen = [OffsetCommitted(group_id, *place, None) for place in dict.fromkeys(going)]
         for start in range(0, len(chosen), RECORDS_PER_BATCH):
             yield group_id, Outcome(records=tuple(chosen[start : start + RECORDS_PER_BATCH]))
 
