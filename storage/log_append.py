@@ -21,8 +21,8 @@ from protocol.records.batch import (
     set_max_timestamp,
 )
 from storage.config import LogConfig
-from storage.producer_rebuild import batches_between
 from storage.producer import SeenBatch
+from storage.producer_rebuild import batches_between
 from storage.producers import Producers
 from storage.refusals import AppendRefused
 from storage.segment import Segment

@@ -12,6 +12,7 @@ import pytest
 from broker.flushing import ROUND_LOGS, GroupFlush
 from protocol.errors import ErrorCode, KafkaError
 from storage.errors import StorageError
+from tests.support.broker_world import turn
 
 
 class Log:
@@ -61,18 +62,18 @@ class World:
 
     async def round(self) -> int:
         """Let the next round run to its end; how many logs it synced."""
-        await asyncio.sleep(0)
+        await turn()
         before = len(self.synced)
         run, done = self._rounds.pop()
         done.set_result(run())
-        await asyncio.sleep(0)
+        await turn()
         return len(self.synced) - before
 
 
 async def test_all_who_wait_are_synced_in_one_round_and_who_comes_later_in_the_next() -> None:
     world = World()
     first = world.wait_for(*world.logs(ROUND_LOGS))
-    await asyncio.sleep(0)
+    await turn()
     second = world.wait_for(*world.logs(1, first=100))
     assert await world.round() == ROUND_LOGS
     assert all(future.done() for future in first)
@@ -108,7 +109,7 @@ async def test_a_round_of_what_is_synced_already_is_followed_by_the_others() -> 
     for log in logs[: ROUND_LOGS // 2] + logs[-ROUND_LOGS // 2 :]:
         log.recovery_point = 1
     waiting = world.wait_for(*logs)
-    await asyncio.sleep(0)  # nothing to sync: no round
+    await turn()  # nothing to sync: no round
     assert await world.round() == ROUND_LOGS
     assert all(future.done() for future in waiting)
 
