@@ -97,8 +97,8 @@ async def test_thousands_of_logs_hold_neither_the_loop_nor_the_one_that_comes_af
 async def test_newer_ones_keep_nobody_waiting_for_ever() -> None:
     world = World()
     many = world.wait_for(*world.logs(3 * ROUND_LOGS))
-    for turn in range(6):
-        world.wait_for(*world.logs(ROUND_LOGS, first=1_000 * (turn + 1)))
+    for round_ in range(6):
+        world.wait_for(*world.logs(ROUND_LOGS, first=1_000 * (round_ + 1)))
         await world.round()
     assert all(future.done() for future in many)
 
