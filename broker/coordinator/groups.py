@@ -11,6 +11,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
 from uuid import UUID
 
@@ -51,6 +52,10 @@ Reply: TypeAlias = Union[T, "Future[T]"]
 
 GROUP_ID_BYTES_MAX = 2**15 - 1
 """What the key of a record can carry."""
+
+
+EXPIRED_IN_A_TURN = 300
+"""How many groups are looked at for old offsets before others get their turn: some milliseconds."""
 
 
 class GroupOffsets(NamedTuple):
@@ -327,12 +332,25 @@ class GroupCoordinator:
     def _expire(self) -> None:
         """Drop what is too old, in the partitions used in this run; the others wait until they are."""
         self._arm_expiry()
-        for partition in self._partitions.loaded():
-            for group_id, outcome in housekeeping.expire(partition.machine, self._now_ms(), self._config):
+        self._expire_some(
+            (partition, group_id)
+            for partition in self._partitions.loaded()
+            for group_id in partition.machine.group_ids()
+        )
+
+    def _expire_some(self, groups: Iterator[tuple[GroupPartition, str]]) -> None:
+        """As many groups as one turn of the loop may take, and the others in the next."""
+        looked_at = list(islice(groups, EXPIRED_IN_A_TURN))
+        for partition, group_id in looked_at:
+            if partition.shard.is_closed:
+                continue
+            for outcome in housekeeping.expire(partition.machine, group_id, self._now_ms(), self._config):
                 try:
                     self._execute(partition, group_id, outcome)
                 except KafkaError as refusal:
                     _log.warning(line("offsets not expired", group=group_id, error=refusal))
+        if len(looked_at) == EXPIRED_IN_A_TURN:
+            self._clock.call_later(0, lambda: self._expire_some(groups))
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:

@@ -53,16 +53,17 @@ def sweep(durable: DurableGroups, staying: Staying) -> Iterator[tuple[str, Group
             yield group_id, Outcome(records=tuple(chosen[start : start + RECORDS_PER_BATCH]))
 
 
-def expire(machine: GroupMachine, now_ms: int, config: GroupConfig) -> Iterator[tuple[str, GroupOutcome]]:
-    """(group id, expiry of its old offsets, and of the group with the last of them)."""
-    for group in list(machine.groups()):
-        durable, group_id = machine.durable, group.group_id
-        outcome = offsets.expire(
-            group, durable.offsets(group_id), unstable=durable.unstable(group_id), now_ms=now_ms, config=config
-        )
-        records = outcome.records
-        while len(records) > RECORDS_PER_BATCH:
-            yield group_id, Outcome(records=records[:RECORDS_PER_BATCH])
-            records = records[RECORDS_PER_BATCH:]
-        if records:
-            yield group_id, replace(outcome, records=records)
+def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfig) -> Iterator[GroupOutcome]:
+    """Expiry of a group's old offsets, and of the group with the last of them."""
+    group, durable = machine.group(group_id), machine.durable
+    if group is None:
+        return  # gone meanwhile
+    outcome = offsets.expire(
+        group, durable.offsets(group_id), unstable=durable.unstable(group_id), now_ms=now_ms, config=config
+    )
+    records = outcome.records
+    while len(records) > RECORDS_PER_BATCH:
+        yield Outcome(records=records[:RECORDS_PER_BATCH])
+        records = records[RECORDS_PER_BATCH:]
+    if records:
+        yield replace(outcome, records=records)

@@ -36,11 +36,13 @@ class GroupMachine:
                 self._working[group_id] = working
         return working
 
+    def group_ids(self) -> list[str]:
+        """The id of every group there is."""
+        return list(dict.fromkeys([*self.durable.group_ids(), *self._working]))
+
     def groups(self) -> Iterator[Group]:
         """Every group there is."""
-        known = dict.fromkeys(self.durable.group_ids())
-        known.update(dict.fromkeys(self._working))
-        for group_id in known:
+        for group_id in self.group_ids():
             group = self.group(group_id)
             if group is not None:
                 yield group

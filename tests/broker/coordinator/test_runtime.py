@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from broker.coordinator.group.model import GroupConfig, JoinReply
+from broker.coordinator.groups import EXPIRED_IN_A_TURN
 from broker.coordinator.outcome import FinishTransaction, Outcome
 from broker.coordinator.runtime import Shard
 from protocol.errors import ErrorCode, KafkaError
@@ -104,6 +105,17 @@ def test_who_waits_when_the_broker_stops_is_sent_away() -> None:
         assert _code_of(parked) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert refusal(lambda: world.heartbeat(newcomer, 1)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert world.clock.pending_timers() == 0
+
+
+def test_many_groups_expire_in_many_turns_and_others_get_theirs_in_between() -> None:
+    with GroupWorld(GroupConfig(offsets_retention_ms=1_000, offsets_retention_check_interval_ms=10_000)) as world:
+        for number in range(2 * EXPIRED_IN_A_TURN + 1):
+            world.commit([("t", 0, 5)], group_id=f"group-{number}")
+        left = []
+        world.clock.call_later(10_000, lambda: left.append(len(world.coordinator.groups())))
+        world.advance(10_000)
+        assert left == [EXPIRED_IN_A_TURN + 1]
+        assert world.coordinator.groups() == []
 
 
 def test_one_decision_is_one_batch() -> None:
