@@ -18,6 +18,7 @@ import uvloop
 
 from protocol.client import ClientConnection, ConnectionBroken, ResponseReceived
 from protocol.errors import ErrorCode
+from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.offset_commit import (
@@ -31,7 +32,7 @@ from protocol.schema import Request
 from tests.bench.measure import cpu_seconds, rss_mb
 from tests.bench.rdkafka import percentile
 
-JOIN, SYNC, HEARTBEAT, COMMIT, FETCH = 5, 3, 3, 7, 7
+FIND, JOIN, SYNC, HEARTBEAT, COMMIT, FETCH = 2, 5, 3, 3, 7, 7
 SESSION_MS = 60_000
 METADATA = bytes.fromhex("0001" "00000001" "0005") + b"topic" + bytes.fromhex("ffffffff" "00000000")  # fmt: skip
 ASSIGNMENT = METADATA[:9] + b"topic" + bytes.fromhex("00000001" "00000000" "ffffffff")  # fmt: skip
@@ -73,6 +74,11 @@ class Connection(asyncio.Protocol):
 async def connect(port: int) -> Connection:
     _, connection = await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port)
     return connection
+
+
+async def find(connection: Connection, group: str) -> None:
+    """Look for the group's coordinator, as clients do first: that makes the topic it needs."""
+    await connection.ask_until_ready(FindCoordinatorRequest(key=group), FIND)
 
 
 class Member:
@@ -137,6 +143,7 @@ async def _groups(port: int, groups: int, size: int) -> list[Member]:
     for number in range(groups):
         name = f"bench-{time.time_ns()}-{number}"
         group = [Member(await connect(port), name) for _ in range(size)]
+        await find(group[0].connection, name)
         settled = asyncio.Event()
         await asyncio.gather(*(member.settle(size, settled) for member in group))
         members += group
@@ -200,6 +207,7 @@ async def fill(options: argparse.Namespace) -> dict[str, Any]:
     """G3, first half: each of `groups` groups commits offset 7 + n in partition n of the topic's `partitions`."""
     connection = await connect(options.port)
     for number in range(options.groups):
+        await find(connection, f"group-{number}")
         for chunk in _chunks(options.partitions, 1_000):
             partitions = [
                 OffsetCommitRequestPartition(
