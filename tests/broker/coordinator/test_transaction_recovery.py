@@ -14,6 +14,7 @@ from broker.coordinator import loading, markers
 from broker.coordinator.transaction.model import EndRequest
 from broker.coordinator.transaction.states import TransactionState as S
 from protocol.errors import ErrorCode, KafkaError
+from protocol.records.control import read_marker
 from storage.errors import StorageError
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import TransactionalBroker
@@ -93,3 +94,34 @@ async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses()
         reply.result()
     with pytest.raises(StorageError):  # and there is no clean-shutdown marker
         await world.close()
+
+
+async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = TransactionalBroker()
+    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
+    producer = await world.producer()
+    for partition in range(3):
+        await producer.send(b"v", partition)
+    await world.end(producer, commit=True)
+    assert world.txn().state is S.PREPARE_COMMIT
+    (partition,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
+    world.coordinator._finish(partition, "tx")
+    await settle()
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert [world.log(number).log_end_offset for number in range(3)] == [2] * 3, "one record, one marker"
+    await world.close()
+
+
+async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
+    world = TransactionalBroker()
+    await (await world.producer()).send(b"v")
+    world = await world.restart()
+    await world.producer()  # fences the first, whose transaction is aborted
+    (partition,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
+    led_in = world.log(partition.index, "__transaction_state").leader_epoch
+    found = world.log().read(1, 1 << 20, committed=True, force_first_batch=True)
+    marker = read_marker(memoryview(found.read_all()))
+    assert marker is not None
+    assert (marker.commit, marker.coordinator_epoch) == (False, led_in)
+    assert led_in > 0, "this is the second run"
+    await world.close()
