@@ -104,8 +104,8 @@ async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.Mon
         await producer.send(b"v", partition)
     await world.end(producer, commit=True)
     assert world.txn().state is S.PREPARE_COMMIT
-    (partition,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
-    world.coordinator._finish(partition, "tx")
+    (owner,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
+    world.coordinator._finish(owner, "tx")
     await settle()
     assert world.txn().state is S.COMPLETE_COMMIT
     assert [world.log(number).log_end_offset for number in range(3)] == [2] * 3, "one record, one marker"
@@ -117,8 +117,8 @@ async def test_markers_say_in_which_epoch_the_coordinator_wrote_them() -> None:
     await (await world.producer()).send(b"v")
     world = await world.restart()
     await world.producer()  # fences the first, whose transaction is aborted
-    (partition,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
-    led_in = world.log(partition.index, "__transaction_state").leader_epoch
+    (owner,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
+    led_in = world.log(owner.index, "__transaction_state").leader_epoch
     found = world.log().read(1, 1 << 20, committed=True, force_first_batch=True)
     marker = read_marker(memoryview(found.read_all()))
     assert marker is not None
