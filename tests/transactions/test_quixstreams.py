@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,46 +13,56 @@ from tests.support.server import Server
 from tests.support.waiting import until
 from tests.transactions.views import committed_offsets, make_topics, values, write
 
-Start = Callable[[], subprocess.Popen[bytes]]
 COUNT = 300
 
 
-@pytest.fixture
-def start(mortal_server: Server, tmp_path: Path) -> Iterator[Start]:
-    """start() runs one more copy of the program, which copies the topic "quix-in" into "quix-out"."""
-    running: list[subprocess.Popen[bytes]] = []
+class Copy:
+    """One copy of the program, which copies the topic "quix-in" into "quix-out"."""
 
-    def start() -> subprocess.Popen[bytes]:
-        words = [mortal_server.address, "quix-in", "quix-out", "quix-copiers", "exactly-once"]
+    def __init__(self, server: Server, state: Path) -> None:
+        topics = [server.address, "quix-in", "quix-out", "quix-copiers"]
         program = [str(QUIXSTREAMS_PYTHON), str(PROGRAMS / "quixstreams_copier.py")]
-        running.append(subprocess.Popen([*program, *words, str(tmp_path / f"state-{len(running)}")]))
-        return running[-1]
+        self._command = [*program, *topics, "exactly-once", str(state)]
+        self.process = subprocess.Popen(self._command)
 
-    yield start
-    for process in running:
-        process.kill()
-        process.wait()
+    def tend(self) -> None:
+        """Start it anew if it gave up, as it does when it was away from its group for too long."""
+        if self.process.poll() is not None:
+            self.process = subprocess.Popen(self._command)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
-def test_each_record_is_copied_once_and_numbered_once_over_kills(mortal_server: Server, start: Start) -> None:
+@pytest.fixture
+def copies(mortal_server: Server, tmp_path: Path) -> Iterator[list[Copy]]:
+    make_topics(mortal_server.address, "quix-in", "quix-out")
+    copies = [Copy(mortal_server, tmp_path / name) for name in ("first", "second")]
+    yield copies
+    for copy in copies:
+        copy.kill()
+
+
+def test_each_record_is_copied_once_and_numbered_once_over_kills(mortal_server: Server, copies: list[Copy]) -> None:
     server = mortal_server
-    make_topics(server.address, "quix-in", "quix-out")
 
     def copied() -> int:
+        for copy in copies:
+            copy.tend()
         return len(values(server.address, "quix-out"))
 
     write(server.address, "quix-in", COUNT)
-    first, second = start(), start()
     until(lambda: copied() > 0, timeout_s=60)
     server.kill()
     server.start()
     until(lambda: copied() >= COUNT, timeout_s=60)
     write(server.address, "quix-in", COUNT)
     until(lambda: copied() > COUNT, timeout_s=60)
-    first.kill()
+    copies.pop(0).kill()
     until(lambda: copied() >= 2 * COUNT, timeout_s=60)
-    second.terminate()
-    assert second.wait(30) == 0
+    copies[0].process.terminate()
+    assert copies[0].process.wait(30) == 0
 
     # Each number was written twice, as its key's first and second.
     assert values(server.address, "quix-out") == sorted(f"{n} {time}" for n in range(COUNT) for time in (1, 2))
