@@ -19,16 +19,17 @@ from protocol.messages.describe_producers import (
     TopicResponse,
 )
 
-_SLICE = 50  # partitions looked at before others have their turn: one that is not open yet has to be opened
+_SLICE = 10  # partitions looked at before others have their turn: one that is not open yet has to be opened
 
 
 async def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+    on_disk = context.services.partitions.directory.partitions  # the others were never used, and need not be opened
     topics = []
     looked_at = 0
     for topic in request.topics:
         partitions = []
         for number in topic.partition_indexes:
-            partitions.append(_describe(topic.name, number, context))
+            partitions.append(_describe(topic.name, number, on_disk, context))
             looked_at += 1
             if looked_at % _SLICE == 0:
                 await let_others_run(context.services.clock)
@@ -36,11 +37,15 @@ async def handle(request: DescribeProducersRequest, context: RequestContext) -> 
     return DescribeProducersResponse(topics=topics)
 
 
-def _describe(topic: str, partition: int, context: RequestContext) -> PartitionResponse:
+def _describe(
+    topic: str, partition: int, on_disk: frozenset[tuple[str, int]], context: RequestContext
+) -> PartitionResponse:
     try:
         if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
             check_name(topic)
-        producers = context.services.partitions.get(topic, partition).producers_state()
+        partitions = context.services.partitions
+        is_unused = (topic, partition) not in on_disk and partitions.exists(topic, partition)
+        producers = [] if is_unused else partitions.get(topic, partition).producers_state()
     except KafkaError as error:
         return PartitionResponse(
             partition_index=partition, error_code=error.code, error_message=error.message, active_producers=[]
