@@ -2,12 +2,18 @@
 
 Knows batches and markers; what a record means is the machine's affair. Loading reads from the log's start to the end
 it had when loading began: nobody else appends to this partition before it is loaded.
+
+Where every record says all there is about its key, most of a long log is what later records replace: then the last of
+each key is looked for first, and only those are decoded and replayed, in the order they have in the log.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
+from broker.coordinator.latest import Latest, keep_latest
 from protocol.errors import DecodeError
 from protocol.records.batch import BatchHeader, iter_batches
 from protocol.records.control import read_marker
@@ -17,6 +23,8 @@ R = TypeVar("R")
 
 SLICE_BYTES = 64 * 1024
 """How much is read and replayed at once: a few milliseconds' work."""
+SLICE_RECORDS = 256
+"""How many are replayed at once where only the last of each key are."""
 
 
 class Source(Protocol):
@@ -31,6 +39,9 @@ class Source(Protocol):
 
 class Replayed(Protocol[R]):
     """What the loader asks of the machine."""
+
+    records_are_whole: bool
+    """Whether a record replaces all earlier ones of its key, and none is ever part of a transaction."""
 
     def decode(self, key: bytes | None, value: bytes | None) -> R | None:
         """The record, or None for one to pass over; raises DecodeError."""
@@ -50,21 +61,30 @@ class Loader(Generic[R]):
         self._partition = partition
         self._machine = machine
         self._offset, self._end = source.extent(partition)
+        self._latest: Latest = {}
+        self._left: Iterator[tuple[bytes | None, tuple[int, bytes | None]]] | None = None
         self.records_count = 0
-        """How many records were replayed so far."""
+        """How many records were read so far."""
 
     def step(self) -> bool:
-        """Replay one slice; True once all is done. Raises DecodeError when the log cannot be understood."""
+        """Do one slice; True once all is done. Raises DecodeError when the log cannot be understood."""
         if self._offset < self._end:
-            data = memoryview(self._source.read(self._partition, self._offset, SLICE_BYTES))
+            data = self._source.read(self._partition, self._offset, SLICE_BYTES)
             start = self._offset
-            for position, header in iter_batches(data):
-                if header.last_offset >= self._offset:
-                    self._replay_batch(header, data[position : position + header.size_in_bytes])
-                    self._offset = header.next_offset
+            if self._machine.records_are_whole:
+                self._offset, count = keep_latest(data, start, self._latest)
+                self.records_count += count
+            else:
+                self._replay_all(memoryview(data))
             if self._offset == start:
                 raise DecodeError(f"no batch at offset {start}, below the log's end {self._end}")
-        return self._offset >= self._end
+        return self._offset >= self._end and self._replay_latest()
+
+    def _replay_all(self, data: memoryview) -> None:
+        for position, header in iter_batches(data):
+            if header.last_offset >= self._offset:
+                self._replay_batch(header, data[position : position + header.size_in_bytes])
+                self._offset = header.next_offset
 
     def _replay_batch(self, header: BatchHeader, batch: memoryview) -> None:
         if header.is_control:
@@ -80,3 +100,15 @@ class Loader(Generic[R]):
             if record is not None:
                 self._machine.replay(record, raw.offset, producer_id)
             self.records_count += 1
+
+    def _replay_latest(self) -> bool:
+        """Some of what is left when all was read; True once that is done."""
+        if self._left is None:
+            self._left = iter(self._latest.items())
+        count = 0
+        for key, (offset, value) in islice(self._left, SLICE_RECORDS):
+            record = self._machine.decode(key, value)
+            if record is not None:
+                self._machine.replay(record, offset)
+            count += 1
+        return count < SLICE_RECORDS

@@ -22,6 +22,9 @@ _log = logger("coordinator")
 class GroupMachine:
     """All groups of one partition of `__consumer_offsets`."""
 
+    records_are_whole = False
+    """What transactions commit counts from their markers on."""
+
     def __init__(self, config: GroupConfig) -> None:
         self.config = config
         self.durable = DurableGroups()

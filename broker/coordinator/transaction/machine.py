@@ -4,7 +4,8 @@ What the runtime drives (`runtime.Machine`). `replay` is the only writer, at run
 volatile state: what is stored is all there is, but for `last_producer_epoch`, which a restart forgets as in Kafka.
 
 A log may have been written by another broker, or by a release with a bug: whatever Kafka would load is loaded, the
-last record of an id wins, and a move that the table of states does not know is told in the broker's log.
+last record of an id wins, and a move that the table of states does not know is told in the broker's log. At a start
+only the last record of each id is replayed, so that nothing is known, or told, of those before it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _log = logger("coordinator")
 
 class TransactionMachine:
     """All transactional ids of one partition."""
+
+    records_are_whole = True
+    """Each record replaces all that was said of its id."""
 
     def __init__(self, transaction_version: Callable[[], int]) -> None:
         """`transaction_version` is the feature level at the moment: it says which version records are written in."""
