@@ -7,6 +7,7 @@ would tell; under the older one (EndTxn below v5) only the coordinator can.
 from __future__ import annotations
 
 import asyncio
+import errno
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -66,4 +67,23 @@ async def test_a_batch_whose_addition_was_synced_while_its_transaction_ended_is_
     assert (await sending).error_code != E.NONE
     assert world.log().log_end_offset == 1, "the marker"
     assert not world.log().has_open_transaction(producer.id, producer.epoch)
+    await world.close()
+
+
+async def test_a_batch_that_was_sent_away_for_now_is_not_overtaken_by_the_next() -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    await world.add(producer, ("t", 0))
+    assert (await producer.send(b"v", version=11)).error_code == E.NONE
+    world.log(2)  # is open before its directory cannot be written
+    world.files.fail("pwrite", errno.ENOSPC, path="/t-0/")
+    assert (await world.end(producer, commit=True, version=TV1)).error is E.NONE
+    assert (await producer.send(b"first", 2, version=11)).error_code == E.NOT_ENOUGH_REPLICAS, "the commit goes on"
+    world.files.heal()
+    await world.advance(1_000)
+    assert await world.add(producer, ("t", 2)) is E.NONE
+    producer.sequences["t", 2] = 1
+    assert (await producer.send(b"second", 2, version=11)).error_code == E.OUT_OF_ORDER_SEQUENCE_NUMBER
+    producer.sequences["t", 2] = 0
+    assert [(await producer.send(value, 2, version=11)).error_code for value in (b"first", b"second")] == [E.NONE] * 2
     await world.close()
