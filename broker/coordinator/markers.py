@@ -197,6 +197,12 @@ class MarkerWriter:
         except KafkaError as refusal:
             self._refused(job, where, refusal)
             return
+        except Exception as mistake:
+            # Ours, and told once with where it was made; the other partitions and a clean stop do not wait for it.
+            if where not in job.parked:
+                _log.exception(line("marker failed", transactional_id=job.name, topic=where[0], partition=where[1]))
+            self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
+            return
         if job.parked and job.parked.pop(where, None) is not None:
             _log.info(line("marker written at last", transactional_id=job.name, topic=where[0], partition=where[1]))
         if job.is_holding:

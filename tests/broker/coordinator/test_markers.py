@@ -84,6 +84,29 @@ async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_i
     assert any(line.startswith("marker written at last") for line in caplog.messages)
 
 
+async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_nor_a_stop(
+    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = await written(world, 0, 1, 2)
+    append_marker = Partitions.append_marker_to
+
+    def mistaken(partitions: Partitions, log: Any, *args: Any, **options: Any) -> AppendResult:
+        if log.partition == 1:
+            raise ZeroDivisionError("nobody thought of this")
+        return append_marker(partitions, log, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Partitions, "append_marker_to", mistaken)
+        assert (await world.end(producer, commit=True)).error is E.NONE
+        await world.advance(5_000)
+        assert shown(world) == [1, 0, 1]
+        await world.coordinator.finish_all()
+    await world.advance(1_000)
+    assert shown(world) == [1, 1, 1]
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
+
+
 async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
     producer = await written(world, 0, 1)
     world.files.fail("pwrite", path="__transaction_state", skip=1)
