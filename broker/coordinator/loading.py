@@ -93,12 +93,13 @@ class Loader(Generic[R]):
                 self._machine.replay_marker(marker.producer_id, is_commit=marker.commit)
             return
         producer_id = header.producer_id if header.is_transactional else -1
-        for raw in iter_records(batch):
-            if raw.offset < self._offset:
+        decode, replay, begun_at = self._machine.decode, self._machine.replay, self._offset
+        for offset, _, key, value, _ in iter_records(batch):
+            if offset < begun_at:
                 continue
-            record = self._machine.decode(raw.key, raw.value)
+            record = decode(key, value)
             if record is not None:
-                self._machine.replay(record, raw.offset, producer_id)
+                replay(record, offset, producer_id)
             self.records_count += 1
 
     def _replay_latest(self) -> bool:

@@ -28,6 +28,7 @@ class GroupMachine:
     def __init__(self, config: GroupConfig) -> None:
         self.config = config
         self.durable = DurableGroups()
+        self.replay = self.durable.replay  # without a step in between: a load calls it for each record
         self._working: dict[str, Group] = {}
 
     def group(self, group_id: str) -> Group | None:
@@ -59,11 +60,7 @@ class GroupMachine:
     def encode(self, record: GroupRecord) -> tuple[bytes, bytes | None]:
         return records.encode(record)
 
-    def decode(self, key: bytes | None, value: bytes | None) -> GroupRecord | None:
-        return records.decode(key, value)
-
-    def replay(self, record: GroupRecord, record_offset: int, producer_id: int = -1) -> None:
-        self.durable.replay(record, record_offset, producer_id)
+    decode = staticmethod(records.decode)
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
