@@ -77,6 +77,13 @@ class LogUpkeep(LogView):
         """
         if not self._config.is_deleted_by_age_or_size:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
+        return self.delete_replaced_before(offset)
+
+    def delete_replaced_before(self, offset: int) -> int:
+        """As `delete_records_before`, whatever cleanup.policy says: what still counts was written again behind it.
+
+        It is what compaction would come to, so a compacted log is still one that has the last record of each key.
+        """
         wanted = self.high_watermark if offset == -1 else offset
         if not 0 <= wanted <= self.high_watermark:
             raise OffsetOutOfRange(

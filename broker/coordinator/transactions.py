@@ -21,8 +21,9 @@ from broker.clock import Clock, Timer
 from broker.coordinator.completions import Completions
 from broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from broker.coordinator.outcome import Effect
-from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions
 from broker.coordinator.runtime import Shard
+from broker.coordinator.shortening import ShortenedTopic, Shortener
 from broker.coordinator.transaction import adding, completing, ending, initialising
 from broker.coordinator.transaction.machine import TransactionMachine
 from broker.coordinator.transaction.model import (
@@ -61,7 +62,7 @@ _TURN_S = 0.005
 _RETRY_MS = 1_000
 
 
-class TransactionTopic(OwnedTopic, Protocol):
+class TransactionTopic(ShortenedTopic, Protocol):
     """`__transaction_state`."""
 
     def leader_epoch(self, partition: int) -> int:
@@ -91,6 +92,7 @@ class TransactionCoordinator:
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
+        self._shortener = Shortener(topic, clock, loop)
         self._timers: dict[str, Timer] = {}
         self._sweeping = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
@@ -243,6 +245,8 @@ class TransactionCoordinator:
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
+        if outcome.records:
+            self._shortener.appended(partition, len(outcome.records))
         if outcome.effects and isinstance(reply, Future):
             self._deciding += 1
             reply.add_done_callback(self._decided)
@@ -298,6 +302,7 @@ class TransactionCoordinator:
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
+        self._shortener.watch(partition)
         prepared = partition.machine.prepared()
         if prepared:
             _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))
@@ -382,13 +387,9 @@ def transaction_config(config: BrokerConfig) -> TransactionConfig:
 def _check_transactional_id(transactional_id: str) -> None:
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
-    if (
-        len(transactional_id) > TRANSACTIONAL_ID_BYTES_MAX // 4
-        and len(transactional_id.encode()) > TRANSACTIONAL_ID_BYTES_MAX
-    ):
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {TRANSACTIONAL_ID_BYTES_MAX} bytes"
-        )
+    limit = TRANSACTIONAL_ID_BYTES_MAX
+    if len(transactional_id) > limit // 4 and len(transactional_id.encode()) > limit:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {limit} bytes")
 
 
 def _consume(done: Future[None]) -> None:
