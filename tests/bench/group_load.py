@@ -145,22 +145,22 @@ def _check(code: int) -> None:
         raise SystemExit(f"an answer with {ErrorCode(code).name}")
 
 
-async def _groups(port: int, groups: int, size: int) -> list[Member]:
-    """Members of settled groups of `size`."""
+async def _groups(connections: list[Connection], size: int) -> list[Member]:
+    """Members of settled groups of `size`, one on each connection."""
     members = []
-    for number in range(groups):
-        name = f"bench-{time.time_ns()}-{number}"
-        group = [Member(await connect(port), name) for _ in range(size)]
+    for chunk in _chunks(len(connections), size):
+        name = f"bench-{time.time_ns()}"
+        group = [Member(connections[number], name) for number in chunk]
         await find(group[0].connection, name)
         settled = asyncio.Event()
-        await asyncio.gather(*(member.settle(size, settled) for member in group))
+        await asyncio.gather(*(member.settle(len(group), settled) for member in group))
         members += group
     return members
 
 
 async def rebalance(options: argparse.Namespace) -> dict[str, Any]:
     """G2: from the leader's JoinGroup to the last member's assignment, everybody rejoining as soon as they may."""
-    members = await _groups(options.port, 1, options.members)
+    members = await _groups([await connect(options.port) for _ in range(options.members)], options.members)
     leader = next(member for member in members if member.others)
     followers = [member for member in members if member is not leader]
     took_ms = []
@@ -179,10 +179,9 @@ async def rebalance(options: argparse.Namespace) -> dict[str, Any]:
 async def idle(options: argparse.Namespace) -> dict[str, Any]:
     """G4: what members cost that do nothing but say they are alive, every 3 s each."""
     connections = [await connect(options.port) for _ in range(options.members)]
+    await asyncio.gather(*(find(connection, "anybody") for connection in connections))
     before_mb = rss_mb(options.pid)
-    for connection in connections:
-        connection._transport.close()
-    members = await _groups(options.port, options.members // 50, 50)
+    members = await _groups(connections, 50)
     await asyncio.gather(*(member.heartbeat() for member in members))
     after_mb = rss_mb(options.pid)
     latencies: list[float] = []

@@ -89,7 +89,8 @@ def rebalance(peer: Peer, scale: float) -> dict[str, Any]:
 def reload(peer: Peer, scale: float) -> dict[str, Any]:
     """G3: 100,000 offsets in one partition of `__consumer_offsets`, after a kill.
 
-    Barnabas loads when it is first asked, Kafka when it starts: so Kafka's time is what it writes in its log.
+    The first answer is counted from the moment the broker says that it is ready. `load_ms` is what the broker itself
+    counts: Kafka writes it in its log; Barnabas loads when it is first asked.
     """
     with tempfile.TemporaryDirectory(prefix="barnabas-reload-") as scratch:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
