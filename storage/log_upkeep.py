@@ -99,6 +99,7 @@ class LogUpkeep(LogView):
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
             high_watermark=self.high_watermark,
+            last_stable_offset=self.last_stable_offset,
             config=self._config,
             now_ms=now_ms,
         )

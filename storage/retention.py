@@ -2,7 +2,8 @@
 
 Segments go from the oldest on, and only while all they hold is below the high watermark. The rules are tried in Kafka's
 order (start offset, size, time), each going on where the one before stopped. A log with `cleanup.policy=compact` alone
-loses only what lies before its start offset.
+loses only what lies before its start offset. Size and time take nothing that is not decided: unlike Kafka's they stop
+at the last stable offset, or a transaction that commits later would be shown without its beginning.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def deletable_segments(
     log_start_offset: int,
     log_end_offset: int,
     high_watermark: int,
+    last_stable_offset: int,
     config: LogConfig,
     now_ms: int,
 ) -> list[str]:
@@ -58,13 +60,14 @@ def deletable_segments(
 
     go_on(_before_start(candidates, len(segments), log_start_offset))
     if config.is_deleted_by_age_or_size:
-        go_on(_too_large(segments, candidates, len(reasons), config.retention_bytes))
-        go_on(_too_old(candidates[len(reasons) :], config.retention_ms, now_ms))
+        decided = [(segment, bound) for segment, bound in candidates if bound <= last_stable_offset]
+        go_on(_too_large(segments, decided, len(reasons), config.retention_bytes))
+        go_on(_too_old(decided[len(reasons) :], config.retention_ms, now_ms))
     return reasons
 
 
 Candidates = list[tuple[RetainedSegment, int]]
-"""Segments that may be judged, with the offset each ends at: a prefix of the log's, as the watermark cuts it."""
+"""Segments that may be judged, with the offset each ends at: a prefix of the log's, as a watermark cuts it."""
 
 
 def _before_start(candidates: Candidates, count: int, log_start_offset: int) -> Iterator[str | None]:

@@ -207,20 +207,21 @@ def test_deleting_records_of_an_open_transaction_leaves_the_rest_of_it_undecided
     assert world.values(committed=True) == [b"after", b"later"]
 
 
-def test_retention_takes_the_beginning_of_an_open_transaction_and_its_end_still_counts() -> None:
+def test_retention_waits_for_an_open_transaction_whose_commit_then_shows_all_of_it() -> None:
     world = open_world(segment_bytes=200, retention_ms=1_000)
+    world.append(b"before")
     for sequence in range(4):
         begin(world, sequence=sequence)
-        world.now_ms += 1_000
-    assert len(world.log.apply_retention(world.now_ms - 500)) == 1
-    assert world.log.log_start_offset == world.log.last_stable_offset == 2
+    world.now_ms += 10_000
+    world.log.apply_retention(world.now_ms)
+    assert world.log.log_start_offset <= 1, "the record before it may go, none of its own"
 
     world.restart("kill")
-    assert world.log.last_stable_offset == 2
-    assert world.log.has_open_transaction(PID, 0)
-    world.mark(PID, 0, commit=False)
-    world.append(b"after")
-    assert world.values(committed=True) == [b"after"]
+    world.log.apply_retention(world.now_ms)
+    world.mark(PID, 0, commit=True)
+    assert [value for value in world.values(committed=True) if value != b"before"] == [b"t"] * 4
+    world.log.apply_retention(world.now_ms + 10_000)
+    assert world.log.log_start_offset == world.log.log_end_offset, "nothing holds it any more"
 
 
 # --- the first batch of a transaction ---

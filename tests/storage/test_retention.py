@@ -32,14 +32,18 @@ def choose(
     log_start_offset: int = 0,
     log_end_offset: int = 50,
     high_watermark: int | None = None,
+    last_stable_offset: int | None = None,
     now_ms: int = 5_000,
 ) -> int:
+    if high_watermark is None:
+        high_watermark = log_end_offset
     return len(
         deletable_segments(
             segments,
             log_start_offset=log_start_offset,
             log_end_offset=log_end_offset,
-            high_watermark=log_end_offset if high_watermark is None else high_watermark,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark if last_stable_offset is None else last_stable_offset,
             config=config,
             now_ms=now_ms,
         )
@@ -80,6 +84,16 @@ def test_nothing_above_the_high_watermark_goes(high_watermark: int, gone: int) -
     assert choose(FIVE, FOREVER._replace(retention_ms=0), high_watermark=high_watermark) == gone
 
 
+@pytest.mark.parametrize(("last_stable_offset", "gone"), [(0, 0), (9, 0), (10, 1), (25, 2), (50, 5)])
+@pytest.mark.parametrize("limit", [{"retention_ms": 0}, {"retention_bytes": 0}])
+def test_size_and_time_wait_for_what_is_not_decided(limit: dict[str, int], last_stable_offset: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER._replace(**limit), last_stable_offset=last_stable_offset) == gone
+
+
+def test_what_lies_before_the_start_goes_though_its_transaction_is_open() -> None:
+    assert choose(FIVE, FOREVER._replace(retention_ms=0), log_start_offset=20, last_stable_offset=20) == 2
+
+
 @pytest.mark.parametrize(("policy", "gone"), [(frozenset({"compact"}), 2), (DELETE_AND_COMPACT, 5)])
 def test_compaction_alone_deletes_only_before_the_start(policy: frozenset[str], gone: int) -> None:
     config = LogConfig(retention_ms=0, retention_bytes=0, cleanup_policy=policy)
@@ -92,6 +106,7 @@ def test_every_deletion_has_a_reason_a_person_understands() -> None:
         log_start_offset=10,
         log_end_offset=50,
         high_watermark=50,
+        last_stable_offset=50,
         config=LogConfig(retention_bytes=300, retention_ms=2_500),
         now_ms=5_000,
     )
