@@ -15,7 +15,6 @@ were appended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from protocol.errors import ErrorCode
@@ -83,8 +82,7 @@ class Producer(NamedTuple):
     producer_epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(Generic[R, V]):
+class Outcome(NamedTuple, Generic[R, V]):
     """One decision, whole: either all of it happens or, when the records cannot be written, only `or_else`."""
 
     records: tuple[R, ...] = ()

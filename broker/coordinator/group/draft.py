@@ -7,7 +7,6 @@ From outside a decision stays a function: it gets a `Group`, works on the copy i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from broker.coordinator.group.model import (
@@ -71,8 +70,8 @@ class Draft:
         generation before; a restart brings its members back, and their sessions end once more.
         """
         outcome = self.outcome(reply)
-        unwritten = replace(outcome, records=())
-        return replace(outcome, or_else=lambda _: unwritten)
+        unwritten = outcome._replace(records=())
+        return outcome._replace(or_else=lambda _: unwritten)
 
     def move(self, event: Event) -> State:
         """Take the group to the state this event leads to."""

@@ -6,7 +6,6 @@ Yields outcomes of a bounded number of records each, so that no batch outgrows t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from broker.coordinator.group import offsets
 from broker.coordinator.group.draft import GroupOutcome
@@ -66,4 +65,4 @@ def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfi
         yield Outcome(records=records[:RECORDS_PER_BATCH])
         records = records[RECORDS_PER_BATCH:]
     if records:
-        yield replace(outcome, records=records)
+        yield outcome._replace(records=records)

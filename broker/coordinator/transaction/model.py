@@ -51,8 +51,7 @@ class TransactionConfig:
     """add.partitions.to.txn.retry.backoff.max.ms"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+class Transaction(NamedTuple):
     """A transactional id with its producer and the state of its present, or last, transaction.
 
     Invariants: `partitions` is empty unless the state is Ongoing or prepared; the pair of producer id and epoch never
@@ -62,6 +61,9 @@ class Transaction:
     transactional_id: str
     producer_id: int
     producer_epoch: int
+    timeout_ms: int
+    state: TransactionState
+    last_update_timestamp_ms: int
     previous_producer_id: int = NO_PRODUCER_ID
     """The id before the present one, when that one's epochs were used up."""
     next_producer_id: int = NO_PRODUCER_ID
@@ -71,12 +73,9 @@ class Transaction:
     """The epoch beside `next_producer_id`, only for a transaction that was kept; otherwise a new id begins with 0."""
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     """The epoch before the present one, for the retry of a lost answer. In memory only: -1 after a restart."""
-    timeout_ms: int
-    state: TransactionState
     partitions: frozenset[TopicPartition] = frozenset()
     start_timestamp_ms: int = NO_TIMESTAMP
     """When the first partition was added."""
-    last_update_timestamp_ms: int
     client_transaction_version: int = 0
     """The protocol its client speaks: 0 or 1 TV1, 2 TV2."""
 

@@ -48,18 +48,11 @@ class TransactionState(Enum):
 
     __hash__ = object.__hash__  # states are compared by identity; Enum's own is slow, and asked many times
 
-    @property
-    def id(self) -> int:
+    def __init__(self, name: str) -> None:
+        self.id = len(type(self).__members__)
         """The number that stands for it on disk, 0-7."""
-        return _IDS[self]
-
-    @property
-    def is_prepared(self) -> bool:
+        self.is_prepared = name in ("PrepareCommit", "PrepareAbort")
         """Whether the end is decided and not yet carried out."""
-        return self is TransactionState.PREPARE_COMMIT or self is TransactionState.PREPARE_ABORT
-
-
-_IDS = {state: number for number, state in enumerate(TransactionState)}
 
 
 class Event(Enum):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,14 +125,14 @@ def test_a_value_of_a_version_not_known_fails_the_load_while_it_counts() -> None
 
 
 def test_of_two_keys_with_one_id_the_later_record_wins() -> None:
-    key, value = _record(replace(_EMPTY, producer_epoch=4))
+    key, value = _record(_EMPTY._replace(producer_epoch=4))
     longer = key + b"\0"  # a newer release may add to the key
     for records in ([_record(_EMPTY), (longer, value)], [(longer, value), _record(_EMPTY), (longer, value)]):
         assert _loaded(*records)[0].transactions["x"].producer_epoch == 4
 
 
 def test_what_is_replayed_is_replayed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [_record(replace(_EMPTY, transactional_id=f"x{number}"), f"x{number}") for number in range(20)]
+    records = [_record(_EMPTY._replace(transactional_id=f"x{number}"), f"x{number}") for number in range(20)]
     assert _loaded(*records)[1] == 1
     monkeypatch.setattr(loading, "SLICE_RECORDS", 5)
     machine, steps = _loaded(*records)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -35,7 +34,7 @@ def _few_records_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 def _states(world: TransactionalBroker) -> Mapping[str, Transaction]:
     """What a restart would know: the last epoch is in memory only."""
     return {
-        txn.transactional_id: replace(txn, last_producer_epoch=-1)
+        txn.transactional_id: txn._replace(last_producer_epoch=-1)
         for partition in world.coordinator.loaded()
         for txn in partition.machine.transactions.values()
     }

@@ -1,7 +1,6 @@
 """A log is loaded as Kafka would load it, and what does not follow in it is told."""
 
 import logging
-from dataclasses import replace
 
 import pytest
 
@@ -29,7 +28,7 @@ def _loaded(*states: Transaction | None) -> TransactionMachine:
 
 
 def test_the_last_record_of_an_id_wins() -> None:
-    complete = replace(_COMMITTING, state=TransactionState.COMPLETE_COMMIT, partitions=frozenset())
+    complete = _COMMITTING._replace(state=TransactionState.COMPLETE_COMMIT, partitions=frozenset())
     machine = _loaded(_COMMITTING, complete)
     assert machine.transaction("x") == complete
     assert machine.oddities_count == 0
@@ -41,11 +40,11 @@ def test_a_compacted_log_may_begin_anywhere() -> None:
 
 def test_what_is_prepared_has_to_be_finished_after_loading() -> None:
     assert _loaded(_COMMITTING).prepared() == ["x"]
-    assert _loaded(replace(_COMMITTING, state=TransactionState.ONGOING)).prepared() == []
+    assert _loaded(_COMMITTING._replace(state=TransactionState.ONGOING)).prepared() == []
 
 
 def test_a_tombstone_removes_the_id() -> None:
-    machine = _loaded(replace(_COMMITTING, state=TransactionState.COMPLETE_COMMIT), None)
+    machine = _loaded(_COMMITTING._replace(state=TransactionState.COMPLETE_COMMIT), None)
     assert machine.transaction("x") is None
     assert machine.oddities_count == 0
 
@@ -53,9 +52,9 @@ def test_a_tombstone_removes_the_id() -> None:
 @pytest.mark.parametrize(
     "after",
     [
-        replace(_COMMITTING, state=TransactionState.PREPARE_ABORT),
-        replace(_COMMITTING, state=TransactionState.ONGOING),
-        replace(_COMMITTING, state=TransactionState.COMPLETE_COMMIT, producer_epoch=2),
+        _COMMITTING._replace(state=TransactionState.PREPARE_ABORT),
+        _COMMITTING._replace(state=TransactionState.ONGOING),
+        _COMMITTING._replace(state=TransactionState.COMPLETE_COMMIT, producer_epoch=2),
         None,
     ],
     ids=["decided anew", "reopened", "an older epoch", "removed"],

@@ -8,7 +8,6 @@ reading the log back gives the state that is live.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -171,9 +170,9 @@ class _Life:
             record = other.decode(raw.key, raw.value)
             assert record is not None
             other.replay(record, raw.offset)
-        expected = None if live is None else replace(live, last_producer_epoch=-1)
+        expected = None if live is None else live._replace(last_producer_epoch=-1)
         found = other.transaction("x")
-        assert (None if found is None else replace(found, last_producer_epoch=-1)) == expected
+        assert (None if found is None else found._replace(last_producer_epoch=-1)) == expected
         assert other.prepared() == sorted(set(world.prepared))
 
     def end(self) -> None:

@@ -51,7 +51,7 @@ def test_version_0_keeps_all_but_what_came_later(txn: Transaction) -> None:
     assert record.stored is not None
     later = ("previous_producer_id", "next_producer_id", "next_producer_epoch")
     assert all(getattr(record.stored, name) == -1 for name in later)
-    for name in set(Transaction.__slots__) - {*later, "client_transaction_version"}:
+    for name in set(Transaction._fields) - {*later, "client_transaction_version"}:
         assert getattr(record.stored, name) == getattr(txn, name)
 
 
