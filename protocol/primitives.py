@@ -130,11 +130,12 @@ def skip_tags(buffer: Buffer, position: int) -> int:
 
 
 _UVARINTS = [bytes((value,)) for value in range(0x80)]
+_UVARINTS += [bytes((value & 0x7F | 0x80, value >> 7)) for value in range(0x80, 0x400)]
 
 
 def uvarint(value: int) -> bytes:
     """The bytes of an unsigned varint."""
-    if 0 <= value < 0x80:
+    if 0 <= value < 0x400:
         return _UVARINTS[value]
     out = bytearray()
     write_uvarint(out, value)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.primitives import write_varint, write_varlong
+from protocol.primitives import uvarint, write_varint, write_varlong
 from protocol.records import batch as batches
 from protocol.records.batch import BatchHeader, encode_batch
 from protocol.records.compression import NONE, compress
@@ -17,6 +17,8 @@ from protocol.records.crc32c import crc32c
 from protocol.records.record import Record
 
 _pack_crc = Struct(">I").pack_into
+_pack_header = batches.HEADER.pack_into
+_NO_HEADER = bytes(batches.HEADER_SIZE)
 
 
 class NewRecord(NamedTuple):
@@ -82,16 +84,13 @@ def build_batch(
 
 def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearray:
     """What build_batch makes of one record with a key and no headers, in one go: coordinators write mostly these."""
-    record = bytearray(b"\0\0\0")  # attributes, and no difference to the first timestamp and offset
-    write_varint(record, len(key))
-    record += key
-    _write_bytes(record, value)
-    record.append(0)  # headers
-    batch = bytearray(batches.HEADER_SIZE)
-    write_varint(batch, len(record))
-    batch += record
+    key_size = uvarint(2 * len(key))  # sizes are never negative, so zig-zag is doubling
+    value_size, value = (b"\1", b"") if value is None else (uvarint(2 * len(value)), value)
+    size = 4 + len(key_size) + len(key) + len(value_size) + len(value)
+    # The record: attributes, no difference to the first timestamp and offset, key, value, no headers.
+    batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_NO_HEADER, uvarint(2 * size), key_size, key, value_size, value))
     # fmt: off
-    batches.HEADER.pack_into(
+    _pack_header(
         batch, 0, 0, len(batch) - batches.LOG_OVERHEAD, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0, 0,
         timestamp_ms, timestamp_ms, batches.NO_PRODUCER_ID, batches.NO_PRODUCER_EPOCH, batches.NO_SEQUENCE, 1,
     )

@@ -9,6 +9,7 @@ Version 1 is put together by hand: every transaction writes three of them. A tes
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from struct import Struct
@@ -37,6 +38,10 @@ _long_tag = Struct(">BBq").pack  # tag, size, value
 _short_tag = Struct(">BBh").pack
 _int32 = Struct(">i").pack
 _COUNTS = [uvarint(count) for count in range(5)]
+_usual_tail = Struct(">qqBBBqBBh").pack  # times; two tags: the producer id before, the client's version
+_KEYS_REMEMBERED = 4096
+_TOPICS_REMEMBERED = 1024
+_PARTITIONS_REMEMBERED_MAX = 4  # of one transaction
 
 
 def encode(record: TransactionStored, transaction_version: int) -> tuple[bytes, bytes | None]:
@@ -45,7 +50,12 @@ def encode(record: TransactionStored, transaction_version: int) -> tuple[bytes, 
     if txn is None or transaction_version < 1:
         key = encode_key(TransactionLogKey(transactional_id=record.transactional_id))
         return key, None if txn is None else _value_0(txn)
-    return _KEY_VERSION + nullable_string(record.transactional_id), _value_1(txn)
+    return _key(record.transactional_id), _value_1(txn)
+
+
+@lru_cache(_KEYS_REMEMBERED)
+def _key(transactional_id: str) -> bytes:
+    return _KEY_VERSION + nullable_string(transactional_id)
 
 
 def _value_0(txn: Transaction) -> bytes:
@@ -62,7 +72,24 @@ def _value_0(txn: Transaction) -> bytes:
 
 
 def _value_1(txn: Transaction) -> bytes:
-    tags = []
+    partitions = txn.partitions
+    if not partitions:
+        topics = b"\0" if txn.state is TransactionState.EMPTY else b"\1"  # null, or a compact array
+    elif len(partitions) <= _PARTITIONS_REMEMBERED_MAX:
+        topics = _few_topics(partitions)
+    else:
+        topics = _topics(partitions)
+    return _head(1, txn.producer_id, txn.producer_epoch, txn.timeout_ms, txn.state.id) + topics + _tail_1(txn)
+
+
+def _tail_1(txn: Transaction) -> bytes:
+    """Times and tags; most transactions have the same two."""
+    version, previous_id = txn.client_transaction_version, txn.previous_producer_id
+    updated_ms, begun_ms = txn.last_update_timestamp_ms, txn.start_timestamp_ms
+    has_next = txn.next_producer_id != NO_PRODUCER_ID or txn.next_producer_epoch != NO_PRODUCER_EPOCH
+    if version and previous_id != NO_PRODUCER_ID and not has_next:
+        return _usual_tail(updated_ms, begun_ms, 2, 0, 8, previous_id, 2, 2, version)
+    tags = [_times(updated_ms, begun_ms), b""]
     if txn.previous_producer_id != NO_PRODUCER_ID:
         tags.append(_long_tag(0, 8, txn.previous_producer_id))
     if txn.next_producer_id != NO_PRODUCER_ID:
@@ -71,27 +98,22 @@ def _value_1(txn: Transaction) -> bytes:
         tags.append(_short_tag(2, 2, txn.client_transaction_version))
     if txn.next_producer_epoch != NO_PRODUCER_EPOCH:
         tags.append(_short_tag(3, 2, txn.next_producer_epoch))
-    return b"".join(
-        (
-            _head(1, txn.producer_id, txn.producer_epoch, txn.timeout_ms, txn.state.id),
-            b"\0" if txn.state is TransactionState.EMPTY else _topics(txn.partitions),  # null, or a compact array
-            _times(txn.last_update_timestamp_ms, txn.start_timestamp_ms),
-            _COUNTS[len(tags)],
-            *tags,
-        )
-    )
+    tags[1] = _COUNTS[len(tags) - 2]
+    return b"".join(tags)
 
 
 def _topics(partitions: frozenset[TopicPartition]) -> bytes:
     """Topics with their partitions, each with an empty section of tags."""
-    if not partitions:
-        return b"\1"
     topics = []
     for topic, group in groupby(sorted(partitions) if len(partitions) > 1 else partitions, key=itemgetter(0)):
         indexes = [_int32(partition) for _, partition in group]
         name = topic.encode()
         topics.append(b"".join((uvarint(len(name) + 1), name, uvarint(len(indexes) + 1), *indexes, b"\0")))
     return uvarint(len(topics) + 1) + b"".join(topics)
+
+
+_few_topics = lru_cache(_TOPICS_REMEMBERED)(_topics)
+"""Most producers write to the same few partitions again and again."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> TransactionStored | None:
