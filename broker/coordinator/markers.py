@@ -188,7 +188,8 @@ class MarkerWriter:
     def _end(self, job: _Job) -> None:
         """Every marker is written."""
         if self._jobs.get(job.name) is job:
-            self._show(job)
+            if job.held:
+                self._show(job)
             self._complete_when_synced(job)
 
     def _mark(self, job: _Job, where: TopicPartition) -> None:

@@ -76,6 +76,8 @@ class CoordinatorPartitions(Generic[M]):
         """The loaded partition of a group or transactional id. Raises KafkaError when it is not to be had (yet)."""
         index = self.index_of(entity_id)
         partition = self._used.get(index)
+        if partition is not None and partition.loader is None and partition.failure is None:
+            return partition
         return self._checked(self.begin(index) if partition is None else partition)
 
     def index_of(self, entity_id: str) -> int:

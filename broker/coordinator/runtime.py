@@ -124,23 +124,25 @@ class Shard(Generic[R, V]):
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
         """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
         synced: Future[None] | None = None
-        if outcome.records:
+        records, producer, volatile, reply, effects, _ = outcome
+        if records:
             try:
-                synced = self._append(outcome.records, outcome.producer)
+                synced = self._append(records, producer)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
                     raise KafkaError(code, refusal.message) from refusal
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
-                outcome = outcome.or_else(code)
-        if outcome.volatile is not None:
-            self._machine.install(entity_id, outcome.volatile)
-        reply = outcome.reply
+                _, _, volatile, reply, effects, _ = outcome.or_else(code)
+        if volatile is not None:
+            self._machine.install(entity_id, volatile)
         if isinstance(reply, Park):
             reply = self._park(entity_id, reply.waiter)
+        if not effects and synced is None:
+            return reply
         answers: list[Answer] = []
         others: list[FinishTransaction] = []
-        for effect in outcome.effects:
+        for effect in effects:
             if isinstance(effect, Answer):
                 answers.append(effect)
             elif isinstance(effect, SetTimer):
@@ -152,7 +154,8 @@ class Shard(Generic[R, V]):
         if synced is not None:
             return self._answer_when_synced(synced, entity_id, answers, others, reply)
         self._answer(entity_id, answers)
-        self._do(entity_id, others)
+        if others:
+            self._do(entity_id, others)
         return reply
 
     def _do(self, entity_id: str, effects: Iterable[Effect]) -> None:
@@ -163,7 +166,7 @@ class Shard(Generic[R, V]):
 
     def _append(self, records: Sequence[R], producer: Producer | None) -> Future[None] | None:
         try:
-            encoded = [self._machine.encode(record) for record in records]
+            encoded = list(map(self._machine.encode, records))
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
         if producer is None:

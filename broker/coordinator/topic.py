@@ -42,8 +42,8 @@ class CoordinatorTopic:
 
     def create(self) -> int:
         """The number of partitions of the topic, which exists from now on. Raises KafkaError."""
-        count = self.partition_count()
-        return len(self._catalogue.create_internal_topic(self.name).partitions) if count is None else count
+        topic = self._catalogue.topics.get(self.name)
+        return len((self._catalogue.create_internal_topic(self.name) if topic is None else topic).partitions)
 
     def leader_epoch(self, partition: int) -> int:
         """The epoch this run leads the partition in. Raises KafkaError."""
