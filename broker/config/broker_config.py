@@ -49,6 +49,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     for name in chain
 }
 
+_OTHER_NAME = {"node.id": "broker.id", "broker.id": "node.id"}
+
 
 def find_key(name: str) -> Key | None:
     """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none."""
@@ -72,7 +74,7 @@ class BrokerConfig:
 
     def __init__(self, static: Mapping[str, str] | None = None) -> None:
         """static: what was given at start, checked already (`load.py`)."""
-        self.static: Mapping[str, str] = static or {}
+        self.static: Mapping[str, str] = _node_under_both_names(static or {})
         self.per_broker: Mapping[str, str] = {}
         self.cluster_wide: Mapping[str, str] = {}
         self._values: dict[str, Value] = {}
@@ -140,8 +142,6 @@ class BrokerConfig:
 
     @property
     def node_id(self) -> int:
-        if "node.id" not in self.static and "broker.id" in self.static:
-            return self.integer("broker.id")
         return self.integer("node.id")
 
     @property
@@ -173,6 +173,11 @@ class BrokerConfig:
             for listener in parse_listeners(key, self.strings(key), protocols)
             if listener.name not in controllers
         ]
+
+
+def _node_under_both_names(static: Mapping[str, str]) -> Mapping[str, str]:
+    """node.id and broker.id are one number: whichever was given stands for both, and is told of both, as in Kafka."""
+    return {**{_OTHER_NAME[name]: text for name, text in static.items() if name in _OTHER_NAME}, **static}
 
 
 def _key(name: str) -> Key:

@@ -41,7 +41,7 @@ PER_BROKER, CLUSTER_WIDE = Update.PER_BROKER, Update.CLUSTER_WIDE
 _TABLE = (
     # who and where it is
     Key("node.id", INT, "1", Range(0)),
-    Key("broker.id", INT, "-1"),
+    Key("broker.id", INT, "1"),
     Key("broker.rack", STRING, None),
     Key("listeners", LIST, "PLAINTEXT://127.0.0.1:9092", None, PER_BROKER),
     Key("advertised.listeners", LIST, None),

@@ -26,7 +26,7 @@ remove it to start. What a key inherits, or what stands in for it, is shown by `
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
 (`kafka-configs.sh`, `barnabas configs`); what is set so is kept in the catalogue and comes before the four places.
 
-Defaults are Kafka's, except: `node.id` is 1, `listeners` is on loopback, `log.dir` is `data`,
+Defaults are Kafka's, except: `node.id` and `broker.id` are 1, `listeners` is on loopback, `log.dir` is `data`,
 `queued.max.request.bytes` is finite, `group.initial.rebalance.delay.ms` is 0, and the replication factor and the
 smallest in-sync set of internal topics are 1.
 """

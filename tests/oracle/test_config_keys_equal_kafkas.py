@@ -15,6 +15,7 @@ from tests.support.java import run_program
 # Where ours differ on purpose; docs/config.md says so.
 OUR_DEFAULTS = {
     "node.id": "1",
+    "broker.id": "1",
     "listeners": "PLAINTEXT://127.0.0.1:9092",
     "log.dir": "data",
     "queued.max.request.bytes": "67108864",

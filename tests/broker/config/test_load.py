@@ -156,6 +156,9 @@ def test_every_interface_is_advertised_as_localhost(host: str) -> None:
 
 def test_broker_id_names_the_node_unless_node_id_does() -> None:
     assert load_config(settings=["broker.id=4"]).config.node_id == 4
+    assert load_config(settings=["broker.id=4"]).config.integer("node.id") == 4
+    assert load_config(settings=["node.id=4"]).config.integer("broker.id") == 4
+    assert load_config().config.integer("broker.id") == 1
     assert load_config(settings=["broker.id=4", "node.id=4"]).config.node_id == 4
     with pytest.raises(ConfigError, match="name two different nodes"):
         load_config(settings=["broker.id=4", "node.id=5"])
