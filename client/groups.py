@@ -30,6 +30,11 @@ from protocol.registry import ApiKey
 T = TypeVar("T")
 
 EMPTY, DEAD = "Empty", "Dead"  # states of a group without members, and of one that nobody knows
+STATES = (
+    *("PreparingRebalance", "CompletingRebalance", "Stable", DEAD, EMPTY),  # of classic groups
+    *("Assigning", "Reconciling", "NotReady"),  # of the newer kinds
+)
+TYPES = ("classic", "consumer", "share", "streams")
 _STATES_SINCE, _TYPES_SINCE = 4, 5
 
 

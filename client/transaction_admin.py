@@ -29,6 +29,7 @@ T = TypeVar("T")
 MAX_TIMEOUT_MS = 900_000  # transaction.max.timeout.ms by default: what is open for longer should not be
 ONGOING = "Ongoing"
 OPEN_STATES = frozenset({ONGOING, "PrepareCommit", "PrepareAbort"})
+STATES = ("Empty", *sorted(OPEN_STATES), "CompleteAbort", "CompleteCommit", "Dead", "PrepareEpochFence")
 _DURATION_SINCE, _PATTERN_SINCE = 1, 2
 _FENCING_TIMEOUT_MS = 1
 

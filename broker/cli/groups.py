@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.cli import group_offsets
@@ -35,8 +35,12 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", parents=parents, help="the groups there are, with their states")
-    listing.add_argument("--state", action="append", default=[], metavar="STATE", help="only in this state")
-    listing.add_argument("--type", action="append", default=[], metavar="TYPE", help="only of this type")
+    listing.add_argument(
+        "--state", action="append", type=_one_of("state", groups.STATES), default=[], metavar="STATE", help="only in it"
+    )
+    listing.add_argument(
+        "--type", action="append", type=_one_of("type", groups.TYPES), default=[], metavar="TYPE", help="only of it"
+    )
     listing.set_defaults(action=_list)
 
     describe = commands.add_parser("describe", parents=parents, help="state, members and who reads what")
@@ -51,6 +55,18 @@ def parser() -> argparse.ArgumentParser:
     group_offsets.add_topic_option(delete, "forget only what was committed for these")
     delete.set_defaults(action=_delete)
     return top
+
+
+def _one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
+    """Takes one of the names, in whatever case: a broker would answer one that is none with an empty list."""
+
+    def named(text: str) -> str:
+        for name in names:
+            if name.lower() == text.lower():
+                return name
+        raise argparse.ArgumentTypeError(f"there is no {what} {text}, but {', '.join(names)}")
+
+    return named
 
 
 def _list(client: Client, options: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from broker.cli.failures import UsageError
 from client.client import Client
@@ -16,8 +16,22 @@ REQUEST_TIMEOUT_MS = 10_000
 class Parser(argparse.ArgumentParser):
     """Reports what is wrong in one line instead of printing the whole usage in front of it."""
 
+    def add_subparsers(self, **settings: Any) -> Any:
+        """As argparse's, for commands that refuse what they do not know themselves."""
+        return super().add_subparsers(parser_class=_CommandParser, **settings)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {message} (see {self.prog} --help)")
+
+
+class _CommandParser(Parser):
+    """The parser of a command's command: the one above it would point to the wrong help for an unknown flag."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
 
 def shared_options(*, again: bool = False) -> list[Parser]:

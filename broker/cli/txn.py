@@ -18,6 +18,7 @@ from client.transaction_admin import (
     MAX_TIMEOUT_MS,
     ONGOING,
     OPEN_STATES,
+    STATES,
     Hold,
     PartitionProducer,
     TransactionInfo,
@@ -90,7 +91,7 @@ def _list(client: Client, options: argparse.Namespace) -> None:
             pattern=options.pattern,
         )
     except ValueError as unknown:
-        raise UsageError(f"txn list: {unknown}") from unknown
+        raise UsageError(f"txn list: {unknown}, but {', '.join(STATES)}") from unknown
     now_ms = client.clock.now_ms()
     open_ones = _describe_what_is_left(client, [each.transactional_id for each in listed if each.state in OPEN_STATES])
     rows: list[dict[str, Any]] = []

@@ -69,6 +69,20 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["consume", "t", "--group", "g", "--partition", "1"], "consume: with --group the group decides"),
         (["configs", "describe"], "configs describe: one of the arguments --topic --broker --broker-defaults"),
         (["configs", "alter", "--topic", "t"], "configs alter: nothing to do"),
+        (["topics", "--foo", "list"], "topics: unrecognized arguments: --foo (see barnabas topics --help)"),
+        (["topics", "list", "--foo"], "topics list: unrecognized arguments: --foo (see barnabas topics list --help)"),
+        (["txn", "list", "--foo"], "txn list: unrecognized arguments: --foo (see barnabas txn list --help)"),
+        (
+            ["groups", "list", "x", "--y"],
+            "groups list: unrecognized arguments: x --y (see barnabas groups list --help)",
+        ),
+        (
+            ["configs", "describe", "--broker", "1", "--foo"],
+            "configs describe: unrecognized arguments: --foo (see barnabas configs describe --help)",
+        ),
+        (["log", "dump", "--foo", "x"], "log dump: unrecognized arguments: --foo (see barnabas log dump --help)"),
+        (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
+        (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],
 )
 def test_a_usage_error_is_one_line_and_status_2(offline: Barnabas, arguments: list[str], said: str) -> None:
@@ -92,7 +106,10 @@ def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str
     )
 
 
-@pytest.mark.parametrize("command", [["topics", "list"], ["groups", "list"], ["configs", "describe", "--broker", "1"]])
+@pytest.mark.parametrize(
+    "command",
+    [["topics", "list"], ["groups", "list"], ["txn", "list"], ["configs", "describe", "--broker", "1"]],
+)
 def test_where_to_find_the_cluster_is_said_before_or_behind_the_command(offline: Barnabas, command: list[str]) -> None:
     address, elsewhere = f"127.0.0.1:{unused_port()}", f"127.0.0.1:{unused_port()}"
     name, *rest = command

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from broker.cli import txn_words
+from broker.coordinator.transaction.states import TransactionState
 from client import admin, transactions
 from client.client import Client
 from client.consumer import Consumer
 from client.offsets import READ_COMMITTED
-from client.transaction_admin import Hold, TransactionInfo, describe_transactions
+from client.transaction_admin import STATES, Hold, TransactionInfo, describe_transactions
 from client.transaction_errors import ProducerFatal
 from client.transactional_producer import TransactionalProducer
 from tests.support.command_line import Barnabas
@@ -120,7 +121,7 @@ def test_a_transaction_outlives_its_topic(
     ("arguments", "status", "words"),
     [
         (["describe", "nobody"], 1, "transactional id 'nobody'"),
-        (["list", "--state", "Open"], 2, "there is no state Open"),
+        (["list", "--state", "Open"], 2, f"there is no state Open, but {', '.join(STATES)}"),
         (["list", "--pattern", "(?=a)"], 1, "INVALID_REGULAR_EXPRESSION"),
         (["abort"], 2, "name transactional ids"),
         (["abort", "a", "--partition", "t:0", "--start-offset", "1"], 2, "name transactional ids"),
@@ -135,6 +136,10 @@ def test_what_makes_no_sense_is_told_in_one_line(
     outcome = barnabas("txn", *arguments)
     assert (outcome.status, outcome.stderr.count("\n")) == (status, 1)
     assert words in outcome.stderr
+
+
+def test_the_states_that_are_named_are_those_there_are() -> None:
+    assert sorted(STATES) == sorted(state.value for state in TransactionState)
 
 
 # --- abort ---
