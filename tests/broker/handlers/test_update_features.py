@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
+from protocol.errors import MESSAGE_CHARS_MAX, ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.support.catalogue_api import CatalogueApi, versions
@@ -109,6 +109,15 @@ def test_what_may_not_be_refuses_the_whole_request(api: CatalogueApi, wishes: Se
     )
     assert sentence in answer.error_message
     assert (told(api), api.services.catalogue.features_epoch) == before
+
+
+@pytest.mark.parametrize("version", versions(UpdateFeaturesRequest))
+def test_an_endless_name_is_refused_and_told_shortened(api: CatalogueApi, version: int) -> None:
+    endless = "é" * 16_000  # 32,000 bytes: the wire carries it, but not with a sentence around it
+    answer = update(api, (endless, 1, UP), version=version)
+    assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert answer.error_message.endswith("éé…")
+    assert len(answer.error_message) == MESSAGE_CHARS_MAX
 
 
 def test_version_0_cannot_lower_a_level_whatever_it_allows(api: CatalogueApi) -> None:
