@@ -89,10 +89,17 @@ async def _story(world: TransactionalBroker, *, commit: bool) -> None:
     await world.until(world.coordinator.finish_all())
 
 
-@pytest.mark.parametrize("flushing", [False, True], ids=["kill", "power cut, flushing"])
+@pytest.mark.parametrize(
+    ("flushing", "step"),
+    [
+        pytest.param(False, 1, id="kill"),
+        pytest.param(True, 5, id="power cut, flushing"),
+        pytest.param(True, 1, id="power cut, flushing, at every change", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
 async def test_killed_before_any_write_a_transaction_is_whole_or_absent_after_the_restart(
-    commit: bool, flushing: bool
+    commit: bool, flushing: bool, step: int
 ) -> None:
     settings = {"log.flush.interval.messages": "1"} if flushing else {}
     whole = TransactionalBroker(settings)
@@ -100,7 +107,7 @@ async def test_killed_before_any_write_a_transaction_is_whole_or_absent_after_th
     await _story(whole, commit=commit)
     last = whole.files.changes_made
     outcomes = set()
-    for change in range(first, last + 1):
+    for change in range(first, last + 1, step):
         outcomes.add(await _killed_at(change, settings, commit=commit))
     assert outcomes == {(S.COMPLETE_COMMIT, 1)} | _UNDECIDED if commit else {(S.COMPLETE_ABORT, 0)} | _UNDECIDED
     await whole.close()
