@@ -330,22 +330,6 @@ def test_the_broker_is_described_with_every_key_of_kafka(api: CatalogueApi) -> N
     assert told["log.cleaner.min.cleanable.ratio"].value == "0.5"
 
 
-@pytest.mark.parametrize("given", ["node.id", "broker.id"])
-def test_the_nodes_id_is_told_under_both_its_names(given: str) -> None:
-    told = {entry.name: entry for entry in describe(CatalogueApi({given: "1"}), BROKER, "1").configs}
-    for name in ("node.id", "broker.id"):
-        assert (told[name].value, told[name].config_source, told[name].read_only) == ("1", 4, True), name
-
-
-def test_addresses_and_directories_are_told_as_they_were_given_and_no_others() -> None:
-    given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "/d", "node.id": "1"}
-    told = {
-        entry.name: (entry.value, entry.config_source) for entry in describe(CatalogueApi(given), BROKER, "1").configs
-    }
-    assert {name: told[name] for name in given} == {name: (value, 4) for name, value in given.items()}
-    assert told["advertised.listeners"] == (None, 5), "Kafka tells it only where it was set, too"
-
-
 def test_the_default_broker_is_described_with_what_was_set_for_all(api: CatalogueApi) -> None:
     alter(api, BROKER, "", ("message.max.bytes", SET, "2000000"), ("unknown.key", SET, "secret"))
     told = [

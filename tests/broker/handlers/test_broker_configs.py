@@ -1,0 +1,32 @@
+"""DescribeConfigs of a broker: its id, its addresses and directories, as Apache Kafka 4.3.1 tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from tests.support.catalogue_api import CatalogueApi
+
+BROKER = 4
+
+
+def described(settings: dict[str, str]) -> Any:
+    resource = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
+    (result,) = CatalogueApi(settings).ask(DescribeConfigsRequest(resources=[resource])).results
+    return result.configs
+
+
+@pytest.mark.parametrize("given", ["node.id", "broker.id"])
+def test_the_nodes_id_is_told_under_both_its_names(given: str) -> None:
+    told = {entry.name: entry for entry in described({given: "1"})}
+    for name in ("node.id", "broker.id"):
+        assert (told[name].value, told[name].config_source, told[name].read_only) == ("1", 4, True), name
+
+
+def test_addresses_and_directories_are_told_as_they_were_given_and_no_others() -> None:
+    given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": "/d", "node.id": "1"}
+    told = {entry.name: (entry.value, entry.config_source) for entry in described(given)}
+    assert {name: told[name] for name in given} == {name: (value, 4) for name, value in given.items()}
+    assert told["advertised.listeners"] == (None, 5), "Kafka tells it only where it was set, too"
