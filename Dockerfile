@@ -13,6 +13,7 @@ COPY storage /src/storage
 COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
+COPY pyspark_barnabas /src/pyspark_barnabas
 RUN /opt/barnabas/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
 
 FROM ${BASE}

@@ -1,0 +1,91 @@
+"""One batch as a caller sees it: whose it is, and what the ledger says of it before any transaction is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_barnabas.commit.identity import RunToken, Sink
+from pyspark_barnabas.commit.ledger import Decided, Ledger
+from pyspark_barnabas.commit.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch, the run that asks about it, and how the query is set up.
+
+    checkpoint_hash: SHA-256 of the checkpoint's offsets of this batch; None where the caller cannot see them (a task on
+    another machine), or where there are none (a batch write).
+    first_batch: which batch an empty ledger may begin with; a checkpoint that had another sink before begins above 0.
+    is_stream: a batch write is not followed by another batch, so that its ledger has to say when it is settled.
+    """
+
+    sink: Sink
+    run: RunToken
+    batch_id: int
+    checkpoint_hash: str | None = None
+    first_batch: int = 0
+    is_stream: bool = True
+    is_atomic: bool = False
+
+
+def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tuple[State, str]:
+    """NEW, DECIDED, CONTRADICTED or FENCED, with the sentence for the last two."""
+    if is_fenced:
+        return State.FENCED, fenced(batch)
+    record = ledger.of(batch.sink.query_id, batch.batch_id)
+    if record is None:
+        return _undecided(batch, ledger)
+    if _differ(record.checkpoint_hash, batch.checkpoint_hash):
+        return State.CONTRADICTED, (
+            f"{_name(batch)} was written before, from other source offsets than those in the checkpoint now: the"
+            " checkpoint was rolled back or copied. Nothing was written. Go on with the checkpoint that belongs to the"
+            " ledger, or begin anew with a new checkpoint and another prefix"
+        )
+    return State.DECIDED, ""
+
+
+def _undecided(batch: Batch, ledger: Ledger) -> tuple[State, str]:
+    decided = ledger.decided(batch.sink.query_id)
+    expected = decided[-1].batch_id + 1 if decided else batch.first_batch
+    if batch.batch_id == expected:
+        return State.NEW, ""
+    told = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
+    if batch.batch_id > expected:
+        return State.CONTRADICTED, (
+            f"{told} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
+            " written. Give the query the prefix it had; if the checkpoint comes from another sink, whose last batch is"
+            f" known to be written once, say so with first_batch={batch.batch_id}"
+        )
+    return State.CONTRADICTED, (
+        f"{told} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"
+        " newer checkpoint, or begin anew with a new checkpoint and another prefix"
+    )
+
+
+def fenced(batch: Batch) -> str:
+    """The sentence of a run that another one took over from."""
+    return (
+        f"another run took over the sink {batch.sink.prefix!r} while run {batch.run} was at batch {batch.batch_id}:"
+        " this run stops, and what it had not decided is thrown away. If two queries were started, stop one; two that"
+        " shall run side by side need a prefix each. If only one was, its driver stood still for longer than its"
+        " transaction timeout: restart it"
+    )
+
+
+def describe_loss(batch: Batch, record: Decided, transactional_id: str, became: str) -> str:
+    """The sentence for a decided batch that cannot be made visible any more."""
+    return (
+        f"{_name(batch)} was decided by run {record.run} ({record.rows} rows), but its transaction {transactional_id!r}"
+        f" is {became}: part of the batch is missing from its topics. Nothing more is written. This happens when"
+        " the query was down for longer than its transaction timeout, or somebody aborted the transaction by hand. The"
+        " rows are those of the source offsets in the ledger's record: see which are missing, write them by hand, then"
+        " go on with a new checkpoint that starts behind them, and another prefix"
+    )
+
+
+def _differ(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def _name(batch: Batch) -> str:
+    return f"batch {batch.batch_id} of query {batch.sink.query_id}"

@@ -1,0 +1,211 @@
+"""commit(): one step after the other, from what has been seen so far, until Done or Fail.
+
+The front end fills in a `CommitView`, asks `next_step`, takes the step, writes down what it saw, and asks again. A call
+that was cut off begins with an empty view: nothing of the answers depends on how often it was asked before.
+
+Order: what another query under the prefix left decided and open is committed first, so that at any time only the
+newest record of the ledger can be unsettled; then this batch is decided, rolled forward, settled where it is a batch
+write, and what nobody will ever decide is swept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_look
+from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
+from pyspark_barnabas.commit.standing import Standing, View, standing
+from pyspark_barnabas.commit.states import Act, Call, Refuse, State, on
+from pyspark_barnabas.commit.steps import (
+    CommitStep,
+    Decide,
+    Describe,
+    Done,
+    Fail,
+    ListTasks,
+    RollForward,
+    Sweep,
+)
+from pyspark_barnabas.commit.sweeping import choose
+
+_DIGESTS = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class CommitView:
+    """What commit() has seen. Replace fields as more is seen (dataclasses.replace).
+
+    ledger: read to its end, committed records only, by whoever holds the run token.
+    described: what was told of every id that a Describe named, None where nobody knows it. Emptied by a RollForward.
+    listed: the ids that ListTasks found; `driver` is what was told of the driver's id after that.
+    is_fenced: a request as the run token was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or their like.
+    """
+
+    ledger: Ledger
+    messages: Sequence[Message] = ()
+    offsets: tuple[SourceOffset, ...] = ()
+    described: Mapping[str, View | None] = field(default_factory=dict)
+    listed: frozenset[str] | None = None
+    driver: View | None = None
+    is_fenced: bool = False
+    is_swept: bool = False
+
+
+def next_step(batch: Batch, view: CommitView) -> CommitStep:
+    """What commit() does next."""
+    state, sentence = first_look(batch, view.ledger, is_fenced=view.is_fenced)
+    if state in (State.NEW, State.DECIDED):
+        step = _leftovers(batch, view)
+        if step is not None:
+            return step
+        state, sentence = _look_closer(batch, view, state)
+    if state in (State.BROKEN, State.LOST):
+        # A run that was overtaken sees what its successors did after; it must not take that for a loss.
+        if batch.sink.driver_id not in view.described:
+            return Describe((batch.sink.driver_id,))
+        if not _is_driver(batch, view.described[batch.sink.driver_id]):
+            state, sentence = State.FENCED, fenced(batch)
+    answer = on(state, Call.COMMIT)
+    if isinstance(answer, Refuse):
+        return Fail(sentence)
+    match answer.act:
+        case Act.DESCRIBE:
+            return Describe(_ids(_prepared(batch, view)))
+        case Act.DECIDE:
+            record = _decision(batch, view)
+            return Decide(record, record.offsets)
+        case Act.ROLL_FORWARD:
+            step = _roll_forward(_decided(batch, view).transactions, view)
+            assert step is not None, "all committed is another state"
+            return step
+        case _:
+            return _finish(batch, view)
+
+
+def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
+    """From NEW and DECIDED on, by what is told of the transactions."""
+    if state is State.NEW:
+        stranger = _stranger(batch, view.messages)
+        if stranger:
+            return State.CONTRADICTED, stranger
+        transactions = _prepared(batch, view)
+        if not _are_described(transactions, view):
+            return State.NEW, ""
+        broken = next((each for each in transactions if _standing(each, view) is not Standing.OPEN), None)
+        if broken is None:
+            return State.PREPARED, ""
+        return State.BROKEN, _not_ours(batch, broken, _standing(broken, view))
+    record = _decided(batch, view)
+    if view.ledger.is_settled(record):
+        return State.VISIBLE, ""
+    if not _are_described(record.transactions, view):
+        return State.DECIDED, ""
+    for each in record.transactions:
+        became = _standing(each, view)
+        if became in (Standing.ABORTED, Standing.UNKNOWN):
+            return State.LOST, describe_loss(batch, record, each.transactional_id, became.value)
+    is_open = any(_standing(each, view) is Standing.OPEN for each in record.transactions)
+    return (State.DECIDED if is_open else State.VISIBLE), ""
+
+
+def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
+    """What another query's last batch still needs. What became of it otherwise is that query's to tell."""
+    newest = view.ledger.newest()
+    if newest is None or newest.query_id == batch.sink.query_id or view.ledger.is_settled(newest):
+        return None
+    return _roll_forward(newest.transactions, view)
+
+
+def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitView) -> CommitStep | None:
+    """Describe, or commit what is open; None when nothing is."""
+    if not _are_described(transactions, view):
+        return Describe(_ids(transactions))
+    still_open = tuple(each for each in transactions if _standing(each, view) is Standing.OPEN)
+    return RollForward(still_open) if still_open else None
+
+
+def _finish(batch: Batch, view: CommitView) -> CommitStep:
+    record = _decided(batch, view)
+    if not batch.is_stream and not view.ledger.is_settled(record):
+        return Decide(Settled(batch.sink.query_id, batch.batch_id, batch.run))
+    if view.is_swept:
+        return Done()
+    if view.listed is None or view.driver is None:
+        return ListTasks()
+    if not _is_driver(batch, view.driver):
+        return Fail(fenced(batch))
+    ids = choose(batch.sink, view.listed, view.ledger)
+    return Sweep(ids) if ids else Done()
+
+
+def _is_driver(batch: Batch, view: View | None) -> bool:
+    return view is not None and (view.producer_id, view.producer_epoch) == batch.run
+
+
+def _decision(batch: Batch, view: CommitView) -> Decided:
+    prepared = [each for each in view.messages if isinstance(each, Prepared)]
+    transactions = () if batch.is_atomic else tuple(each.transaction for each in prepared if each.transaction)
+    return Decided(
+        batch.sink.query_id,
+        batch.batch_id,
+        batch.run,
+        transactions,
+        rows=sum(each.rows for each in prepared),
+        digest=sum(each.digest for each in prepared) % _DIGESTS,
+        offsets=view.offsets,
+        checkpoint_hash=batch.checkpoint_hash,
+        is_atomic=batch.is_atomic,
+    )
+
+
+def _stranger(batch: Batch, messages: Iterable[Message]) -> str:
+    """A sentence if a task's message does not belong to an undecided batch of this run."""
+    for each in messages:
+        if (each.query_id, each.run, each.batch_id) != (batch.sink.query_id, batch.run, batch.batch_id):
+            return (
+                f"partition {each.partition} of batch {batch.batch_id} was written for batch {each.batch_id} of query"
+                f" {each.query_id} in run {each.run}: nothing was decided. Restart the query"
+            )
+        if not isinstance(each, Prepared):
+            return (
+                f"partition {each.partition} of batch {batch.batch_id} was skipped as decided, but the ledger does not"
+                " have the batch any more: nothing was decided. See who deletes records of the ledger's topic, restore"
+                " it, then restart the query"
+            )
+    return ""
+
+
+def _not_ours(batch: Batch, transaction: PreparedTransaction, became: Standing) -> str:
+    return (
+        f"transaction {transaction.transactional_id!r} of batch {batch.batch_id} is {became.value}, before the batch"
+        " was decided: nothing of it is visible. Restart the query, which writes the batch again. If it happens again,"
+        " the transaction timeout is shorter than a batch takes: raise kafka.transaction.timeout.ms"
+    )
+
+
+def _prepared(batch: Batch, view: CommitView) -> tuple[PreparedTransaction, ...]:
+    """The transactions of the tasks, each once: in atomic mode they share one."""
+    each_once = dict.fromkeys(
+        each.transaction for each in view.messages if isinstance(each, Prepared) and each.transaction
+    )
+    return tuple(each_once)
+
+
+def _decided(batch: Batch, view: CommitView) -> Decided:
+    record = view.ledger.of(batch.sink.query_id, batch.batch_id)
+    assert record is not None, "asked for only when the ledger has it"
+    return record
+
+
+def _ids(transactions: Iterable[PreparedTransaction]) -> tuple[str, ...]:
+    return tuple(each.transactional_id for each in transactions)
+
+
+def _are_described(transactions: Iterable[PreparedTransaction], view: CommitView) -> bool:
+    return all(each.transactional_id in view.described for each in transactions)
+
+
+def _standing(transaction: PreparedTransaction, view: CommitView) -> Standing:
+    return standing(transaction, view.described[transaction.transactional_id])

@@ -1,0 +1,180 @@
+"""The ledger's records, and their bytes: docs/formats/ledger.md.
+
+`Decided` is the commit point of a batch: it is there, committed, or the batch never happened. `Settled` says of a batch
+write that all its transactions are committed; of a stream the next batch says so.
+
+Versioned JSON, as people read it with any consumer, years later. What is not understood is refused, never guessed: a
+ledger misread writes a batch twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark_barnabas.commit.identity import RunToken
+from pyspark_barnabas.commit.messages import PreparedTransaction
+
+VERSION = 1
+
+
+class LedgerDamaged(ValueError):
+    """A record of the ledger cannot be read; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOffset:
+    """How far the batch read a partition of its source: the offset of the next record."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A batch counts. In atomic mode its records stand in the transaction of this record, and there are no others."""
+
+    query_id: str
+    batch_id: int
+    run: RunToken
+    transactions: tuple[PreparedTransaction, ...]
+    rows: int
+    digest: int
+    offsets: tuple[SourceOffset, ...]
+    checkpoint_hash: str | None
+    is_atomic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Every transaction of a batch that was decided is committed."""
+
+    query_id: str
+    batch_id: int
+    run: RunToken
+
+
+LedgerRecord = Decided | Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What was read of the ledger, oldest first: all of it, or its end.
+
+    The end has to have, of the query in question, the record of the batch in question and the last two; and the newest
+    of all. `Settled` records count with their batch.
+    """
+
+    records: tuple[LedgerRecord, ...] = ()
+
+    def decided(self, query_id: str) -> tuple[Decided, ...]:
+        """What was decided of a query, oldest first."""
+        return tuple(each for each in self.records if isinstance(each, Decided) and each.query_id == query_id)
+
+    def of(self, query_id: str, batch_id: int) -> Decided | None:
+        """The decision about a batch."""
+        return next((each for each in self.decided(query_id) if each.batch_id == batch_id), None)
+
+    def newest(self) -> Decided | None:
+        """The last decision about any batch of any query under the prefix."""
+        return next((each for each in reversed(self.records) if isinstance(each, Decided)), None)
+
+    def is_settled(self, decision: Decided) -> bool:
+        """Whether the ledger itself proves that all is committed."""
+        if decision.is_atomic or not decision.transactions:
+            return True
+        if any(each.batch_id > decision.batch_id for each in self.decided(decision.query_id)):
+            return True  # a batch is only decided when the one before it is settled
+        return any(
+            isinstance(each, Settled) and (each.query_id, each.batch_id) == (decision.query_id, decision.batch_id)
+            for each in self.records
+        )
+
+
+def encode_key(record: LedgerRecord) -> bytes:
+    """The record's key: the query's id, so that a reader may pick one out."""
+    return record.query_id.encode()
+
+
+def encode_value(record: LedgerRecord) -> bytes:
+    """The record's value; equal records have equal bytes."""
+    fields: dict[str, Any] = {
+        "version": VERSION,
+        "kind": "decided" if isinstance(record, Decided) else "settled",
+        "query": record.query_id,
+        "batch": record.batch_id,
+        "run": list(record.run),
+    }
+    if isinstance(record, Decided):
+        fields |= {
+            "transactions": [
+                [each.transactional_id, each.producer_id, each.producer_epoch] for each in record.transactions
+            ],
+            "rows": record.rows,
+            "digest": f"{record.digest:016x}",
+            "offsets": [[each.topic, each.partition, each.offset] for each in record.offsets],
+            "checkpoint": record.checkpoint_hash,
+            "atomic": record.is_atomic,
+        }
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode_value(value: bytes | None) -> LedgerRecord:
+    """The record that a value stands for. LedgerDamaged unless it is, to the letter, one that encode_value makes."""
+    try:
+        fields = json.loads(value or b"")
+        if not isinstance(fields, dict):
+            raise TypeError("not an object")
+    except (TypeError, ValueError) as error:
+        raise _damaged("it is not a JSON object") from error
+    version = fields.get("version")
+    if type(version) is int and version > VERSION:
+        raise LedgerDamaged(
+            f"a record of the ledger has version {version}, and this release reads up to {VERSION}:"
+            " go on with the newer release that wrote it"
+        )
+    try:
+        record = _record(fields)
+        written_anew = encode_value(record)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(f"its fields are not those of version {VERSION} ({error})") from error
+    if written_anew != value:
+        raise _damaged("it says more, or otherwise, than what is understood of it")
+    return record
+
+
+def _record(fields: Mapping[str, Any]) -> LedgerRecord:
+    head = (str(fields["query"]), _whole(fields["batch"]), RunToken(*map(_whole, fields["run"])))
+    if fields["kind"] == "settled":
+        return Settled(*head)
+    return Decided(
+        *head,
+        transactions=tuple(
+            PreparedTransaction(str(name), _whole(producer_id), _whole(epoch))
+            for name, producer_id, epoch in fields["transactions"]
+        ),
+        rows=_whole(fields["rows"]),
+        digest=int(fields["digest"], 16),
+        offsets=tuple(
+            SourceOffset(str(topic), _whole(partition), _whole(offset))
+            for topic, partition, offset in fields["offsets"]
+        ),
+        checkpoint_hash=None if fields["checkpoint"] is None else str(fields["checkpoint"]),
+        is_atomic=bool(fields["atomic"]),
+    )
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError(f"{number!r} is not a count")
+    return number
+
+
+def _damaged(why: str) -> LedgerDamaged:
+    return LedgerDamaged(
+        f"a record of the ledger cannot be read: {why}. Nothing was written. See who else writes to the ledger's topic;"
+        " to go on without its past, choose another prefix and a new checkpoint"
+    )

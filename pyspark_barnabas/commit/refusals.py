@@ -1,0 +1,82 @@
+"""What cannot be exact, each with the sentence that refuses it. Asked before a query starts, and again by its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MICRO_BATCH_TRIGGERS = frozenset({"processingTime", "once", "availableNow"})
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """What decides whether a query can be exact.
+
+    trigger: as DataStreamWriter.trigger names it. output_mode: append, complete or update. is_data_source: whether it
+    goes through the Python data source, and not through foreachBatch. broker_max_timeout_ms: the broker's
+    transaction.max.timeout.ms; None if it is not known, or where two-phase commits need no timeout.
+    """
+
+    prefix: str
+    trigger: str = "processingTime"
+    output_mode: str = "append"
+    is_data_source: bool = True
+    has_async_progress_tracking: bool = False
+    has_speculation: bool = False
+    max_stage_attempts: int = 1
+    transaction_timeout_ms: int = 900_000
+    broker_max_timeout_ms: int | None = None
+
+
+def refuse(settings: QuerySettings) -> list[str]:
+    """Why the query would be weaker than exactly once: a sentence for each reason, none if it would not."""
+    return [sentence for is_so, sentence in _reasons(settings) if is_so]
+
+
+def _reasons(settings: QuerySettings) -> list[tuple[bool, str]]:
+    limit_ms = settings.broker_max_timeout_ms
+    return [
+        (
+            not settings.prefix.strip(),
+            "the sink has no name for its transactions: set transactionalIdPrefix to one that no other query uses",
+        ),
+        (
+            settings.trigger == "continuous",
+            "the continuous trigger writes a batch before its offsets are on record, so a restart cannot repeat it"
+            " exactly: use trigger(processingTime=...)",
+        ),
+        (
+            settings.trigger == "realTime",
+            "the real-time trigger puts a batch's offsets on record only at its end, so a restart cannot repeat it"
+            " exactly: use trigger(processingTime=...)",
+        ),
+        (
+            settings.trigger not in MICRO_BATCH_TRIGGERS | {"continuous", "realTime"},
+            f"the trigger {settings.trigger!r} is not known to put a batch's offsets on record before it is written:"
+            f" use one of {', '.join(sorted(MICRO_BATCH_TRIGGERS))}",
+        ),
+        (
+            settings.has_async_progress_tracking,
+            "asynchronous progress tracking does not put every batch's offsets on record, so a restart cannot repeat"
+            " them exactly: set asyncProgressTrackingEnabled to false",
+        ),
+        (
+            settings.has_speculation,
+            "with speculation a task is run twice at a time, and both write: set spark.speculation to false",
+        ),
+        (
+            settings.max_stage_attempts != 1,
+            "when a stage is tried again, Spark counts the attempts at its tasks from 0 again, and two tasks would take"
+            " one transaction: set spark.stage.maxConsecutiveAttempts to 1; the query then stops, and its restart"
+            " repeats the batch",
+        ),
+        (
+            settings.output_mode == "update" and settings.is_data_source,
+            "Spark offers no update mode to Python data sources: use foreachBatch with the sink's own function, which"
+            " commits by the same protocol",
+        ),
+        (
+            limit_ms is not None and settings.transaction_timeout_ms > limit_ms,
+            f"kafka.transaction.timeout.ms is {settings.transaction_timeout_ms}, and the broker allows {limit_ms} at"
+            " most: lower it, or raise the broker's transaction.max.timeout.ms",
+        ),
+    ]

@@ -1,0 +1,57 @@
+"""How a prepared transaction stands, from what DescribeTransactions says of its id.
+
+Under the newer protocol (KIP-890) a transaction's end raises the epoch, and at the last epoch it gives a new producer
+id: so an ended transaction may be told under the epoch after its own, or as epoch 0 of another producer. An id that
+moved on any further is of no use: whoever moved it on may have aborted what was there.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from pyspark_barnabas.commit.messages import PreparedTransaction
+
+LAST_USED_EPOCH = 32766  # 32767 only ever stands in markers
+
+
+class View(NamedTuple):
+    """What a coordinator says of a transactional id."""
+
+    state: str
+    producer_id: int
+    producer_epoch: int
+
+
+class Standing(Enum):
+    """What became of a transaction that somebody prepared."""
+
+    OPEN = "open, and exactly as it was prepared"
+    COMMITTED = "committed, or about to be"
+    ABORTED = "aborted"
+    UNKNOWN = "gone: its id was used again, or is not known any more"
+
+
+_ENDED = {
+    "PrepareCommit": Standing.COMMITTED,
+    "CompleteCommit": Standing.COMMITTED,
+    "PrepareAbort": Standing.ABORTED,
+    "PrepareEpochFence": Standing.ABORTED,
+    "CompleteAbort": Standing.ABORTED,
+}
+
+
+def standing(transaction: PreparedTransaction, view: View | None) -> Standing:
+    """How the transaction stands; `view` is None where no coordinator knows the id."""
+    if view is None:
+        return Standing.UNKNOWN
+    is_same_producer = view.producer_id == transaction.producer_id
+    past_its_own = view.producer_epoch - transaction.producer_epoch
+    if view.state == "Ongoing":
+        return Standing.OPEN if is_same_producer and past_its_own == 0 else Standing.UNKNOWN
+    has_rolled_over = (
+        not is_same_producer and view.producer_epoch == 0 and transaction.producer_epoch >= LAST_USED_EPOCH
+    )
+    if (is_same_producer and past_its_own in (0, 1)) or has_rolled_over:
+        return _ENDED.get(view.state, Standing.UNKNOWN)
+    return Standing.UNKNOWN

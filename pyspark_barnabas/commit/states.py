@@ -1,0 +1,99 @@
+"""The states of a batch, as what is seen of it tells, and what each caller does in each of them.
+
+              all transactions are        the ledger has the         every transaction
+              open, and ours              batch, committed           is committed
+    New ───────────────────► Prepared ───────────────────► Decided ───────────────► Visible
+     │                          │          the commit          │
+     └──────────► Broken ◄──────┘             point            └──────► Lost
+           one is not ours any more                  one was aborted: its timeout, or an operator
+
+Left of the commit point nothing is visible and everything may be thrown away; right of it nothing may, whoever asks,
+however often. Nothing of this is kept: the state is worked out anew from the ledger and the coordinators by whoever
+asks, so that a retry, another process and the run after a crash see the same.
+
+Besides: Contradicted, where the ledger and the checkpoint tell different stories; Fenced, where another run took over;
+Pending, where the transaction that decides is open or its end is not known, so that the batch may be decided yet.
+
+Answers: `Do` (the step), `Refuse` (a failure with a sentence). The table is total; a test compares its keys. No caller
+sees every state, as a task looks at no transaction; the answers are safe for whoever would.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class State(Enum):
+    """What is known of a batch."""
+
+    NEW = "not decided, its transactions not looked at yet"
+    PREPARED = "not decided; every transaction is open and as its task left it"
+    BROKEN = "not decided; a transaction is not open any more as its task left it"
+    PENDING = "not decided, but the transaction that would decide it is still open"
+    DECIDED = "decided; its transactions not looked at yet, or open still"
+    VISIBLE = "decided, and every transaction is committed"
+    LOST = "decided, and a transaction is not committed and cannot be any more"
+    CONTRADICTED = "the ledger and the checkpoint contradict each other"
+    FENCED = "another run took over"
+
+
+class Call(Enum):
+    """Who asks."""
+
+    WRITE = "a task is about to write its rows"
+    COMMIT = "the driver commits the batch: for the first time, or again after a failure"
+    ABORT = "the driver is told that the batch failed, maybe after it was decided"
+
+
+class Act(Enum):
+    """What is done."""
+
+    PRODUCE = "write the rows in a transaction of one's own"
+    SKIP_AND_DRAIN = "read the rows and write nothing"
+    DESCRIBE = "look at the transactions"
+    DECIDE = "write the decision into the ledger, with the source's offsets"
+    ROLL_FORWARD = "commit what is still open"
+    FINISH = "settle and sweep"
+    ABORT_OURS = "abort the transactions of this batch's tasks"
+    NOTHING = "leave everything as it is"
+
+
+class Do(NamedTuple):
+    """This step is taken."""
+
+    act: Act
+
+
+class Refuse(NamedTuple):
+    """The caller fails, with a sentence that says what to do."""
+
+
+Answer = Do | Refuse
+
+_PRODUCE, _SKIP = Do(Act.PRODUCE), Do(Act.SKIP_AND_DRAIN)
+_DESCRIBE, _DECIDE, _ROLL, _FINISH = Do(Act.DESCRIBE), Do(Act.DECIDE), Do(Act.ROLL_FORWARD), Do(Act.FINISH)
+_ABORT, _LEAVE = Do(Act.ABORT_OURS), Do(Act.NOTHING)
+_FAIL = Refuse()
+
+_ROWS: dict[State, tuple[Answer, Answer, Answer]] = {
+    #                    WRITE      COMMIT     ABORT
+    State.NEW:          (_PRODUCE,  _DESCRIBE, _ABORT),
+    State.PREPARED:     (_PRODUCE,  _DECIDE,   _ABORT),
+    State.BROKEN:       (_PRODUCE,  _FAIL,     _ABORT),
+    State.PENDING:      (_PRODUCE,  _FAIL,     _LEAVE),  # only the call that asked for its end can wait for it
+    State.DECIDED:      (_SKIP,     _ROLL,     _LEAVE),
+    State.VISIBLE:      (_SKIP,     _FINISH,   _LEAVE),
+    State.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot mend it; commit() tells it
+    State.CONTRADICTED: (_FAIL,     _FAIL,     _LEAVE),
+    State.FENCED:       (_FAIL,     _FAIL,     _LEAVE),
+}  # fmt: skip
+
+TABLE: dict[tuple[State, Call], Answer] = {
+    (state, call): answer for state, row in _ROWS.items() for call, answer in zip(Call, row, strict=True)
+}
+
+
+def on(state: State, call: Call) -> Answer:
+    """What `call` leads to in `state`."""
+    return TABLE[state, call]

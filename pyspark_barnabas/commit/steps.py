@@ -1,0 +1,86 @@
+"""What a front end is told to do next. Each step is safe to take twice, and to be cut off in the middle of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_barnabas.commit.identity import RunToken
+from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset
+from pyspark_barnabas.commit.messages import PreparedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """InitProducerId with this id (again on CONCURRENT_TRANSACTIONS), write the rows, wait for every acknowledgement,
+    and do not end the transaction. In atomic mode `known` is the producer that all tasks share: no InitProducerId."""
+
+    transactional_id: str
+    known: RunToken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkipAndDrain:
+    """Read all rows, for Spark's watermarks and state, and write none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """DescribeTransactions; an id nobody knows is a fact, too."""
+
+    transactional_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """In one transaction of the driver, as the run token: the record, TxnOffsetCommit of the offsets, EndTxn(commit).
+
+    In atomic mode the transaction is the one that the tasks wrote in. Its end is asked for until it is answered; then
+    the ledger is read again. With a fencing answer, look on with `is_fenced`.
+    """
+
+    record: LedgerRecord
+    offsets: tuple[SourceOffset, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RollForward:
+    """EndTxn(commit) for each, in parallel, again until it is done; then forget what was described."""
+
+    transactions: tuple[PreparedTransaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AbortOurs:
+    """EndTxn(abort) for each, with exactly this producer and epoch; a refusal does not matter."""
+
+    transactions: tuple[PreparedTransaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListTasks:
+    """ListTransactions by the prefix's pattern, and *after that* Describe of the driver's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """InitProducerId of each: its open transaction is aborted, and whoever still writes in it is fenced. Then all is
+    done; what could not be swept now is swept after another batch."""
+
+    transactional_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Raise, with this sentence."""
+
+    sentence: str
+
+
+WriteStep = Produce | SkipAndDrain | Fail
+CommitStep = Describe | Decide | RollForward | ListTasks | Sweep | Done | Fail
+AbortStep = AbortOurs | Done

@@ -1,0 +1,238 @@
+"""What a task, commit() and abort() are told, from the ledger and what the coordinators say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pyspark_barnabas.commit.aborting import decide_abort
+from pyspark_barnabas.commit.batch import Batch
+from pyspark_barnabas.commit.committing import CommitView, next_step
+from pyspark_barnabas.commit.identity import RunToken, Sink, batch_query_id
+from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped
+from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.steps import (
+    AbortOurs,
+    Decide,
+    Describe,
+    Done,
+    Fail,
+    ListTasks,
+    Produce,
+    RollForward,
+    SkipAndDrain,
+    Sweep,
+    WriteStep,
+)
+from pyspark_barnabas.commit.sweeping import choose
+from pyspark_barnabas.commit.writing import decide_write
+
+SINK, RUN = Sink("p", "q"), RunToken(1, 0)
+BATCH = Batch(SINK, RUN, 5, checkpoint_hash="five")
+HERE = View("CompleteCommit", 1, 0)
+OPEN = {"p.1-0.0.10": View("Ongoing", 20, 0), "p.1-0.1.11": View("Ongoing", 21, 3)}
+FIRST, SECOND = PreparedTransaction("p.1-0.0.10", 20, 0), PreparedTransaction("p.1-0.1.11", 21, 3)
+MESSAGES: list[Message] = [
+    Prepared("q", RUN, 5, 0, FIRST, rows=3, digest=2**64 - 1),
+    Prepared("q", RUN, 5, 1, SECOND, rows=4, digest=2),
+    Prepared("q", RUN, 5, 2, None),
+]
+OFFSETS = (SourceOffset("orders", 0, 70),)
+
+
+def _decided(batch_id: int, *transactions: PreparedTransaction, run: RunToken = RUN, query: str = "q") -> Decided:
+    return Decided(query, batch_id, run, transactions, 0, 0, (), {5: "five"}.get(batch_id))
+
+
+BEFORE = Ledger((_decided(4),))
+AFTER = Ledger((*BEFORE.records, _decided(5, FIRST, SECOND)))
+
+
+def _write(ledger: Ledger, batch: Batch = BATCH, *, attempt_number: int = 0) -> WriteStep:
+    return decide_write(batch, ledger, partition=0, attempt_number=attempt_number, task_attempt=30)
+
+
+def _fails(step: object) -> str:
+    assert isinstance(step, Fail), step
+    return step.sentence
+
+
+# --- a task ---
+
+
+def test_a_task_writes_what_is_not_decided() -> None:
+    assert _write(BEFORE) == Produce("p.1-0.0.30")
+
+
+def test_a_task_of_a_decided_batch_drains() -> None:
+    assert _write(AFTER) == SkipAndDrain()
+    assert _write(AFTER, replace(BATCH, checkpoint_hash=None)) == SkipAndDrain()  # it may not see the checkpoint
+
+
+def test_an_id_is_used_again_two_batches_later_by_a_first_attempt_of_its_partition() -> None:
+    seventh, ledger = replace(BATCH, batch_id=7, checkpoint_hash=None), Ledger((*AFTER.records, _decided(6)))
+    assert _write(ledger, seventh) == Produce(FIRST.transactional_id)
+    assert _write(ledger, seventh, attempt_number=1) == Produce("p.1-0.0.30")
+    assert _write(ledger, replace(seventh, run=RunToken(1, 1))) == Produce("p.1-1.0.30")
+
+
+@pytest.mark.parametrize(
+    ("batch", "says"),
+    [
+        (replace(BATCH, checkpoint_hash="another"), "rolled back or copied"),
+        (replace(BATCH, batch_id=3), "rolled back beyond"),
+        (replace(BATCH, batch_id=8), "first_batch=8"),
+    ],
+)
+def test_a_checkpoint_that_contradicts_the_ledger_is_refused_by_all(batch: Batch, says: str) -> None:
+    assert says in _fails(_write(AFTER, batch))
+    assert says in _fails(next_step(batch, CommitView(AFTER, MESSAGES)))
+    assert decide_abort(batch, HERE, AFTER, MESSAGES) == Done()
+
+
+def test_an_empty_ledger_begins_with_the_batch_it_is_told_to() -> None:
+    assert "first_batch=5" in _fails(_write(Ledger()))
+    assert isinstance(_write(Ledger(), replace(BATCH, first_batch=5)), Produce)
+
+
+def test_a_rolled_back_checkpoint_that_repeats_history_skips_it() -> None:
+    assert next_step(BATCH, CommitView(Ledger((*AFTER.records, _decided(6))))) == ListTasks()
+
+
+# --- commit() ---
+
+
+def test_a_commit_looks_decides_and_then_commits() -> None:
+    view = CommitView(BEFORE, MESSAGES, OFFSETS)
+    assert next_step(BATCH, view) == Describe((FIRST.transactional_id, SECOND.transactional_id))
+    view = replace(view, described=OPEN)
+    record = Decided("q", 5, RUN, (FIRST, SECOND), rows=7, digest=1, offsets=OFFSETS, checkpoint_hash="five")
+    assert next_step(BATCH, view) == Decide(record, OFFSETS)
+    view = replace(view, ledger=Ledger((*BEFORE.records, record)))
+    assert next_step(BATCH, view) == RollForward((FIRST, SECOND))
+    view = replace(view, described=dict(OPEN) | {FIRST.transactional_id: View("CompleteCommit", 20, 0)})
+    assert next_step(BATCH, view) == RollForward((SECOND,))
+    committed = {each: replace_state(told) for each, told in OPEN.items()}
+    view = replace(view, described=committed)
+    assert next_step(BATCH, view) == ListTasks()
+    losers = frozenset({"p.1-0.0.9", "p.0-7.0.1", "other.1-0.0.9", "p.driver", FIRST.transactional_id})
+    view = replace(view, listed=losers, driver=HERE)
+    assert next_step(BATCH, view) == Sweep(("p.0-7.0.1", "p.1-0.0.9"))
+    assert next_step(BATCH, replace(view, is_swept=True)) == Done()
+
+
+def replace_state(view: View) -> View:
+    return view._replace(state="CompleteCommit")
+
+
+def test_a_batch_without_rows_is_decided_too() -> None:
+    step = next_step(BATCH, CommitView(BEFORE, [MESSAGES[2]], OFFSETS))
+    assert isinstance(step, Decide)
+    assert step.offsets == OFFSETS
+
+
+def test_a_transaction_that_is_not_ours_any_more_is_not_decided() -> None:
+    gone = dict(OPEN) | {SECOND.transactional_id: View("CompleteAbort", 21, 4)}
+    view = CommitView(BEFORE, MESSAGES, described=gone)
+    assert next_step(BATCH, view) == Describe(("p.driver",))
+    sentence = _fails(next_step(BATCH, replace(view, described=gone | {"p.driver": HERE})))
+    assert "raise kafka.transaction.timeout.ms" in sentence
+    overtaken = gone | {"p.driver": View("Empty", 1, 1)}
+    assert "another run took over" in _fails(next_step(BATCH, replace(view, described=overtaken)))
+
+
+def test_a_decided_transaction_that_was_aborted_is_told_loudly() -> None:
+    for became in (View("CompleteAbort", 21, 4), None, View("Empty", 21, 9)):
+        gone = dict(OPEN) | {SECOND.transactional_id: became, "p.driver": HERE}
+        sentence = _fails(next_step(BATCH, CommitView(AFTER, described=gone)))
+        assert "part of the batch is missing" in sentence
+        assert SECOND.transactional_id in sentence
+
+
+def test_a_run_that_was_fenced_fails_and_aborts_nothing() -> None:
+    view = CommitView(BEFORE, MESSAGES, described=OPEN, is_fenced=True)
+    assert "another run took over" in _fails(next_step(BATCH, view))
+    assert decide_abort(BATCH, View("Empty", 1, 1), BEFORE, MESSAGES) == Done()
+    assert decide_abort(BATCH, None, BEFORE, MESSAGES) == Done()
+
+
+def test_messages_of_another_batch_or_of_a_lost_ledger_decide_nothing() -> None:
+    for stranger in (replace(MESSAGES[0], batch_id=4), replace(MESSAGES[0], run=RunToken(1, 1))):
+        assert "nothing was decided" in _fails(next_step(BATCH, CommitView(BEFORE, [stranger], described=OPEN)))
+    skipped = CommitView(BEFORE, [Skipped("q", RUN, 5, 0)])
+    assert "restore" in _fails(next_step(BATCH, skipped))
+
+
+def test_what_another_query_left_decided_is_committed_before_anything_new() -> None:
+    left = PreparedTransaction("p.0-3.0.2", 15, 1)
+    ledger = Ledger((*BEFORE.records, _decided(2, left, run=RunToken(0, 3), query="gone")))
+    assert next_step(BATCH, CommitView(ledger, MESSAGES)) == Describe((left.transactional_id,))
+    told = {left.transactional_id: View("Ongoing", 15, 1)} | OPEN
+    assert next_step(BATCH, CommitView(ledger, MESSAGES, described=told)) == RollForward((left,))
+    told[left.transactional_id] = View("CompleteCommit", 15, 1)
+    assert isinstance(next_step(BATCH, CommitView(ledger, MESSAGES, described=told)), Decide)
+
+
+# --- the sweep ---
+
+
+def test_who_is_not_the_driver_any_more_sweeps_nothing() -> None:
+    view = CommitView(AFTER, listed=frozenset({"p.1-1.0.3"}), driver=View("Empty", 1, 1))
+    settled = {each: replace_state(told) for each, told in OPEN.items()}
+    assert "another run took over" in _fails(next_step(BATCH, replace(view, described=settled)))
+
+
+def test_an_id_that_was_taken_over_and_lost_is_swept_once_its_batch_is_settled() -> None:
+    assert choose(SINK, [FIRST.transactional_id], AFTER) == ()
+    assert choose(SINK, [FIRST.transactional_id], Ledger((*AFTER.records, _decided(6)))) == (FIRST.transactional_id,)
+
+
+# --- abort() ---
+
+
+def test_abort_ends_what_was_not_decided_with_exactly_its_producers() -> None:
+    assert decide_abort(BATCH, HERE, BEFORE, [*MESSAGES, None]) == AbortOurs((FIRST, SECOND))
+
+
+def test_abort_after_the_decision_does_nothing() -> None:
+    assert decide_abort(BATCH, HERE, AFTER, MESSAGES) == Done()
+
+
+@pytest.mark.parametrize("state", ["Ongoing", "PrepareCommit"])
+def test_abort_does_nothing_while_the_decision_may_be_on_its_way(state: str) -> None:
+    assert decide_abort(BATCH, View(state, 1, 0), BEFORE, MESSAGES) == Done()
+
+
+# --- atomic mode, and batch writes ---
+
+
+def test_in_atomic_mode_all_tasks_write_in_the_drivers_transaction_and_none_may_fail() -> None:
+    atomic = replace(BATCH, is_atomic=True)
+    assert _write(BEFORE, atomic) == Produce("p.driver", known=RUN)
+    assert "spark.task.maxFailures=1" in _fails(_write(BEFORE, atomic, attempt_number=1))
+
+
+def test_in_atomic_mode_one_end_decides_and_shows() -> None:
+    atomic, shared = replace(BATCH, is_atomic=True), PreparedTransaction("p.driver", *RUN)
+    view = CommitView(BEFORE, [Prepared("q", RUN, 5, each, shared, rows=1) for each in range(2)])
+    assert next_step(atomic, view) == Describe(("p.driver",))
+    step = next_step(atomic, replace(view, described={"p.driver": View("Ongoing", *RUN)}))
+    assert isinstance(step, Decide)
+    assert isinstance(step.record, Decided)
+    assert (step.record.transactions, step.record.rows, step.record.is_atomic) == ((), 2, True)
+    assert next_step(atomic, replace(view, ledger=Ledger((*BEFORE.records, step.record)))) == ListTasks()
+
+
+def test_a_batch_write_is_settled_in_the_ledger_and_never_done_again() -> None:
+    query = batch_query_id("2026-11-21")
+    batch = Batch(Sink("p", query), RUN, 0, is_stream=False)
+    decided = _decided(0, FIRST, query=query)
+    view = CommitView(Ledger((decided,)), described={FIRST.transactional_id: View("CompleteCommit", 20, 0)})
+    settled = Settled(query, 0, RUN)
+    assert next_step(batch, view) == Decide(settled)
+    ledger = Ledger((decided, settled))
+    again = replace(batch, run=RunToken(1, 1))
+    assert _write(ledger, again) == SkipAndDrain()
+    assert next_step(again, CommitView(ledger)) == ListTasks()  # its ids may have expired: nobody asks for them

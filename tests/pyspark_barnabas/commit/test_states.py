@@ -1,0 +1,63 @@
+"""The table of states is total, and says of the commit point what its page says."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.standing import Standing, View, standing
+from pyspark_barnabas.commit.states import TABLE, Act, Call, Do, State, on
+
+DECIDED = (State.DECIDED, State.VISIBLE, State.LOST)
+OURS = PreparedTransaction("p.1-0.0.0", 9, 3)
+
+
+def test_every_call_has_an_answer_in_every_state() -> None:
+    assert set(TABLE) == set(product(State, Call))
+
+
+def test_what_is_decided_is_never_written_aborted_or_decided_again() -> None:
+    acts = {answer.act for state in DECIDED for call in Call if isinstance(answer := on(state, call), Do)}
+    assert acts == {Act.SKIP_AND_DRAIN, Act.ROLL_FORWARD, Act.FINISH, Act.NOTHING}
+
+
+def test_only_what_was_looked_at_is_decided() -> None:
+    assert [key for key, answer in TABLE.items() if answer == Do(Act.DECIDE)] == [(State.PREPARED, Call.COMMIT)]
+
+
+def test_in_doubt_abort_leaves_everything() -> None:
+    in_doubt = (*DECIDED, State.PENDING, State.CONTRADICTED, State.FENCED)
+    assert {on(state, Call.ABORT) for state in in_doubt} == {Do(Act.NOTHING)}
+
+
+@pytest.mark.parametrize(
+    ("view", "became"),
+    [
+        (View("Ongoing", 9, 3), Standing.OPEN),
+        (View("Ongoing", 9, 4), Standing.UNKNOWN),
+        (View("Ongoing", 8, 3), Standing.UNKNOWN),
+        (View("PrepareCommit", 9, 3), Standing.COMMITTED),
+        (View("CompleteCommit", 9, 3), Standing.COMMITTED),
+        (View("CompleteCommit", 9, 4), Standing.COMMITTED),  # the newer protocol's end
+        (View("CompleteCommit", 9, 5), Standing.UNKNOWN),
+        (View("CompleteCommit", 10, 0), Standing.UNKNOWN),
+        (View("PrepareAbort", 9, 3), Standing.ABORTED),
+        (View("CompleteAbort", 9, 4), Standing.ABORTED),
+        (View("PrepareEpochFence", 9, 4), Standing.ABORTED),
+        (View("Empty", 9, 3), Standing.UNKNOWN),
+        (View("Empty", 9, 4), Standing.UNKNOWN),
+        (View("a state of the future", 9, 3), Standing.UNKNOWN),
+        (None, Standing.UNKNOWN),
+    ],
+)
+def test_what_became_of_a_transaction(view: View | None, became: Standing) -> None:
+    assert standing(OURS, view) is became
+
+
+def test_the_end_that_uses_up_the_epochs_is_told_as_another_producers() -> None:
+    last = PreparedTransaction("p.1-0.0.0", 9, 32766)
+    assert standing(last, View("CompleteCommit", 12, 0)) is Standing.COMMITTED
+    assert standing(last, View("CompleteAbort", 12, 0)) is Standing.ABORTED
+    assert standing(last, View("Empty", 12, 0)) is Standing.UNKNOWN

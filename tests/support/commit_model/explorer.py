@@ -1,0 +1,109 @@
+"""Walk through every order of steps and faults of a scenario, and check each world on the way.
+
+Depth first, each world once. `preemptions` bounds how often somebody is stopped who could have gone on: what goes wrong
+in practice needs few of these, and the bound is what keeps the number of orders small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from pyspark_barnabas.commit.ledger import Decided
+from tests.support.commit_model.coordinator import Broker, Row
+from tests.support.commit_model.stepping import Stepper
+from tests.support.commit_model.variants import Protocol
+from tests.support.commit_model.world import Faults, Run, Scenario, World
+
+TELLS_LOSS = "was decided by run"
+"""In the sentence of a failure that says that rows are missing."""
+
+
+class Wrong(AssertionError):
+    """A world that must not be: `kind` is one of those in `check`; the text tells how it came to be."""
+
+    def __init__(self, kind: str, story: list[str]) -> None:
+        super().__init__("\n".join([f"{kind}, after:", *story]))
+        self.kind = kind
+
+
+class Found(NamedTuple):
+    """What was explored: worlds, how many of them have no next step, and from how many a restart tells a loss."""
+
+    worlds: int
+    ended: int
+    losses: int
+
+
+def explore(scenario: Scenario, protocol: Protocol, *, ignoring: Collection[str] = ()) -> Found:
+    """Every world of the scenario. Wrong for the first that must not be."""
+    stepper = Stepper(scenario, protocol)
+    start = World(Broker(), (Run(),), scenario.faults)
+    came_from: dict[World, tuple[World, str] | None] = {start: None}
+    restarted: dict[tuple[Broker, int], str] = {}
+    stack, ended = [start], 0
+    while stack:
+        world = stack.pop()
+        kinds = [kind for kind in check(scenario, world) if kind not in ignoring]
+        key = (world.broker, world.noted)
+        if not kinds and key not in restarted:
+            restarted[key] = finish_alone(stepper, scenario, world)
+            kinds = [restarted[key]] if restarted[key] not in ("", "lost", *ignoring) else []
+        if kinds:
+            raise Wrong(kinds[0], _story(came_from, world))
+        has_next = False
+        for step in stepper.steps(world):
+            has_next = True
+            if step.world not in came_from:
+                came_from[step.world] = (world, step.told)
+                stack.append(step.world)
+        ended += not has_next
+    return Found(len(came_from), ended, sum(outcome == "lost" for outcome in restarted.values()))
+
+
+def check(scenario: Scenario, world: World) -> Iterator[str]:
+    """What is wrong with a world: a row twice, or undecided, or missing from what is noted; a decision aborted."""
+    broker = world.broker
+    decided = [each for each in broker.ledger if isinstance(each, Decided)]
+    if len(set(broker.rows)) < len(broker.rows):
+        yield "twice"
+    if len({each.batch_id for each in decided}) < len(decided):
+        yield "decided twice"
+    if {each.batch_id for each in broker.rows} - {each.batch_id for each in decided}:
+        yield "undecided"
+    transactions = {each for record in decided for each in record.transactions}
+    if not scenario.faults.timeouts and transactions & set(broker.aborted):
+        yield "aborted"
+    lost = {record.batch_id for record in decided if set(record.transactions) & set(broker.aborted)}
+    if any(TELLS_LOSS in run.failure and run.batch_id not in lost for run in world.runs):
+        yield "false alarm"
+    noted = {Row(batch, partition) for batch in range(world.noted + 1) for partition in range(scenario.partitions)}
+    if noted - set(broker.rows):
+        yield "missing"
+
+
+def finish_alone(stepper: Stepper, scenario: Scenario, world: World) -> str:
+    """A fresh run with nobody beside it: "" if it ends with everything shown once, "lost" if it says what is lost,
+    otherwise what is wrong."""
+    alone = World(world.broker, (Run(),), Faults(), world.noted)
+    while (after := stepper.alone(alone, 0)) is not None:
+        alone = after
+    wrong = next(check(scenario, alone), None)
+    if wrong is not None:
+        return wrong
+    failure = alone.runs[0].failure
+    if failure:
+        return "lost" if TELLS_LOSS in failure and scenario.faults.timeouts else f"stuck: {failure}"
+    wanted = [Row(batch, partition) for batch in range(scenario.batches) for partition in range(scenario.partitions)]
+    if list(alone.broker.rows) != wanted:
+        return "missing"
+    has_swept = world.noted < scenario.batches - 1  # who finds nothing to commit does not sweep either
+    return "open for ever" if has_swept and alone.broker.ongoing() else ""
+
+
+def _story(came_from: dict[World, tuple[World, str] | None], world: World) -> list[str]:
+    told: list[str] = []
+    while (before := came_from[world]) is not None:
+        world, step = before
+        told.append(step)
+    return told[::-1]

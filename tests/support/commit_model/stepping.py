@@ -1,0 +1,301 @@
+"""Every step that a run, a task or the world around them can take next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from pyspark_barnabas.commit.batch import Batch
+from pyspark_barnabas.commit.identity import RunToken, Sink, parse_task_id
+from pyspark_barnabas.commit.ledger import Ledger
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped
+from pyspark_barnabas.commit.steps import (
+    AbortOurs,
+    CommitStep,
+    Decide,
+    Describe,
+    Done,
+    Fail,
+    ListTasks,
+    Produce,
+    RollForward,
+    SkipAndDrain,
+    Sweep,
+)
+from tests.support.commit_model.coordinator import Broker, Refused, Row
+from tests.support.commit_model.variants import Protocol
+from tests.support.commit_model.world import DRIVER, PREFIX, QUERY, Operation, Run, Scenario, Task, World
+
+SINK = Sink(PREFIX, QUERY)
+_ENVIRONMENT = (-1, -1)
+
+
+class Step(NamedTuple):
+    """Who did what, and the world after it."""
+
+    actor: tuple[int, int]
+    told: str
+    world: World
+
+
+class Stepper:
+    """The steps of a scenario under a protocol."""
+
+    def __init__(self, scenario: Scenario, protocol: Protocol) -> None:
+        self.scenario = scenario
+        self.protocol = protocol
+
+    def steps(self, world: World) -> Iterator[Step]:
+        """All that may happen next, as far as there are faults left for it."""
+        goes_on = False
+        others: list[Step] = []
+        for number, run in enumerate(world.runs):
+            for actor, step in self._of_run(world, number, run):
+                if actor == world.last:
+                    goes_on = True
+                    yield Step(actor, step[0], step[1]._replace(last=actor))
+                else:
+                    others.append(Step(actor, step[0], step[1]._replace(last=actor)))
+        if not goes_on:
+            yield from others
+        elif world.faults.preemptions:
+            for each in others:
+                faults = each.world.faults
+                fewer = faults._replace(preemptions=faults.preemptions - 1)
+                yield each._replace(world=each.world._replace(faults=fewer))
+        yield from self._faults(world)
+
+    def alone(self, world: World, number: int) -> World | None:
+        """The world after the next step of one run, of its tasks first; None when it has none."""
+        own = [step for _, step in self._of_run(world, number, world.runs[number])]
+        return own[-1][1] if own else None
+
+    # --- what goes wrong ---
+
+    def _faults(self, world: World) -> Iterator[Step]:
+        faults = world.faults
+        if faults.starts:
+            runs = (*world.runs, Run())
+            new = world._replace(runs=runs, faults=faults._replace(starts=faults.starts - 1))
+            yield Step(_ENVIRONMENT, "the query is started once more", new._replace(last=(len(runs) - 1, -1)))
+        for number, run in enumerate(world.runs):
+            if faults.raises and run.at == "commit":
+                yield Step(_ENVIRONMENT, f"run {number}: commit() raises", self._raise(world, number, run))
+            if faults.retries and run.at == "tasks":
+                fewer = world._replace(faults=faults._replace(retries=faults.retries - 1))
+                for task in run.tasks:
+                    if task.batch_id == run.batch_id and run.messages[task.partition] is None:
+                        told = f"run {number}: partition {task.partition} is given to another task"
+                        yield Step(_ENVIRONMENT, told, _put(fewer, number, _another(run, task)))
+        if faults.timeouts:
+            fewer = world._replace(faults=faults._replace(timeouts=faults.timeouts - 1))
+            for each in world.broker.ongoing():
+                timed_out = fewer._replace(broker=world.broker.abort_open(each))
+                yield Step(_ENVIRONMENT, f"{each} times out", timed_out)
+        if world.in_flight:
+            arrived = world._replace(in_flight=None)
+            with suppress(Refused):  # its sender does not listen any more
+                arrived = arrived._replace(broker=world.broker.end(DRIVER, world.in_flight, commit=True))
+            yield Step(_ENVIRONMENT, "the EndTxn that nobody waits for arrives", arrived)
+
+    def _raise(self, world: World, number: int, run: Run) -> World:
+        """commit() gives up where it is; a request on its way may arrive later."""
+        world = world._replace(faults=world.faults._replace(raises=world.faults.raises - 1))
+        if run.operations and run.operations[0].kind == "end decision":
+            world = world._replace(in_flight=run.token)
+        return _put(world, number, run.forget()._replace(at="abort", failure="raised"))
+
+    # --- a run ---
+
+    def _of_run(self, world: World, number: int, run: Run) -> Iterator[tuple[tuple[int, int], tuple[str, World]]]:
+        driver = self._of_driver(world, number, run)
+        if driver is not None:
+            yield (number, -1), driver
+        for task in run.tasks:
+            yield (number, task.task_attempt), self._of_task(world, number, run, task)
+
+    def _of_driver(self, world: World, number: int, run: Run) -> tuple[str, World] | None:
+        match run.at:
+            case "token":
+                broker, producer = world.broker.init_producer(DRIVER)
+                after = _put(world._replace(broker=broker), number, run._replace(at="plan", token=RunToken(*producer)))
+                return f"run {number} takes its token", after
+            case "plan":
+                return f"run {number} reads the checkpoint", _put(world, number, self._begin(run, world.noted + 1))
+            case "tasks" if all(each is not None for each in run.messages):
+                return f"run {number} begins commit()", _put(world, number, run.forget()._replace(at="commit"))
+            case "commit":
+                return self._commit(world, number, run)
+            case "note":
+                if world.noted >= run.batch_id:
+                    return f"run {number} finds its batch noted by another", _put(
+                        world, number, run._replace(at="over")
+                    )
+                noted = _put(world._replace(noted=run.batch_id), number, self._begin(run, run.batch_id + 1))
+                return f"run {number} notes batch {run.batch_id}", noted
+            case "abort":
+                return self._abort(world, number, run)
+        return None
+
+    def _begin(self, run: Run, batch_id: int) -> Run:
+        if batch_id >= self.scenario.batches:
+            return run.forget()._replace(at="over")
+        partitions = range(self.scenario.partitions)
+        tasks = tuple(Task(batch_id, each, 0, run.task_attempts + each) for each in partitions)
+        return run.forget()._replace(
+            at="tasks",
+            batch_id=batch_id,
+            tasks=(*run.tasks, *tasks),
+            messages=(None,) * len(partitions),
+            task_attempts=run.task_attempts + len(partitions),
+        )
+
+    def _batch(self, run: Run, batch_id: int) -> Batch:
+        return Batch(SINK, run.token, batch_id, checkpoint_hash=f"h{batch_id}", is_atomic=self.scenario.is_atomic)
+
+    # --- a task ---
+
+    def _of_task(self, world: World, number: int, run: Run, task: Task) -> tuple[str, World]:
+        told = f"run {number}, batch {task.batch_id}, partition {task.partition}, task {task.task_attempt}"
+        if task.at == "read":
+            step = self.protocol.write(self._batch(run, task.batch_id), Ledger(world.broker.ledger), task)
+            if isinstance(step, Produce):
+                known = step.known or (-1, -1)
+                ready = task._replace(
+                    at="write" if step.known else "init", transactional_id=step.transactional_id, producer=tuple(known)
+                )
+                return f"{told} may write as {step.transactional_id}", _put(world, number, _exchange(run, task, ready))
+            message = None
+            if isinstance(step, SkipAndDrain):
+                message = Skipped(QUERY, run.token, task.batch_id, task.partition)
+            return f"{told}: {type(step).__name__}", _put(world, number, _report(run, task, message))
+        if task.at == "init":
+            broker, producer = world.broker.init_producer(task.transactional_id)
+            ready = task._replace(at="write", producer=producer)
+            return f"{told} initialises", _put(world._replace(broker=broker), number, _exchange(run, task, ready))
+        try:
+            row = Row(task.batch_id, task.partition)
+            broker = world.broker.write(task.transactional_id, task.producer, row)
+        except Refused as refused:
+            return f"{told} cannot write: {refused}", _put(world, number, _report(run, task, None))
+        prepared = PreparedTransaction(task.transactional_id, *task.producer)
+        message = Prepared(QUERY, run.token, task.batch_id, task.partition, prepared, rows=1)
+        return f"{told} writes", _put(world._replace(broker=broker), number, _report(run, task, message))
+
+    # --- commit() and abort() ---
+
+    def _commit(self, world: World, number: int, run: Run) -> tuple[str, World]:
+        if run.operations:
+            return self._operate(world, number, run)
+        if run.ledger is None:
+            return f"run {number} reads the ledger", _put(
+                world, number, run._replace(ledger=Ledger(world.broker.ledger))
+            )
+        step = self.protocol.commit(self._batch(run, run.batch_id), run)
+        told = f"run {number}: {type(step).__name__}"
+        match step:
+            case Done():
+                return told, _put(world, number, run.forget()._replace(at="note"))
+            case Fail(sentence):
+                return told, _put(world, number, run.forget()._replace(at="abort", failure=sentence))
+            case Describe(ids):
+                seen = dict(run.described) | {each: world.broker.describe(each) for each in ids}
+                return told, _put(world, number, run._replace(described=tuple(sorted(seen.items()))))
+        return self._operate(world, number, run._replace(operations=_operations(step)))
+
+    def _operate(self, world: World, number: int, run: Run) -> tuple[str, World]:
+        """The next request of the step that was begun."""
+        operation, left = run.operations[0], run.operations[1:]
+        run = run._replace(operations=left)
+        try:
+            broker, run = _request(world.broker, run, operation)
+        except Refused as refused:
+            broker = world.broker
+            if "decision" in operation.kind:
+                run = run._replace(operations=(), is_fenced=True)
+            told = f"run {number}: {operation.kind} is refused: {refused}"
+            return told, _put(world, number, run)
+        named = operation.transactional_id or (operation.transaction.transactional_id if operation.transaction else "")
+        return f"run {number}: {operation.kind} {named}", _put(world._replace(broker=broker), number, run)
+
+    def _abort(self, world: World, number: int, run: Run) -> tuple[str, World]:
+        if run.operations:
+            return self._operate(world, number, run)
+        if run.driver is None:
+            seen = run._replace(driver=world.broker.describe(DRIVER))
+            return f"run {number}: abort() looks at the driver", _put(world, number, seen)
+        if run.ledger is not None:
+            return f"run {number} is over", _put(world, number, run.forget()._replace(at="over"))
+        ledger = Ledger(world.broker.ledger)
+        step = self.protocol.abort(self._batch(run, run.batch_id), run.driver, ledger, run.messages)
+        run = run._replace(ledger=ledger)
+        if isinstance(step, AbortOurs):
+            run = run._replace(operations=tuple(Operation("abort", each) for each in step.transactions))
+        return f"run {number}: abort() reads the ledger: {type(step).__name__}", _put(world, number, run)
+
+
+def _operations(step: CommitStep) -> tuple[Operation, ...]:
+    match step:
+        case Decide(record):
+            return Operation("write decision", record=record), Operation("end decision")
+        case RollForward(transactions):
+            return (*(Operation("commit", each) for each in transactions), Operation("look again"))
+        case ListTasks():
+            return Operation("list"), Operation("describe driver")
+        case Sweep(ids):
+            return (*(Operation("sweep", transactional_id=each) for each in ids), Operation("swept"))
+    raise AssertionError(step)
+
+
+def _request(broker: Broker, run: Run, operation: Operation) -> tuple[Broker, Run]:
+    transaction, record = operation.transaction, operation.record
+    match operation.kind:
+        case "write decision":
+            assert record is not None
+            return broker.write(DRIVER, run.token, record), run
+        case "end decision":
+            return broker.end(DRIVER, run.token, commit=True), run._replace(ledger=None)
+        case "commit" | "abort" as kind:
+            assert transaction is not None
+            producer = (transaction.producer_id, transaction.producer_epoch)
+            return broker.end(transaction.transactional_id, producer, commit=kind == "commit"), run
+        case "look again":
+            return broker, run._replace(described=())
+        case "list":
+            listed = frozenset(each for each in broker.ongoing() if parse_task_id(each))
+            return broker, run._replace(listed=listed)
+        case "describe driver":
+            return broker, run._replace(driver=broker.describe(DRIVER))
+        case "sweep":
+            return broker.init_producer(operation.transactional_id)[0], run
+    return broker, run._replace(is_swept=True)
+
+
+def _put(world: World, number: int, run: Run) -> World:
+    return world._replace(runs=(*world.runs[:number], run, *world.runs[number + 1 :]))
+
+
+def _exchange(run: Run, task: Task, other: Task) -> Run:
+    return run._replace(tasks=tuple(other if each == task else each for each in run.tasks))
+
+
+def _another(run: Run, task: Task) -> Run:
+    attempt_number = 1 + max(
+        each.attempt_number for each in run.tasks if (each.batch_id, each.partition) == (task.batch_id, task.partition)
+    )
+    retry = Task(task.batch_id, task.partition, attempt_number, run.task_attempts)
+    return run._replace(tasks=(*run.tasks, retry), task_attempts=run.task_attempts + 1)
+
+
+def _report(run: Run, task: Task, message: Message | None) -> Run:
+    """The task is over. The first message of a partition counts, as Spark's commit coordinator has it."""
+    run = run._replace(tasks=tuple(each for each in run.tasks if each != task))
+    if run.at != "tasks" or task.batch_id != run.batch_id or run.messages[task.partition] is not None:
+        return run
+    if message is not None:
+        messages = (*run.messages[: task.partition], message, *run.messages[task.partition + 1 :])
+        return run._replace(messages=messages)
+    if any((each.batch_id, each.partition) == (task.batch_id, task.partition) for each in run.tasks):
+        return run  # another attempt is under way
+    return run._replace(at="abort", failure="a task failed")

@@ -1,0 +1,162 @@
+"""The protocol as the explorer drives it, and the ways that look right and are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from pyspark_barnabas.commit.aborting import decide_abort
+from pyspark_barnabas.commit.batch import Batch
+from pyspark_barnabas.commit.committing import CommitView, next_step
+from pyspark_barnabas.commit.identity import TaskId
+from pyspark_barnabas.commit.ledger import Ledger
+from pyspark_barnabas.commit.messages import Message, Prepared
+from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.steps import (
+    AbortOurs,
+    AbortStep,
+    CommitStep,
+    Describe,
+    Done,
+    ListTasks,
+    Produce,
+    RollForward,
+    Sweep,
+    WriteStep,
+)
+from pyspark_barnabas.commit.writing import decide_write
+from tests.support.commit_model.world import PREFIX, Run, Task
+
+
+class Protocol:
+    """Ours."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
+        return _write(batch, ledger, task.partition, task.attempt_number, task.task_attempt)
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        assert run.ledger is not None
+        view = _key(run)
+        return _commit(batch, run.ledger, *view)
+
+    def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
+        return decide_abort(batch, driver, ledger, messages)
+
+
+@cache
+def _write(batch: Batch, ledger: Ledger, partition: int, attempt_number: int, task_attempt: int) -> WriteStep:
+    return decide_write(batch, ledger, partition=partition, attempt_number=attempt_number, task_attempt=task_attempt)
+
+
+_Seen = tuple[tuple[Message, ...], tuple[tuple[str, View | None], ...], frozenset[str] | None, View | None, bool, bool]
+
+
+def _key(run: Run) -> _Seen:
+    messages = tuple(each for each in run.messages if each is not None)
+    return messages, run.described, run.listed, run.driver, run.is_fenced, run.is_swept
+
+
+@cache
+def _commit(
+    batch: Batch,
+    ledger: Ledger,
+    messages: tuple[Message, ...],
+    described: tuple[tuple[str, View | None], ...],
+    listed: frozenset[str] | None,
+    driver: View | None,
+    is_fenced: bool,
+    is_swept: bool,
+) -> CommitStep:
+    seen = CommitView(
+        ledger,
+        messages,
+        described=dict(described),
+        listed=listed,
+        driver=driver,
+        is_fenced=is_fenced,
+        is_swept=is_swept,
+    )
+    return next_step(batch, seen)
+
+
+class WithoutLedger(Protocol):
+    """Each task's transaction is committed by commit(), and that is all."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
+        return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.task_attempt)))
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        transactions = tuple(
+            each.transaction for each in run.messages if isinstance(each, Prepared) and each.transaction
+        )
+        described = dict(run.described)
+        if any(each.transactional_id not in described for each in transactions):
+            return Describe(tuple(each.transactional_id for each in transactions))
+        still_open = tuple(
+            each
+            for each in transactions
+            if described[each.transactional_id] == View("Ongoing", each.producer_id, each.producer_epoch)
+        )
+        return RollForward(still_open) if still_open else Done()
+
+    def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
+        return _abort_all(messages)
+
+
+def _abort_all(messages: Sequence[Message | None]) -> AbortOurs:
+    return AbortOurs(tuple(each.transaction for each in messages if isinstance(each, Prepared) and each.transaction))
+
+
+class AbortingBlindly(Protocol):
+    """abort() aborts what its tasks prepared, without a look at the ledger."""
+
+    def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
+        return _abort_all(messages)
+
+
+class AbortingByTheLedgerAlone(Protocol):
+    """abort() reads the ledger, but does not see whether the decision may be on its way."""
+
+    def abort(self, batch: Batch, driver: View | None, ledger: Ledger, messages: Sequence[Message | None]) -> AbortStep:
+        return Done() if ledger.of(batch.sink.query_id, batch.batch_id) else _abort_all(messages)
+
+
+class NamedByAttemptNumber(Protocol):
+    """A task's id has the attempt number, which every batch counts anew, so that few ids are used."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
+        step = super().write(batch, ledger, task)
+        if not isinstance(step, Produce):
+            return step
+        return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.attempt_number)))
+
+
+class InheritingFromTheLastBatch(Protocol):
+    """A first attempt goes on with the id that won in the batch before."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
+        step = super().write(batch, ledger, task)
+        before = ledger.of(batch.sink.query_id, batch.batch_id - 1)
+        if isinstance(step, Produce) and before and before.run == batch.run and task.attempt_number == 0:
+            return Produce(before.transactions[task.partition].transactional_id)
+        return step
+
+
+class SweepingUnasked(Protocol):
+    """The sweep takes every open transaction that is not decided, and does not ask whether it still is the driver."""
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        if run.driver is not None:
+            run = run._replace(driver=View(run.driver.state, *batch.run))
+        return super().commit(batch, run)
+
+
+class SweepingFirst(Protocol):
+    """What is open of other runs is swept before anything else, decided or not."""
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        if run.is_swept or run.is_fenced:
+            return super().commit(batch, run)
+        if run.listed is None:
+            return ListTasks()
+        return Sweep(tuple(sorted(each for each in run.listed if not each.startswith(f"{PREFIX}.{batch.run}."))))

@@ -1,0 +1,99 @@
+"""Spark with the sink, as steps that anybody may be stopped between: drivers, task attempts, a checkpoint, a broker.
+
+A *run* is one start of the query: it takes the run token, reads the checkpoint, has its tasks write, commits, notes
+the batch in the checkpoint, goes on. A crash needs no step of its own: a run that is never scheduled again is dead, one
+that is scheduled later was frozen. The steps of several runs, and of tasks whose run is over, mix in any order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark_barnabas.commit.identity import RunToken
+from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord
+from pyspark_barnabas.commit.messages import Message, PreparedTransaction
+from pyspark_barnabas.commit.standing import View
+from tests.support.commit_model.coordinator import Broker
+
+PREFIX, QUERY = "p", "q"
+DRIVER = f"{PREFIX}.driver"
+
+
+class Task(NamedTuple):
+    """An attempt at a partition. Where it stands: read (the ledger), init, write, or over."""
+
+    batch_id: int
+    partition: int
+    attempt_number: int
+    task_attempt: int
+    at: str = "read"
+    transactional_id: str = ""
+    producer: tuple[int, int] = (-1, -1)
+
+
+class Operation(NamedTuple):
+    """A request that a step of the protocol consists of."""
+
+    kind: str
+    transaction: PreparedTransaction | None = None
+    record: LedgerRecord | None = None
+    transactional_id: str = ""
+
+
+class Run(NamedTuple):
+    """One start of the query. At: token, plan, tasks, commit, note, abort, over."""
+
+    at: str = "token"
+    token: RunToken = RunToken(-1, -1)
+    batch_id: int = -1
+    tasks: tuple[Task, ...] = ()
+    messages: tuple[Message | None, ...] = ()
+    task_attempts: int = 0
+    # What commit() or abort() has seen so far, and what is left of its present step.
+    ledger: Ledger | None = None
+    described: tuple[tuple[str, View | None], ...] = ()
+    listed: frozenset[str] | None = None
+    driver: View | None = None
+    is_fenced: bool = False
+    is_swept: bool = False
+    operations: tuple[Operation, ...] = ()
+    failure: str = ""
+
+    def forget(self) -> Run:
+        """Begin a call with nothing seen."""
+        return self._replace(
+            ledger=None, described=(), listed=None, driver=None, is_fenced=False, is_swept=False, operations=()
+        )
+
+
+class Faults(NamedTuple):
+    """How much may still go wrong."""
+
+    starts: int = 0  # further runs
+    raises: int = 0  # commit() raises, in the middle of anything; abort() follows
+    retries: int = 0  # a task is given up for lost, and tried again
+    timeouts: int = 0  # a transaction's time is up
+    preemptions: int = 0  # somebody is stopped who could have gone on
+
+
+class World(NamedTuple):
+    """Everything. Equal worlds have equal futures."""
+
+    broker: Broker
+    runs: tuple[Run, ...]
+    faults: Faults
+    noted: int = -1
+    """The last batch that the checkpoint's commit log has."""
+    in_flight: RunToken | None = None
+    """An EndTxn(commit) of this driver whose sender gave up waiting: it may arrive yet."""
+    last: tuple[int, int] = (0, -1)
+    """Who took the last step: (run, its task or -1 for the driver)."""
+
+
+class Scenario(NamedTuple):
+    """How large the world is. Batches are numbered from 0."""
+
+    faults: Faults
+    partitions: int = 2
+    batches: int = 2
+    is_atomic: bool = False
