@@ -16,6 +16,7 @@ TWO_DRIVERS = Scenario(Faults(starts=1, raises=1), partitions=2, batches=1)
 A_DRIVER_THAT_THAWS = Scenario(Faults(starts=1, preemptions=1), partitions=1, batches=3)
 A_TASK_THAT_SLEPT = Scenario(Faults(retries=1, preemptions=2), partitions=1, batches=3)
 ATOMIC = Scenario(Faults(starts=1, raises=1, preemptions=1), partitions=2, batches=1, is_atomic=True)
+A_NEW_CHECKPOINT = Scenario(Faults(starts=1), partitions=2, batches=1, has_new_checkpoint=True)
 TIMEOUTS = Scenario(Faults(starts=1, timeouts=1), partitions=1, batches=2)
 
 SCENARIOS = {
@@ -23,6 +24,7 @@ SCENARIOS = {
     "a driver that thaws": (A_DRIVER_THAT_THAWS, 10_000),
     "a task that slept": (A_TASK_THAT_SLEPT, 2_000),
     "one transaction for all tasks": (ATOMIC, 10_000),
+    "a new checkpoint": (A_NEW_CHECKPOINT, 2_000),
 }
 
 
@@ -59,6 +61,7 @@ WRONG_ONES = [
     (variants.AbortingBlindly(), TWO_DRIVERS, (), "aborted"),
     (variants.AbortingByTheLedgerAlone(), TWO_DRIVERS, (), "aborted"),
     (variants.SweepingFirst(), TWO_DRIVERS, (), "aborted"),
+    (variants.WithEyesForItsOwnQuery(), A_NEW_CHECKPOINT, (), "aborted"),
     (variants.SweepingUnasked(), A_DRIVER_THAT_THAWS, (), "aborted"),
     (variants.NamedByAttemptNumber(), A_TASK_THAT_SLEPT, (), "aborted"),
     (variants.InheritingFromTheLastBatch(), A_DRIVER_THAT_THAWS, (), "false alarm"),

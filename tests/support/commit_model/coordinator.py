@@ -16,6 +16,7 @@ from pyspark_barnabas.commit.standing import View
 class Row(NamedTuple):
     """What a task writes: all its rows count as one."""
 
+    query_id: str
     batch_id: int
     partition: int
 

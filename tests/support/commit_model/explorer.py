@@ -6,7 +6,7 @@ in practice needs few of these, and the bound is what keeps the number of orders
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from pyspark_barnabas.commit.ledger import Decided
@@ -40,12 +40,12 @@ def explore(scenario: Scenario, protocol: Protocol, *, ignoring: Collection[str]
     stepper = Stepper(scenario, protocol)
     start = World(Broker(), (Run(),), scenario.faults)
     came_from: dict[World, tuple[World, str] | None] = {start: None}
-    restarted: dict[tuple[Broker, int], str] = {}
+    restarted: dict[tuple[Broker, object, str], str] = {}
     stack, ended = [start], 0
     while stack:
         world = stack.pop()
         kinds = [kind for kind in check(scenario, world) if kind not in ignoring]
-        key = (world.broker, world.noted)
+        key = (world.broker, world.noted, world.runs[-1].query_id)
         if not kinds and key not in restarted:
             restarted[key] = finish_alone(stepper, scenario, world)
             kinds = [restarted[key]] if restarted[key] not in ("", "lost", *ignoring) else []
@@ -67,25 +67,27 @@ def check(scenario: Scenario, world: World) -> Iterator[str]:
     decided = [each for each in broker.ledger if isinstance(each, Decided)]
     if len(set(broker.rows)) < len(broker.rows):
         yield "twice"
-    if len({each.batch_id for each in decided}) < len(decided):
+    batches = {(each.query_id, each.batch_id) for each in decided}
+    if len(batches) < len(decided):
         yield "decided twice"
-    if {each.batch_id for each in broker.rows} - {each.batch_id for each in decided}:
+    if {(each.query_id, each.batch_id) for each in broker.rows} - batches:
         yield "undecided"
     transactions = {each for record in decided for each in record.transactions}
     if not scenario.faults.timeouts and transactions & set(broker.aborted):
         yield "aborted"
-    lost = {record.batch_id for record in decided if set(record.transactions) & set(broker.aborted)}
-    if any(TELLS_LOSS in run.failure and run.batch_id not in lost for run in world.runs):
+    lost = {(record.query_id, record.batch_id) for record in decided if set(record.transactions) & set(broker.aborted)}
+    if any(TELLS_LOSS in run.failure and (run.query_id, run.batch_id) not in lost for run in world.runs):
         yield "false alarm"
-    noted = {Row(batch, partition) for batch in range(world.noted + 1) for partition in range(scenario.partitions)}
-    if noted - set(broker.rows):
+    noted = ((query_id, batch) for query_id, last in world.noted for batch in range(last + 1))
+    if rows_of(scenario, noted) - set(broker.rows):
         yield "missing"
 
 
 def finish_alone(stepper: Stepper, scenario: Scenario, world: World) -> str:
     """A fresh run with nobody beside it: "" if it ends with everything shown once, "lost" if it says what is lost,
     otherwise what is wrong."""
-    alone = World(world.broker, (Run(),), Faults(), world.noted)
+    query_id = world.runs[-1].query_id
+    alone = World(world.broker, (Run(query_id=query_id),), Faults(), world.noted)
     while (after := stepper.alone(alone, 0)) is not None:
         alone = after
     wrong = next(check(scenario, alone), None)
@@ -94,11 +96,18 @@ def finish_alone(stepper: Stepper, scenario: Scenario, world: World) -> str:
     failure = alone.runs[0].failure
     if failure:
         return "lost" if TELLS_LOSS in failure and scenario.faults.timeouts else f"stuck: {failure}"
-    wanted = [Row(batch, partition) for batch in range(scenario.batches) for partition in range(scenario.partitions)]
-    if list(alone.broker.rows) != wanted:
+    has_committed = world.last_noted(query_id) < scenario.batches - 1  # otherwise it found nothing to do
+    whole = {(query_id, batch) for batch in range(scenario.batches)}
+    if has_committed:
+        whole |= {(each.query_id, each.batch_id) for each in alone.broker.ledger}
+    if rows_of(scenario, whole) - set(alone.broker.rows):
         return "missing"
-    has_swept = world.noted < scenario.batches - 1  # who finds nothing to commit does not sweep either
-    return "open for ever" if has_swept and alone.broker.ongoing() else ""
+    return "open for ever" if has_committed and alone.broker.ongoing() else ""
+
+
+def rows_of(scenario: Scenario, batches: Iterable[tuple[str, int]]) -> set[Row]:
+    """What these batches write, each (query, batch) whole."""
+    return {Row(query_id, batch, each) for query_id, batch in batches for each in range(scenario.partitions)}
 
 
 def _story(came_from: dict[World, tuple[World, str] | None], world: World) -> list[str]:

@@ -25,9 +25,8 @@ from pyspark_barnabas.commit.steps import (
 )
 from tests.support.commit_model.coordinator import Broker, Refused, Row
 from tests.support.commit_model.variants import Protocol
-from tests.support.commit_model.world import DRIVER, PREFIX, QUERY, Operation, Run, Scenario, Task, World
+from tests.support.commit_model.world import DRIVER, NEW_QUERY, PREFIX, Operation, Run, Scenario, Task, World
 
-SINK = Sink(PREFIX, QUERY)
 _ENVIRONMENT = (-1, -1)
 
 
@@ -76,9 +75,10 @@ class Stepper:
     def _faults(self, world: World) -> Iterator[Step]:
         faults = world.faults
         if faults.starts:
-            runs = (*world.runs, Run())
-            new = world._replace(runs=runs, faults=faults._replace(starts=faults.starts - 1))
-            yield Step(_ENVIRONMENT, "the query is started once more", new._replace(last=(len(runs) - 1, -1)))
+            for query_id in self._queries(world):
+                runs = (*world.runs, Run(query_id=query_id))
+                new = world._replace(runs=runs, faults=faults._replace(starts=faults.starts - 1))
+                yield Step(_ENVIRONMENT, f"a run of {query_id} is started", new._replace(last=(len(runs) - 1, -1)))
         for number, run in enumerate(world.runs):
             if faults.raises and run.at == "commit":
                 yield Step(_ENVIRONMENT, f"run {number}: commit() raises", self._raise(world, number, run))
@@ -98,6 +98,10 @@ class Stepper:
             with suppress(Refused):  # its sender does not listen any more
                 arrived = arrived._replace(broker=world.broker.end(DRIVER, world.in_flight, commit=True))
             yield Step(_ENVIRONMENT, "the EndTxn that nobody waits for arrives", arrived)
+
+    def _queries(self, world: World) -> tuple[str, ...]:
+        latest = world.runs[-1].query_id
+        return (latest, NEW_QUERY) if self.scenario.has_new_checkpoint and latest != NEW_QUERY else (latest,)
 
     def _raise(self, world: World, number: int, run: Run) -> World:
         """commit() gives up where it is; a request on its way may arrive later."""
@@ -122,17 +126,19 @@ class Stepper:
                 after = _put(world._replace(broker=broker), number, run._replace(at="plan", token=RunToken(*producer)))
                 return f"run {number} takes its token", after
             case "plan":
-                return f"run {number} reads the checkpoint", _put(world, number, self._begin(run, world.noted + 1))
+                return f"run {number} reads the checkpoint", _put(
+                    world, number, self._begin(run, world.last_noted(run.query_id) + 1)
+                )
             case "tasks" if all(each is not None for each in run.messages):
                 return f"run {number} begins commit()", _put(world, number, run.forget()._replace(at="commit"))
             case "commit":
                 return self._commit(world, number, run)
             case "note":
-                if world.noted >= run.batch_id:
+                if world.last_noted(run.query_id) >= run.batch_id:
                     return f"run {number} finds its batch noted by another", _put(
                         world, number, run._replace(at="over")
                     )
-                noted = _put(world._replace(noted=run.batch_id), number, self._begin(run, run.batch_id + 1))
+                noted = _put(world._replace(noted=_noted(world, run)), number, self._begin(run, run.batch_id + 1))
                 return f"run {number} notes batch {run.batch_id}", noted
             case "abort":
                 return self._abort(world, number, run)
@@ -152,7 +158,13 @@ class Stepper:
         )
 
     def _batch(self, run: Run, batch_id: int) -> Batch:
-        return Batch(SINK, run.token, batch_id, checkpoint_hash=f"h{batch_id}", is_atomic=self.scenario.is_atomic)
+        return Batch(
+            Sink(PREFIX, run.query_id),
+            run.token,
+            batch_id,
+            checkpoint_hash=f"h{batch_id}",
+            is_atomic=self.scenario.is_atomic,
+        )
 
     # --- a task ---
 
@@ -168,19 +180,19 @@ class Stepper:
                 return f"{told} may write as {step.transactional_id}", _put(world, number, _exchange(run, task, ready))
             message = None
             if isinstance(step, SkipAndDrain):
-                message = Skipped(QUERY, run.token, task.batch_id, task.partition)
+                message = Skipped(run.query_id, run.token, task.batch_id, task.partition)
             return f"{told}: {type(step).__name__}", _put(world, number, _report(run, task, message))
         if task.at == "init":
             broker, producer = world.broker.init_producer(task.transactional_id)
             ready = task._replace(at="write", producer=producer)
             return f"{told} initialises", _put(world._replace(broker=broker), number, _exchange(run, task, ready))
         try:
-            row = Row(task.batch_id, task.partition)
+            row = Row(run.query_id, task.batch_id, task.partition)
             broker = world.broker.write(task.transactional_id, task.producer, row)
         except Refused as refused:
             return f"{told} cannot write: {refused}", _put(world, number, _report(run, task, None))
         prepared = PreparedTransaction(task.transactional_id, *task.producer)
-        message = Prepared(QUERY, run.token, task.batch_id, task.partition, prepared, rows=1)
+        message = Prepared(run.query_id, run.token, task.batch_id, task.partition, prepared, rows=1)
         return f"{told} writes", _put(world._replace(broker=broker), number, _report(run, task, message))
 
     # --- commit() and abort() ---
@@ -274,6 +286,10 @@ def _request(broker: Broker, run: Run, operation: Operation) -> tuple[Broker, Ru
 
 def _put(world: World, number: int, run: Run) -> World:
     return world._replace(runs=(*world.runs[:number], run, *world.runs[number + 1 :]))
+
+
+def _noted(world: World, run: Run) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((dict(world.noted) | {run.query_id: run.batch_id}).items()))
 
 
 def _exchange(run: Run, task: Task, other: Task) -> Run:

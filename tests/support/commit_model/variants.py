@@ -151,6 +151,15 @@ class SweepingUnasked(Protocol):
         return super().commit(batch, run)
 
 
+class WithEyesForItsOwnQuery(Protocol):
+    """What another query under the prefix left decided is not looked at, and swept as nobody's."""
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        assert run.ledger is not None
+        own = tuple(each for each in run.ledger.records if each.query_id == batch.sink.query_id)
+        return super().commit(batch, run._replace(ledger=Ledger(own)))
+
+
 class SweepingFirst(Protocol):
     """What is open of other runs is swept before anything else, decided or not."""
 

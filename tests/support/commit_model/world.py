@@ -15,7 +15,7 @@ from pyspark_barnabas.commit.messages import Message, PreparedTransaction
 from pyspark_barnabas.commit.standing import View
 from tests.support.commit_model.coordinator import Broker
 
-PREFIX, QUERY = "p", "q"
+PREFIX, QUERY, NEW_QUERY = "p", "q", "new"
 DRIVER = f"{PREFIX}.driver"
 
 
@@ -44,6 +44,7 @@ class Run(NamedTuple):
     """One start of the query. At: token, plan, tasks, commit, note, abort, over."""
 
     at: str = "token"
+    query_id: str = QUERY
     token: RunToken = RunToken(-1, -1)
     batch_id: int = -1
     tasks: tuple[Task, ...] = ()
@@ -82,12 +83,15 @@ class World(NamedTuple):
     broker: Broker
     runs: tuple[Run, ...]
     faults: Faults
-    noted: int = -1
-    """The last batch that the checkpoint's commit log has."""
+    noted: tuple[tuple[str, int], ...] = ()
+    """The last batch that the commit log of each query's checkpoint has."""
     in_flight: RunToken | None = None
     """An EndTxn(commit) of this driver whose sender gave up waiting: it may arrive yet."""
     last: tuple[int, int] = (0, -1)
     """Who took the last step: (run, its task or -1 for the driver)."""
+
+    def last_noted(self, query_id: str) -> int:
+        return dict(self.noted).get(query_id, -1)
 
 
 class Scenario(NamedTuple):
@@ -97,3 +101,5 @@ class Scenario(NamedTuple):
     partitions: int = 2
     batches: int = 2
     is_atomic: bool = False
+    has_new_checkpoint: bool = False
+    """Whether a further start may also be one with a new checkpoint, which nobody goes back from."""
