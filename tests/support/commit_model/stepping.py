@@ -173,12 +173,13 @@ class Stepper:
         if task.at == "read":
             step = self.protocol.write(self._batch(run, task.batch_id), Ledger(world.broker.ledger), task)
             if isinstance(step, Produce):
-                known = step.known or (-1, -1)
                 ready = task._replace(
-                    at="write" if step.known else "init", transactional_id=step.transactional_id, producer=tuple(known)
+                    at="write" if step.known else "init",
+                    transactional_id=step.transactional_id,
+                    producer=step.known or (-1, -1),
                 )
                 return f"{told} may write as {step.transactional_id}", _put(world, number, _exchange(run, task, ready))
-            message = None
+            message: Message | None = None
             if isinstance(step, SkipAndDrain):
                 message = Skipped(run.query_id, run.token, task.batch_id, task.partition)
             return f"{told}: {type(step).__name__}", _put(world, number, _report(run, task, message))
