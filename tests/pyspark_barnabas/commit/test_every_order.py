@@ -46,9 +46,9 @@ def test_a_decided_transaction_that_timed_out_is_told_and_never_passed_over() ->
     [
         Scenario(Faults(starts=1, raises=1, preemptions=1), partitions=2, batches=1),
         Scenario(Faults(starts=1, raises=1), partitions=2, batches=2),
-        Scenario(Faults(starts=2, raises=1, preemptions=1), partitions=1, batches=2),
-        Scenario(Faults(starts=1, retries=1, preemptions=2), partitions=1, batches=3),
-        Scenario(Faults(starts=1, raises=1, retries=1, preemptions=1), partitions=2, batches=1, is_atomic=True),
+        Scenario(Faults(starts=2), partitions=1, batches=2),
+        Scenario(Faults(starts=1, retries=1), partitions=1, batches=3),
+        Scenario(Faults(starts=1, raises=1, retries=1), partitions=2, batches=1, is_atomic=True),
     ],
     ids=lambda scenario: repr(scenario),
 )
