@@ -205,9 +205,12 @@ def _rounds(
     peers: list[Peer], loads: list[Load], rounds: int, scale: float, warm_s: float, say: Callable[[str], None]
 ) -> Rounds:
     results: Rounds = {load.title: {peer.name: [] for peer in peers} for load in loads}
+    started: list[Peer] = []
     try:
         for peer in peers:
             peer.start()
+            started.append(peer)
+            _make_ids(peer.port, 1)  # looks for the coordinator, so that Kafka makes its topic
             say(f"warming {peer.name} for {warm_s:.0f} s")
             producers(50, 1)(peer, warm_s / 8)
         for load in loads:
@@ -218,7 +221,7 @@ def _rounds(
                     told = ", ".join(f"{name} {value:,.0f}" for name, value in figures.items() if name in load.figures)
                     say(f"{load.title}, {peer.name}: {told}")
     finally:
-        for peer in peers:
+        for peer in started:
             peer.stop()
     return results
 
