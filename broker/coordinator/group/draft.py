@@ -19,7 +19,8 @@ from broker.coordinator.group.model import (
     StoredMember,
     SyncReply,
 )
-from broker.coordinator.group.states import Event, Go, State, on
+from broker.coordinator.group.states import Event, State, on
+from broker.coordinator.moves import Go
 from broker.coordinator.outcome import Answer, CancelTimer, Effect, Outcome, SetTimer, TimerKey, Waiter
 from protocol.errors import ErrorCode
 
@@ -79,7 +80,7 @@ class Draft:
         assert isinstance(move, Go), f"{event.name} in {self.group.state.value} is {move}, not a transition"
         self.group.state = move.state
         self.group.state_timestamp_ms = self.now_ms
-        return move.state
+        return self.group.state
 
     # Members
 

@@ -23,7 +23,8 @@ from broker.coordinator.group.rebalance import (
     present_generation,
     vote,
 )
-from broker.coordinator.group.states import Event, Go, Say, State, on
+from broker.coordinator.group.states import Event, State, on
+from broker.coordinator.moves import Go, Say
 from broker.coordinator.outcome import Outcome, Park, SetTimer
 from protocol.errors import ErrorCode
 

@@ -20,8 +20,9 @@ from broker.coordinator.group.model import (
     OffsetToCommit,
 )
 from broker.coordinator.group.sessions import still_alive
-from broker.coordinator.group.states import Event, Say, State, on
+from broker.coordinator.group.states import Event, State, on
 from broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from broker.coordinator.moves import Say
 from broker.coordinator.outcome import Outcome, Producer
 from protocol.errors import ErrorCode
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from broker.coordinator.group.draft import JOIN_TIMER, SYNC_TIMER, Draft, GroupOutcome, session_timer
 from broker.coordinator.group.model import Group, GroupConfig
 from broker.coordinator.group.rebalance import check_barrier, join_timer_fired, member_removed, prepare_rebalance
-from broker.coordinator.group.states import Event, Say, State, on
+from broker.coordinator.group.states import Event, State, on
 from broker.coordinator.group.syncing import sync_timer_fired
+from broker.coordinator.moves import Say
 from broker.coordinator.outcome import Outcome, SetTimer, TimerKey
 from protocol.errors import ErrorCode
 

@@ -20,8 +20,9 @@ table is total; a test compares its keys with State x Event.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TypeAlias
 
+from broker.coordinator.moves import Go, Move, Never, Proceed, Say
 from protocol.errors import ErrorCode
 
 
@@ -57,29 +58,7 @@ class Event(Enum):
     DELETED = "the group is deleted, or expired with its last offset"
 
 
-class Go(NamedTuple):
-    """The group moves to this state."""
-
-    state: State
-
-
-class Proceed(NamedTuple):
-    """The request is served in the present state."""
-
-
-class Say(NamedTuple):
-    """The request is answered with this code; nothing changes."""
-
-    code: ErrorCode
-
-
-class Never(NamedTuple):
-    """This cannot happen; if it does, the mistake is ours."""
-
-    why: str
-
-
-Move = Go | Proceed | Say | Never
+Cell: TypeAlias = Move[State]
 
 _PREPARE, _COMPLETE = Go(State.PREPARING_REBALANCE), Go(State.COMPLETING_REBALANCE)
 _SERVE = Proceed()
@@ -93,7 +72,7 @@ _SYNCING = Never("assignments are only stored in CompletingRebalance")
 _RUNNING = Never("the timer is cancelled when the group leaves this phase")
 _BURIED = Never("a dead group is forgotten with its members")
 
-_ROWS: dict[Event, tuple[Move, Move, Move, Move, Move]] = {
+_ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell]] = {
     #                       Empty        Preparing     Completing   Stable       Dead
     Event.MEMBER_ADDED:    (_PREPARE,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
     Event.MEMBER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _SERVE,      _GONE),
@@ -114,12 +93,12 @@ _ROWS: dict[Event, tuple[Move, Move, Move, Move, Move]] = {
     Event.DELETED:         (Go(State.DEAD), _NOT_EMPTY, _NOT_EMPTY, _NOT_EMPTY,  Say(ErrorCode.GROUP_ID_NOT_FOUND)),
 }  # fmt: skip
 
-TABLE: dict[tuple[State, Event], Move] = {
+TABLE: dict[tuple[State, Event], Cell] = {
     (state, event): move for event, row in _ROWS.items() for state, move in zip(State, row, strict=True)
 }
 
 
-def on(state: State, event: Event) -> Go | Proceed | Say:
+def on(state: State, event: Event) -> Go[State] | Proceed | Say:
     """What `event` means in `state`; raises AssertionError for what cannot happen."""
     move = TABLE[state, event]
     assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"

@@ -7,7 +7,8 @@ from functools import partial
 from broker.coordinator.group.draft import SYNC_TIMER, Draft, GroupOutcome, sync_waiter
 from broker.coordinator.group.model import Group, GroupConfig, SyncReply, SyncRequest
 from broker.coordinator.group.rebalance import drop_assignments, prepare_rebalance
-from broker.coordinator.group.states import Event, Say, State, on
+from broker.coordinator.group.states import Event, State, on
+from broker.coordinator.moves import Say
 from broker.coordinator.outcome import CancelTimer, Outcome, Park
 from protocol.errors import ErrorCode
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from broker.coordinator.moves import Say
 from broker.coordinator.outcome import Outcome
 from broker.coordinator.transaction.model import AddRequest, TopicPartition, Transaction, TransactionOutcome
 from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, Say, TransactionState, on
+from broker.coordinator.transaction.states import Event, TransactionState, on
 from protocol.errors import ErrorCode
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker.coordinator.moves import Go
 from broker.coordinator.outcome import Outcome
 from broker.coordinator.transaction.model import (
     NO_PRODUCER_EPOCH,
@@ -14,7 +15,7 @@ from broker.coordinator.transaction.model import (
     TransactionStored,
 )
 from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import TABLE, Event, Go, TransactionState
+from broker.coordinator.transaction.states import TABLE, Event, TransactionState
 
 
 def marker(txn: Transaction) -> Marker:

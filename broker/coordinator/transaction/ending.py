@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker.coordinator.moves import Proceed, Say
 from broker.coordinator.outcome import Outcome
 from broker.coordinator.transaction.model import (
     EPOCH_BUMP_VERSION,
@@ -26,7 +27,7 @@ from broker.coordinator.transaction.model import (
     is_exhausted,
 )
 from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, Proceed, Say, TransactionState, on
+from broker.coordinator.transaction.states import Event, TransactionState, on
 from protocol.errors import ErrorCode
 
 _TV1_CLIENT = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.coordinator.moves import Go, Say
 from broker.coordinator.outcome import Outcome
 from broker.coordinator.transaction.ending import abort_for_fencing
 from broker.coordinator.transaction.model import (
@@ -23,7 +24,7 @@ from broker.coordinator.transaction.model import (
     is_exhausted,
 )
 from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, Go, Say, TransactionState, on
+from broker.coordinator.transaction.states import Event, TransactionState, on
 from protocol.errors import ErrorCode
 
 

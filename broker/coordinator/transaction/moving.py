@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.coordinator.moves import Go
 from broker.coordinator.outcome import Effect, FinishTransaction, Outcome
 from broker.coordinator.transaction.model import TopicPartition, Transaction, TransactionOutcome, TransactionStored
-from broker.coordinator.transaction.states import Event, Go, on
+from broker.coordinator.transaction.states import Event, on
 
 _FINISH: tuple[Effect, ...] = (FinishTransaction(),)
 

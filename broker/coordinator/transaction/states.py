@@ -29,8 +29,9 @@ never told to a client). The table is total; a test compares its keys with Trans
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TypeAlias
 
+from broker.coordinator.moves import Go, Move, Never, Proceed, Say
 from protocol.errors import ErrorCode
 
 
@@ -75,29 +76,7 @@ class Event(Enum):
     EXPIRED = "the id was not used for long"
 
 
-class Go(NamedTuple):
-    """The transaction moves to this state, and the move is written."""
-
-    state: TransactionState
-
-
-class Proceed(NamedTuple):
-    """The request is served; nothing is written."""
-
-
-class Say(NamedTuple):
-    """The request is answered with this code; nothing changes."""
-
-    code: ErrorCode
-
-
-class Never(NamedTuple):
-    """This cannot happen; if it does, the mistake is ours."""
-
-    why: str
-
-
-Move = Go | Proceed | Say | Never
+Cell: TypeAlias = Move[TransactionState]
 
 _EMPTY, _ONGOING = Go(TransactionState.EMPTY), Go(TransactionState.ONGOING)
 _COMMIT, _ABORT = Go(TransactionState.PREPARE_COMMIT), Go(TransactionState.PREPARE_ABORT)
@@ -112,7 +91,7 @@ _UNDECIDED = Never("markers are only written for what is prepared")
 _IN_USE = Never("what is not finished does not expire")
 _UNSEEN = Never("no transaction is ever kept in this state")
 
-_ROWS: dict[Event, tuple[Move, Move, Move, Move, Move, Move]] = {
+_ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
     #                           Empty        Ongoing     PrepareCommit PrepareAbort CompleteCommit CompleteAbort
     Event.INITIALISED:         (_EMPTY,      _ABORT,     _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
     Event.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
@@ -129,7 +108,7 @@ _ROWS: dict[Event, tuple[Move, Move, Move, Move, Move, Move]] = {
     Event.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,         _DEAD),
 }  # fmt: skip
 
-TABLE: dict[tuple[TransactionState, Event], Move] = {
+TABLE: dict[tuple[TransactionState, Event], Cell] = {
     (state, event): move
     for event, row in _ROWS.items()
     for state, move in zip(TransactionState, (*row, _UNSEEN, _UNSEEN), strict=True)
@@ -139,7 +118,7 @@ LEGAL_MOVES = frozenset((state, move.state) for (state, _), move in TABLE.items(
 """Every (before, after) that two consecutive records of one id may show; Dead stands for a tombstone."""
 
 
-def on(state: TransactionState, event: Event) -> Go | Proceed | Say:
+def on(state: TransactionState, event: Event) -> Go[TransactionState] | Proceed | Say:
     """What `event` means in `state`; raises AssertionError for what cannot happen."""
     move = TABLE[state, event]
     assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"

@@ -4,7 +4,8 @@ from itertools import product
 
 import pytest
 
-from broker.coordinator.group.states import TABLE, Event, Go, Never, Say, State, on
+from broker.coordinator.group.states import TABLE, Event, State, on
+from broker.coordinator.moves import Go, Never, Say
 
 
 def test_every_event_has_a_meaning_in_every_state() -> None:
