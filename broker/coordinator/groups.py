@@ -33,6 +33,7 @@ from broker.coordinator.group.model import (
 )
 from broker.coordinator.outcome import Producer
 from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
 from broker.coordinator.runtime import Appended, Shard
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
@@ -49,10 +50,6 @@ _log = logger("coordinator")
 T = TypeVar("T")
 GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]
 Reply: TypeAlias = Union[T, "Future[T]"]
-
-GROUP_ID_BYTES_MAX = 2**15 - 1
-"""What the key of a record can carry."""
-
 
 EXPIRED_IN_A_TURN = 300
 """How many groups are looked at for old offsets before others get their turn: some milliseconds."""
@@ -371,5 +368,5 @@ def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:
     """The offset APIs take the empty id, those of members do not; no id may be longer than a record can hold."""
     if not group_id and not may_be_empty:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id is empty")
-    if len(group_id) > GROUP_ID_BYTES_MAX // 4 and len(group_id.encode()) > GROUP_ID_BYTES_MAX:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {GROUP_ID_BYTES_MAX} bytes")
+    if not fits_a_key(group_id):
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {KEY_BYTES_MAX} bytes")

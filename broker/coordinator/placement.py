@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+KEY_BYTES_MAX = 2**15 - 1
+"""How long a group's or a transactional id may be: what the key of a record can carry."""
 _INT32_MIN = -(2**31)
 
 
@@ -25,3 +27,8 @@ def partition_for(key: str, num_partitions: int) -> int:
     """The partition that keeps the records of this group or transactional id."""
     value = java_hash(key)
     return (0 if value == _INT32_MIN else abs(value)) % num_partitions
+
+
+def fits_a_key(entity_id: str) -> bool:
+    """Whether a record can carry the id of this group or transactional id. Short ones are not encoded to be counted."""
+    return len(entity_id) <= KEY_BYTES_MAX // 4 or len(entity_id.encode()) <= KEY_BYTES_MAX

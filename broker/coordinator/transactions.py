@@ -22,6 +22,7 @@ from broker.coordinator.completions import Completions
 from broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from broker.coordinator.outcome import Effect
 from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions
+from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
 from broker.coordinator.runtime import Shard
 from broker.coordinator.shortening import ShortenedTopic, Shortener
 from broker.coordinator.transaction import adding, completing, ending, initialising
@@ -55,8 +56,6 @@ Reply: TypeAlias = Union[T, "Future[T]"]
 TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 
 TRANSACTION_VERSION = "transaction.version"
-TRANSACTIONAL_ID_BYTES_MAX = 2**15 - 1
-"""What the key of a record can carry."""
 _TURN_TRANSACTIONS_MAX = 1_000  # how many are looked at, or finished, in one turn of the loop
 _TURN_S = 0.005
 _RETRY_MS = 1_000
@@ -387,9 +386,8 @@ def transaction_config(config: BrokerConfig) -> TransactionConfig:
 def _check_transactional_id(transactional_id: str) -> None:
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
-    limit = TRANSACTIONAL_ID_BYTES_MAX
-    if len(transactional_id) > limit // 4 and len(transactional_id.encode()) > limit:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {limit} bytes")
+    if not fits_a_key(transactional_id):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {KEY_BYTES_MAX} bytes")
 
 
 def _consume(done: Future[None]) -> None:
