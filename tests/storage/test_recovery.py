@@ -21,6 +21,7 @@ from storage.recovery import (
     trust_segment,
     unfinished_files,
 )
+from tests.support.golden import comes_out_as_written
 from tests.support.recovery_stories import Story
 
 STORIES = sorted((Path(__file__).parents[1] / "golden" / "recovery").glob("*.txt"))
@@ -29,11 +30,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWX"
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_the_story_comes_out_as_it_is_written(path: Path, request: pytest.FixtureRequest) -> None:
-    written = path.read_text()
-    told = Story().run(written)
-    if request.config.getoption("--rewrite"):
-        path.write_text(told)
-    assert told == path.read_text()
+    comes_out_as_written(path, Story().run, request.config)
 
 
 def test_every_case_has_a_story() -> None:

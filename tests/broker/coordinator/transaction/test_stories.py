@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.golden import comes_out_as_written
 from tests.support.transaction_stories import Story
 
 STORIES = sorted((Path(__file__).parents[3] / "golden" / "transaction").glob("*.txt"))
@@ -11,11 +12,7 @@ STORIES = sorted((Path(__file__).parents[3] / "golden" / "transaction").glob("*.
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_the_story_comes_out_as_it_is_written(path: Path, request: pytest.FixtureRequest) -> None:
-    written = path.read_text()
-    told = Story().run(written)
-    if request.config.getoption("--rewrite"):
-        path.write_text(told)
-    assert told == path.read_text()
+    comes_out_as_written(path, Story().run, request.config)
 
 
 def test_there_are_stories() -> None:
