@@ -1,0 +1,7 @@
+"""How the sink fails: with one sentence that says what to do."""
+
+from __future__ import annotations
+
+
+class SinkFailed(Exception):
+    """The task, the commit or the abort failed; nothing is lost or written twice by trying the batch again."""

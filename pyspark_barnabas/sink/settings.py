@@ -1,0 +1,69 @@
+"""What the sink is told by its options, and what a task knows of itself: values that travel between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_barnabas.connection import ConnectionSettings
+
+TWO_PHASE = ("auto", "on", "off")
+TRANSACTION_TIMEOUT_MS = 900_000  # the most that brokers allow by default (transaction.max.timeout.ms)
+BATCH_BYTES = 512 * 1024
+REQUEST_BYTES = 1024 * 1024
+DELIVERY_TIMEOUT_MS = 120_000
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSettings:
+    """The sink's options, parsed.
+
+    topic: where rows without a `topic` of their own go; None where every row has to name its own.
+    prefix: what the sink's transactional ids and its ledger begin with; None for "spark-<query id>".
+    transaction_timeout_ms: how long a transaction may stay open where two-phase commits are not to be had.
+    compression: none, gzip, snappy, lz4 or zstd. batch_bytes: the aim for one record batch (batch.size).
+    max_request_bytes: the largest record batch that is sent (max.request.size).
+    delivery_timeout_ms: how long a record is tried to be delivered (delivery.timeout.ms).
+    group_id: the consumer group that the source's offsets are committed for; None for the prefix, "" for none.
+    first_batch: the batch that an empty ledger may begin with (a checkpoint that had another sink before).
+    two_phase: KIP-939 where the broker offers it (auto), always (on), never (off).
+    max_in_flight: how many requests a task has under way to one broker.
+    """
+
+    connection: ConnectionSettings
+    topic: str | None = None
+    prefix: str | None = None
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+    compression: str = "none"
+    batch_bytes: int = BATCH_BYTES
+    max_request_bytes: int = REQUEST_BYTES
+    delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
+    group_id: str | None = None
+    is_atomic: bool = False
+    first_batch: int = 0
+    two_phase: str = "auto"
+    max_in_flight: int = 5
+
+    def prefix_of(self, query_id: str) -> str:
+        """The prefix that this query's ids and ledger have."""
+        return self.prefix if self.prefix is not None else f"spark-{query_id.replace(':', '-')}"
+
+    def group_of(self, query_id: str) -> str:
+        """The consumer group that its source's offsets are committed for; "" for none."""
+        return self.prefix_of(query_id) if self.group_id is None else self.group_id
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What a task knows of itself, from Spark's TaskContext.
+
+    query_id: the query's, which Spark keeps in the checkpoint; `batch_query_id` makes one for a batch write.
+    run_id: of this start of the query; a batch write makes one up. batch_id: 0 for a batch write.
+    """
+
+    query_id: str
+    run_id: str
+    batch_id: int
+    partition: int
+    attempt_number: int
+    task_attempt_id: int
+    is_stream: bool = True
