@@ -9,16 +9,17 @@ clean-shutdown marker is written last.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.api.dispatch import Dispatcher
 from broker.api.table import API_TABLE, offered_apis, table_for
 from broker.catalogue import Catalogue
-from broker.clock import Clock
+from broker.clock import Clock, SystemClock
 from broker.config import BrokerConfig
 from broker.context import Deferred, Node, Services
 from broker.coordinator.producer_ids import ProducerIds
@@ -30,11 +31,13 @@ from broker.net.listener import Listener, bind
 from broker.partitions import Partitions
 from broker.waiters import Waiters
 from protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
+from storage.files import RealFiles
 from storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from broker.catalogue.topics import NewTopic
     from broker.config.listeners import Listener as Address
     from broker.coordinator import GroupCoordinator, TransactionCoordinator
     from storage.files import Files
@@ -46,6 +49,7 @@ _LOAD_TRANSACTIONS_MS = 1_000
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
 _OTHER_DESCRIPTORS = 32  # the loop's, the lock, checkpoints while they are written, modules while they are read
 _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
+_SYNC_HELPERS_MAX = 8  # one after another, each file costs a commit of the file system's journal
 
 
 class BoundAddress(NamedTuple):
@@ -255,6 +259,44 @@ class Broker:
 
             self._flush_thread = ThreadPoolExecutor(1, "flush")
         return self._loop.run_in_executor(self._flush_thread, action)
+
+
+async def start_broker(
+    config: BrokerConfig,
+    bound: Sequence[BoundAddress],
+    *,
+    descriptor_limit: int,
+    topics: Iterable[NewTopic] = (),
+    features: Mapping[str, int] | None = None,
+) -> Broker:
+    """A broker over the configuration's directory that accepts connections, on the running loop.
+
+    `topics` are created unless they are there, `features` given their levels, before anybody is let in. CatalogueError,
+    StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it.
+    """
+    loop = asyncio.get_running_loop()
+    clock = SystemClock(loop, lambda error: _log.error(line("timer failed", error=repr(error)), exc_info=error))
+    directory = open_directory(config, RealFiles(), os.urandom, descriptor_limit)
+    try:
+        broker = Broker(
+            config,
+            directory,
+            clock,
+            loop,
+            os.urandom,
+            bound,
+            sockets_max=sockets_max(descriptor_limit),
+            sync_helpers_max=_SYNC_HELPERS_MAX,
+        )
+        broker.catalogue.set_features(features or {})
+        for topic in topics:
+            if topic.name not in broker.catalogue.topics:
+                broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
+        await broker.start()
+    except BaseException:
+        directory.close(clean=False)
+        raise
+    return broker
 
 
 def open_files_max(descriptor_limit: int) -> int:

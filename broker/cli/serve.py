@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
-_SYNC_HELPERS_MAX = 8  # one after another, each file costs a commit of the file system's journal
 _LEVELS = ("debug", "info", "warning", "error")
 
 _OPTIONS = {
@@ -226,38 +225,22 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes) -> int:
-    from broker.app import Broker, open_directory, sockets_max
-    from broker.clock import SystemClock
-    from broker.log_lines import line, logger
-    from storage.files import RealFiles, raise_descriptor_limit
+    from broker.app import start_broker
+    from broker.catalogue.topics import NewTopic
+    from storage.files import raise_descriptor_limit
 
-    loop = asyncio.get_running_loop()
-    log = logger("app")
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: os._exit(1) if stopping.is_set() else stopping.set())
-    clock = SystemClock(loop, lambda error: log.error(line("timer failed", error=repr(error)), exc_info=error))
-    limit = raise_descriptor_limit()
-    directory = open_directory(config, RealFiles(), os.urandom, limit)
-    try:
-        broker = Broker(
-            config,
-            directory,
-            clock,
-            loop,
-            os.urandom,
-            bound,
-            sockets_max=sockets_max(limit),
-            sync_helpers_max=_SYNC_HELPERS_MAX,
+        asyncio.get_running_loop().add_signal_handler(
+            number, lambda: os._exit(1) if stopping.is_set() else stopping.set()
         )
-        broker.catalogue.set_features(wishes.features)
-        for name, partitions in wishes.topics:
-            if name not in broker.catalogue.topics:
-                broker.catalogue.create_topic(name, partitions)
-        await broker.start()
-    except BaseException:
-        directory.close(clean=False)
-        raise
+    broker = await start_broker(
+        config,
+        bound,
+        descriptor_limit=raise_descriptor_limit(),
+        topics=[NewTopic(name, partitions) for name, partitions in wishes.topics],
+        features=wishes.features,
+    )
     addresses = ",".join(_address(each) for each in bound)
     print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
     await stopping.wait()
