@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.cli.failures import UsageError
@@ -38,6 +39,7 @@ _OPTIONS = {
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
     "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
+    "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
 }
 # What Kafka's scripts and images read under KAFKA_* that is no configuration key.
@@ -71,10 +73,10 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError("serve: --ephemeral and --data-dir exclude each other")
     if not options.get("--ephemeral"):
         return _serve(options)
-    from tempfile import TemporaryDirectory
+    from broker.ephemeral import EphemeralDirectory
 
-    with TemporaryDirectory(prefix="barnabas-") as path:
-        return _serve({**options, "--data-dir": [path]})
+    with EphemeralDirectory() as ephemeral:
+        return _serve({**options, "--data-dir": [os.path.join(ephemeral.path, "data")]})
 
 
 def _parse(arguments: Sequence[str]) -> dict[str, list[str]]:
@@ -119,7 +121,7 @@ def _serve(options: dict[str, list[str]]) -> int:
     loop = _new_loop()
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_run(config, bound, wishes))
+        return loop.run_until_complete(_run(config, bound, wishes, ends_with_stdin="--stop-with-stdin" in options))
     except CatalogueError as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
@@ -224,7 +226,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes) -> int:
+async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes, *, ends_with_stdin: bool) -> int:
     from broker.app import start_broker
     from broker.catalogue.topics import NewTopic
     from storage.files import raise_descriptor_limit
@@ -243,9 +245,25 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], wishes: Wishes) 
     )
     addresses = ",".join(_address(each) for each in bound)
     print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
+    if ends_with_stdin:
+        _stop_with_stdin(asyncio.get_running_loop(), stopping)
     await stopping.wait()
     await broker.stop()
     return 0
+
+
+def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    """In a thread, since stdin may be a file, which no event loop waits for."""
+    from threading import Thread
+
+    def read() -> None:
+        with suppress(OSError):
+            while sys.stdin is not None and os.read(sys.stdin.fileno(), 1 << 16):
+                pass
+        with suppress(RuntimeError):  # the loop is closed: it stops already
+            loop.call_soon_threadsafe(stopping.set)
+
+    Thread(target=read, name="stdin", daemon=True).start()
 
 
 def _address(bound: BoundAddress) -> str:

@@ -38,13 +38,18 @@ class Served:
     """One `barnabas serve` on a free port."""
 
     def __init__(
-        self, *arguments: str, environment: dict[str, str] | None = None, descriptor_limit: int | None = None
+        self,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        descriptor_limit: int | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> None:
         limited = ["sh", "-c", f'ulimit -n {descriptor_limit}; exec "$@"', "sh"] if descriptor_limit else []
         self.process = subprocess.Popen(
             [*limited, sys.executable, "-m", "barnabas", "serve", *arguments],
             cwd=ROOT,
             env={**os.environ, **(environment or {})},
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -141,6 +146,17 @@ def test_an_ephemeral_directory_is_gone_at_the_end() -> None:
     assert data.is_dir()
     assert served.stop()[0] == 0
     assert not data.exists()
+
+
+def test_it_ends_with_its_stdin_where_that_is_asked_for(tmp_path: Path) -> None:
+    served = Served("--port", "0", "--data-dir", str(tmp_path), "--stop-with-stdin", stdin=subprocess.PIPE)
+    assert served.process.stdin is not None
+    served.process.stdin.write("a word is no end\n")
+    served.process.stdin.flush()
+    served.connect().close()
+    status, _ = served.end()  # which closes stdin
+    assert status == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
 def test_topics_are_created_at_the_start_and_kept(tmp_path: Path) -> None:
