@@ -13,6 +13,7 @@ from pyspark_barnabas.commit.states import State
 class Batch:
     """A batch, the run that asks about it, and how the query is set up.
 
+    run_id, run: Spark's name of the run, and its token, as `opening` found it or as the messages tell it.
     checkpoint_hash: SHA-256 of the checkpoint's offsets of this batch; None where the caller cannot see them (a task on
     another machine), or where there are none (a batch write).
     first_batch: which batch an empty ledger may begin with; a checkpoint that had another sink before begins above 0.
@@ -20,6 +21,7 @@ class Batch:
     """
 
     sink: Sink
+    run_id: str
     run: RunToken
     batch_id: int
     checkpoint_hash: str | None = None
@@ -68,7 +70,7 @@ def fenced(batch: Batch) -> str:
         f"another run took over the sink {batch.sink.prefix!r} while run {batch.run} was at batch {batch.batch_id}:"
         " this run stops, and what it had not decided is thrown away. If two queries were started, stop one; two that"
         " shall run side by side need a prefix each. If only one was, its driver stood still for longer than its"
-        " transaction timeout: restart it"
+        " transaction timeout, or a task of a run before it came late: restart it"
     )
 
 

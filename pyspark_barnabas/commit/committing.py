@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pyspark_barnabas.commit.atomic import describe_overlap, go_on
 from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_look
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
@@ -87,9 +88,9 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
 def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
     """From NEW and DECIDED on, by what is told of the transactions."""
     if state is State.NEW:
-        stranger = _stranger(batch, view.messages)
-        if stranger:
-            return State.CONTRADICTED, stranger
+        sentence = _stranger(batch, view.messages) or (describe_overlap(view.messages) if batch.is_atomic else "")
+        if sentence:
+            return State.CONTRADICTED, sentence
         transactions = _prepared(batch, view)
         if not _are_described(transactions, view):
             return State.NEW, ""
@@ -129,7 +130,8 @@ def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitVie
 def _finish(batch: Batch, view: CommitView) -> CommitStep:
     record = _decided(batch, view)
     if not batch.is_stream and not view.ledger.is_settled(record):
-        return Decide(Settled(batch.sink.query_id, batch.batch_id, batch.run))
+        sequence = view.ledger.next_sequence(batch.run)
+        return Decide(Settled(batch.sink.query_id, batch.batch_id, batch.run_id, batch.run, sequence))
     if view.is_swept:
         return Done()
     if view.listed is None or view.driver is None:
@@ -150,13 +152,16 @@ def _decision(batch: Batch, view: CommitView) -> Decided:
     return Decided(
         batch.sink.query_id,
         batch.batch_id,
+        batch.run_id,
         batch.run,
+        view.ledger.next_sequence(batch.run),
         transactions,
         rows=sum(each.rows for each in prepared),
         digest=sum(each.digest for each in prepared) % _DIGESTS,
         offsets=view.offsets,
         checkpoint_hash=batch.checkpoint_hash,
         is_atomic=batch.is_atomic,
+        written=go_on(view.ledger.written(batch.run), prepared) if batch.is_atomic else (),
     )
 
 

@@ -1,7 +1,13 @@
 """The ledger's records, and their bytes: docs/formats/ledger.md.
 
-`Decided` is the commit point of a batch: it is there, committed, or the batch never happened. `Settled` says of a batch
-write that all its transactions are committed; of a stream the next batch says so.
+`Run` shows the tasks of a run which token it has (`opening`). `Decided` is the commit point of a batch: it is there,
+committed, or the batch never happened. `Settled` says of a batch write that all its transactions are committed; of a
+stream the next batch says so.
+
+Whoever writes one is a process of its own, often a fresh one, and yet the same producer as the one before: so every
+record has its `sequence`, the number under which it is produced on the ledger's partition. A run's first record is its
+`Run`, and has 0; `Ledger.next_sequence` tells what comes next. No record of a run is ever aborted and the run goes on,
+so nothing is counted that readers do not see.
 
 Versioned JSON, as people read it with any consumer, years later. What is not understood is refused, never guessed: a
 ledger misread writes a batch twice.
@@ -15,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_barnabas.commit.identity import RunToken
-from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.messages import PreparedTransaction, WrittenPartition
 
 VERSION = 1
 
@@ -34,18 +40,41 @@ class SourceOffset:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A run holds the token, and whoever had it before decides nothing any more: all they decided stands before this.
+
+    run_id: Spark's own name of the run, new with every start of a query, which all its tasks know.
+    """
+
+    query_id: str
+    run_id: str
+    run: RunToken
+
+    @property
+    def sequence(self) -> int:
+        """The first record of its producer."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
-    """A batch counts. In atomic mode its records stand in the transaction of this record, and there are no others."""
+    """A batch counts. In atomic mode its records stand in the transaction of this record, and there are no others.
+
+    written: in atomic mode, every partition that the run wrote so far, and the sequence number it goes on with there.
+    """
 
     query_id: str
     batch_id: int
+    run_id: str
     run: RunToken
+    sequence: int
     transactions: tuple[PreparedTransaction, ...]
     rows: int
     digest: int
     offsets: tuple[SourceOffset, ...]
     checkpoint_hash: str | None
     is_atomic: bool = False
+    written: tuple[WrittenPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +83,47 @@ class Settled:
 
     query_id: str
     batch_id: int
+    run_id: str
     run: RunToken
+    sequence: int
 
 
-LedgerRecord = Decided | Settled
+LedgerRecord = Run | Decided | Settled
+
+_KINDS: dict[type[LedgerRecord], str] = {Run: "run", Decided: "decided", Settled: "settled"}
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """What was read of the ledger, oldest first: all of it, or its end.
 
-    The end has to have, of the query in question, the record of the batch in question and the last two; and the newest
-    of all. `Settled` records count with their batch.
+    An end is enough where `reaches` says so: whoever reads it backwards stops there, or at the ledger's beginning.
     """
 
     records: tuple[LedgerRecord, ...] = ()
+
+    def reaches(self, query_id: str, batch_id: int) -> bool:
+        """Whether this end has all that can be asked about a batch: the record of any batch of the query from two
+        before it on. A batch that no record comes before is known to be new only at the ledger's beginning."""
+        return any(each.batch_id <= batch_id - 2 for each in self.decided(query_id))
+
+    def holder(self) -> LedgerRecord | None:
+        """The newest record of all: its run is the last that is known to hold the token."""
+        return self.records[-1] if self.records else None
+
+    def of_run(self, run: RunToken) -> tuple[LedgerRecord, ...]:
+        """What a run wrote, oldest first."""
+        return tuple(each for each in self.records if each.run == run)
+
+    def next_sequence(self, run: RunToken) -> int:
+        """Under which sequence number the run's next record is produced on the ledger's partition."""
+        own = self.of_run(run)
+        return own[-1].sequence + 1 if own else 0
+
+    def written(self, run: RunToken) -> tuple[WrittenPartition, ...]:
+        """In atomic mode: where the run's producer goes on, in each partition it wrote; elsewhere it begins at 0."""
+        decided = [each for each in self.of_run(run) if isinstance(each, Decided)]
+        return decided[-1].written if decided else ()
 
     def decided(self, query_id: str) -> tuple[Decided, ...]:
         """What was decided of a query, oldest first."""
@@ -101,13 +156,10 @@ def encode_key(record: LedgerRecord) -> bytes:
 
 def encode_value(record: LedgerRecord) -> bytes:
     """The record's value; equal records have equal bytes."""
-    fields: dict[str, Any] = {
-        "version": VERSION,
-        "kind": "decided" if isinstance(record, Decided) else "settled",
-        "query": record.query_id,
-        "batch": record.batch_id,
-        "run": list(record.run),
-    }
+    fields: dict[str, Any] = {"version": VERSION, "kind": _KINDS[type(record)], "query": record.query_id}
+    if not isinstance(record, Run):
+        fields |= {"batch": record.batch_id}
+    fields |= {"run_id": record.run_id, "run": list(record.run), "sequence": record.sequence}
     if isinstance(record, Decided):
         fields |= {
             "transactions": [
@@ -118,6 +170,7 @@ def encode_value(record: LedgerRecord) -> bytes:
             "offsets": [[each.topic, each.partition, each.offset] for each in record.offsets],
             "checkpoint": record.checkpoint_hash,
             "atomic": record.is_atomic,
+            "written": [list(each) for each in record.written],
         }
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -147,7 +200,11 @@ def decode_value(value: bytes | None) -> LedgerRecord:
 
 
 def _record(fields: Mapping[str, Any]) -> LedgerRecord:
-    head = (str(fields["query"]), _whole(fields["batch"]), RunToken(*map(_whole, fields["run"])))
+    query_id, run_id = str(fields["query"]), str(fields["run_id"])
+    run = RunToken(*map(_whole, fields["run"]))
+    if fields["kind"] == "run":
+        return Run(query_id, run_id, run)
+    head = (query_id, _whole(fields["batch"]), run_id, run, _whole(fields["sequence"]))
     if fields["kind"] == "settled":
         return Settled(*head)
     return Decided(
@@ -164,6 +221,10 @@ def _record(fields: Mapping[str, Any]) -> LedgerRecord:
         ),
         checkpoint_hash=None if fields["checkpoint"] is None else str(fields["checkpoint"]),
         is_atomic=bool(fields["atomic"]),
+        written=tuple(
+            WrittenPartition(str(topic), _whole(partition), _whole(sequence))
+            for topic, partition, sequence in fields["written"]
+        ),
     )
 
 

@@ -5,17 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark_barnabas.commit.identity import RunToken
-from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset
-from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.ledger import LedgerRecord, Run, SourceOffset
+from pyspark_barnabas.commit.messages import PreparedTransaction, WrittenPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLedger:
+    """Read the ledger's committed records, to its end: see `opening` for what the end is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeToken:
+    """InitProducerId with this id: what it gives is the run's token, if it can be registered."""
+
+    transactional_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """In one transaction as the token: the record, EndTxn(commit)."""
+
+    record: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait this long, then look again."""
+
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class UseToken:
+    """The run has this token; the task goes on, with the ledger that was read last."""
+
+    run: RunToken
 
 
 @dataclass(frozen=True, slots=True)
 class Produce:
     """InitProducerId with this id (again on CONCURRENT_TRANSACTIONS), write the rows, wait for every acknowledgement,
-    and do not end the transaction. In atomic mode `known` is the producer that all tasks share: no InitProducerId."""
+    and do not end the transaction. In atomic mode `known` is the producer that all tasks share: no InitProducerId, and
+    its sequence numbers go on as `written` says; in a partition that is not in there they begin at 0."""
 
     transactional_id: str
     known: RunToken | None = None
+    written: tuple[WrittenPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +69,9 @@ class Describe:
 class Decide:
     """In one transaction of the driver, as the run token: the record, TxnOffsetCommit of the offsets, EndTxn(commit).
 
-    In atomic mode the transaction is the one that the tasks wrote in. Its end is asked for until it is answered; then
-    the ledger is read again. With a fencing answer, look on with `is_fenced`.
+    The record is produced with `record.sequence` as its base sequence. In atomic mode the transaction is the one that
+    the tasks wrote in. Its end is asked for until it is answered; then the ledger is read again, to the high watermark.
+    With a fencing answer, look on with `is_fenced`.
     """
 
     record: LedgerRecord
@@ -81,6 +117,7 @@ class Fail:
     sentence: str
 
 
+OpeningStep = ReadLedger | TakeToken | Register | Wait | UseToken | Fail
 WriteStep = Produce | SkipAndDrain | Fail
 CommitStep = Describe | Decide | RollForward | ListTasks | Sweep | Done | Fail
 AbortStep = AbortOurs | Done

@@ -29,19 +29,19 @@ def decide_write(batch: Batch, ledger: Ledger, *, partition: int, attempt_number
     if answer.act is Act.SKIP_AND_DRAIN:
         return SkipAndDrain()
     if batch.is_atomic:
-        return _share(batch, partition, attempt_number)
+        return _share(batch, ledger, partition, attempt_number)
     inherited = _inherited_id(batch, ledger, partition) if attempt_number == 0 else None
     return Produce(inherited or str(TaskId(batch.sink.prefix, batch.run, partition, task_attempt)))
 
 
-def _share(batch: Batch, partition: int, attempt_number: int) -> WriteStep:
+def _share(batch: Batch, ledger: Ledger, partition: int, attempt_number: int) -> WriteStep:
     if attempt_number > 0:
         return Fail(
             f"a task of batch {batch.batch_id} failed (partition {partition}), and in atomic mode its rows cannot be"
             " taken out of the transaction that all tasks share: the batch is thrown away. Restart the query; with"
             " spark.task.maxFailures=1 it stops without trying again"
         )
-    return Produce(batch.sink.driver_id, known=batch.run)
+    return Produce(batch.sink.driver_id, known=batch.run, written=ledger.written(batch.run))
 
 
 def _inherited_id(batch: Batch, ledger: Ledger, partition: int) -> str | None:

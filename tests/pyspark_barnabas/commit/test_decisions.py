@@ -30,20 +30,20 @@ from pyspark_barnabas.commit.sweeping import choose
 from pyspark_barnabas.commit.writing import decide_write
 
 SINK, RUN = Sink("p", "q"), RunToken(1, 0)
-BATCH = Batch(SINK, RUN, 5, checkpoint_hash="five")
+BATCH = Batch(SINK, "r", RUN, 5, checkpoint_hash="five")
 HERE = View("CompleteCommit", 1, 0)
 OPEN = {"p.1-0.0.10": View("Ongoing", 20, 0), "p.1-0.1.11": View("Ongoing", 21, 3)}
 FIRST, SECOND = PreparedTransaction("p.1-0.0.10", 20, 0), PreparedTransaction("p.1-0.1.11", 21, 3)
 MESSAGES: list[Message] = [
-    Prepared("q", RUN, 5, 0, FIRST, rows=3, digest=2**64 - 1),
-    Prepared("q", RUN, 5, 1, SECOND, rows=4, digest=2),
-    Prepared("q", RUN, 5, 2, None),
+    Prepared("q", "r", RUN, 5, 0, FIRST, rows=3, digest=2**64 - 1),
+    Prepared("q", "r", RUN, 5, 1, SECOND, rows=4, digest=2),
+    Prepared("q", "r", RUN, 5, 2, None),
 ]
 OFFSETS = (SourceOffset("orders", 0, 70),)
 
 
 def _decided(batch_id: int, *transactions: PreparedTransaction, run: RunToken = RUN, query: str = "q") -> Decided:
-    return Decided(query, batch_id, run, transactions, 0, 0, (), {5: "five"}.get(batch_id))
+    return Decided(query, batch_id, "r", run, batch_id + 1, transactions, 0, 0, (), {5: "five"}.get(batch_id))
 
 
 BEFORE = Ledger((_decided(4),))
@@ -108,7 +108,7 @@ def test_a_commit_looks_decides_and_then_commits() -> None:
     view = CommitView(BEFORE, MESSAGES, OFFSETS)
     assert next_step(BATCH, view) == Describe((FIRST.transactional_id, SECOND.transactional_id))
     view = replace(view, described=OPEN)
-    record = Decided("q", 5, RUN, (FIRST, SECOND), rows=7, digest=1, offsets=OFFSETS, checkpoint_hash="five")
+    record = Decided("q", 5, "r", RUN, 6, (FIRST, SECOND), rows=7, digest=1, offsets=OFFSETS, checkpoint_hash="five")
     assert next_step(BATCH, view) == Decide(record, OFFSETS)
     view = replace(view, ledger=Ledger((*BEFORE.records, record)))
     assert next_step(BATCH, view) == RollForward((FIRST, SECOND))
@@ -161,7 +161,7 @@ def test_a_run_that_was_fenced_fails_and_aborts_nothing() -> None:
 def test_messages_of_another_batch_or_of_a_lost_ledger_decide_nothing() -> None:
     for stranger in (replace(MESSAGES[0], batch_id=4), replace(MESSAGES[0], run=RunToken(1, 1))):
         assert "nothing was decided" in _fails(next_step(BATCH, CommitView(BEFORE, [stranger], described=OPEN)))
-    skipped = CommitView(BEFORE, [Skipped("q", RUN, 5, 0)])
+    skipped = CommitView(BEFORE, [Skipped("q", "r", RUN, 5, 0)])
     assert "restore" in _fails(next_step(BATCH, skipped))
 
 
@@ -216,7 +216,7 @@ def test_in_atomic_mode_all_tasks_write_in_the_drivers_transaction_and_none_may_
 
 def test_in_atomic_mode_one_end_decides_and_shows() -> None:
     atomic, shared = replace(BATCH, is_atomic=True), PreparedTransaction("p.driver", *RUN)
-    view = CommitView(BEFORE, [Prepared("q", RUN, 5, each, shared, rows=1) for each in range(2)])
+    view = CommitView(BEFORE, [Prepared("q", "r", RUN, 5, each, shared, rows=1) for each in range(2)])
     assert next_step(atomic, view) == Describe(("p.driver",))
     step = next_step(atomic, replace(view, described={"p.driver": View("Ongoing", *RUN)}))
     assert isinstance(step, Decide)
@@ -227,10 +227,10 @@ def test_in_atomic_mode_one_end_decides_and_shows() -> None:
 
 def test_a_batch_write_is_settled_in_the_ledger_and_never_done_again() -> None:
     query = batch_query_id("2026-11-21")
-    batch = Batch(Sink("p", query), RUN, 0, is_stream=False)
+    batch = Batch(Sink("p", query), "r", RUN, 0, is_stream=False)
     decided = _decided(0, FIRST, query=query)
     view = CommitView(Ledger((decided,)), described={FIRST.transactional_id: View("CompleteCommit", 20, 0)})
-    settled = Settled(query, 0, RUN)
+    settled = Settled(query, 0, "r", RUN, 2)
     assert next_step(batch, view) == Decide(settled)
     ledger = Ledger((decided, settled))
     again = replace(batch, run=RunToken(1, 1))

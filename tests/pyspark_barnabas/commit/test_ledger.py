@@ -14,20 +14,23 @@ from pyspark_barnabas.commit.ledger import (
     Ledger,
     LedgerDamaged,
     LedgerRecord,
+    Run,
     Settled,
     SourceOffset,
     decode_value,
     encode_key,
     encode_value,
 )
-from pyspark_barnabas.commit.messages import PreparedTransaction
+from pyspark_barnabas.commit.messages import PreparedTransaction, WrittenPartition
 from tests.support.source_tree import ROOT
 
 RUN = RunToken(4711, 2)
 DECIDED = Decided(
     "8d3c",
     7,
+    "2f6b",
     RUN,
+    8,
     (PreparedTransaction("shop.4711-2.0.83", 4712, 0), PreparedTransaction("shop.4711-2.1.84", 4713, 5)),
     rows=2000,
     digest=0x1F,
@@ -37,18 +40,22 @@ DECIDED = Decided(
 counts = st.integers(0, 2**63 - 1)
 runs = st.builds(RunToken, counts, counts)
 records = st.one_of(
-    st.builds(Settled, st.text(), counts, runs),
+    st.builds(Run, st.text(), st.text(), runs),
+    st.builds(Settled, st.text(), counts, st.text(), runs, counts),
     st.builds(
         Decided,
         st.text(),
         counts,
+        st.text(),
         runs,
+        counts,
         st.lists(st.builds(PreparedTransaction, st.text(), counts, counts), max_size=3).map(tuple),
         rows=counts,
         digest=st.integers(0, 2**64 - 1),
         offsets=st.lists(st.builds(SourceOffset, st.text(), counts, counts), max_size=3).map(tuple),
         checkpoint_hash=st.none() | st.text(),
         is_atomic=st.booleans(),
+        written=st.lists(st.builds(WrittenPartition, st.text(), counts, counts), max_size=3).map(tuple),
     ),
 )
 
@@ -81,6 +88,8 @@ def test_arbitrary_bytes_are_refused(value: bytes) -> None:
         (b'"atomic":false', b'"atomic":false,"more":1'),
         (b'"kind":"decided"', b'"kind":"undone"'),
         (b'"rows":2000,', b""),
+        (b'"written":[]', b'"written":[["orders",0]]'),
+        (b'"sequence":8', b'"sequence":-8'),
         (b'"version":1', b'"version":0'),
         (b'"batch":7', b'"batch":7,"batch":7'),
     ],
@@ -106,16 +115,17 @@ def test_a_newer_version_is_named() -> None:
 def test_the_worked_bytes_of_the_page_are_ours() -> None:
     page = (ROOT / "docs" / "formats" / "ledger.md").read_text(encoding="utf-8")
     worked = re.findall(r"^    (\{.*\})$", page, re.MULTILINE)
-    settled = Settled("write:2026-11-21", 0, RUN)
-    assert worked == [encode_value(DECIDED).decode(), encode_value(settled).decode()]
-    assert [decode_value(each.encode()) for each in worked] == [DECIDED, settled]
+    run = Run("8d3c", "2f6b", RUN)
+    settled = Settled("write:2026-11-21", 0, "c0de", RUN, 2)
+    assert worked == [encode_value(each).decode() for each in (run, DECIDED, settled)]
+    assert [decode_value(each.encode()) for each in worked] == [run, DECIDED, settled]
     assert encode_key(DECIDED) == b"8d3c"
 
 
 def test_a_later_batch_proves_the_one_before_settled() -> None:
-    later = Decided("8d3c", 8, RUN, DECIDED.transactions, 0, 0, (), None)
-    other = Decided("other", 8, RUN, DECIDED.transactions, 0, 0, (), None)
+    later = Decided("8d3c", 8, "2f6b", RUN, 9, DECIDED.transactions, 0, 0, (), None)
+    other = Decided("other", 8, "2f6b", RUN, 9, DECIDED.transactions, 0, 0, (), None)
     assert Ledger((DECIDED, later)).is_settled(DECIDED)
     assert not Ledger((DECIDED, later)).is_settled(later)
     assert not Ledger((DECIDED, other)).is_settled(DECIDED)
-    assert Ledger((DECIDED, Settled("8d3c", 7, RUN))).is_settled(DECIDED)
+    assert Ledger((DECIDED, Settled("8d3c", 7, "2f6b", RUN, 9))).is_settled(DECIDED)

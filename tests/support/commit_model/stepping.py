@@ -160,6 +160,7 @@ class Stepper:
     def _batch(self, run: Run, batch_id: int) -> Batch:
         return Batch(
             Sink(PREFIX, run.query_id),
+            f"run {run.token}",
             run.token,
             batch_id,
             checkpoint_hash=f"h{batch_id}",
@@ -181,7 +182,7 @@ class Stepper:
                 return f"{told} may write as {step.transactional_id}", _put(world, number, _exchange(run, task, ready))
             message: Message | None = None
             if isinstance(step, SkipAndDrain):
-                message = Skipped(run.query_id, run.token, task.batch_id, task.partition)
+                message = Skipped(run.query_id, f"run {run.token}", run.token, task.batch_id, task.partition)
             return f"{told}: {type(step).__name__}", _put(world, number, _report(run, task, message))
         if task.at == "init":
             broker, producer = world.broker.init_producer(task.transactional_id)
@@ -193,7 +194,7 @@ class Stepper:
         except Refused as refused:
             return f"{told} cannot write: {refused}", _put(world, number, _report(run, task, None))
         prepared = PreparedTransaction(task.transactional_id, *task.producer)
-        message = Prepared(run.query_id, run.token, task.batch_id, task.partition, prepared, rows=1)
+        message = Prepared(run.query_id, f"run {run.token}", run.token, task.batch_id, task.partition, prepared, rows=1)
         return f"{told} writes", _put(world._replace(broker=broker), number, _report(run, task, message))
 
     # --- commit() and abort() ---

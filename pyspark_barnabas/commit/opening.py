@@ -1,0 +1,109 @@
+"""How a run gets its token: a task takes it, and shows it to all the others through the ledger.
+
+Nothing of ours runs in Spark's driver before the tasks do, so the tasks see to it among themselves, each at its
+beginning. A task knows Spark's id of the run. It fills in an `OpeningView`, asks `next_step`, takes the step, writes
+down what it saw, and asks again, until UseToken or Fail.
+
+              own run's record is the newest                    UseToken
+    ReadLedger ──┬─ none of the own run's, and one is elected   TakeToken ─► ReadLedger ─► Register ─► ReadLedger
+                 ├─ none of the own run's                       Wait ─► ReadLedger; once patience is over, TakeToken
+                 └─ the own run's, and others after it          Fail: another run took over
+
+Elected is the first attempt at partition 0. Whoever has waited for it too long (it died, or has no core yet) takes the
+token, too. So two tasks of a run may come to take it one after the other. Who took it later fences the other, whose
+Register is refused, and who then uses what the later one registers. If the earlier one had registered already, the
+run's token is worth nothing any more: its commit() fails as fenced, nothing was decided, and the next start is clean.
+
+Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger in which its
+own run's record stands; what other runs ever decide stands before that, since Register is refused to whoever does not
+hold the token any more. So a run that opens late, even one that is older than the one it takes over from, goes on from
+all that was decided. And a run id has one record of kind `run`, as long as the ledger that is read reaches back to it.
+
+For a front end:
+* TakeToken is InitProducerId as "<prefix>.driver", asked for until it is answered (CONCURRENT_TRANSACTIONS: again).
+  Then nothing that any earlier driver wrote is open any more.
+* ReadLedger reads committed records up to the high watermark as it stands now, waiting for the last stable offset to
+  reach it, where `taken` is set; and only up to the last stable offset otherwise, as a dead driver's transaction may be
+  open there.
+* The ledger's transactions are spoken in the older protocol (EndTxn up to v4), which leaves the token's epoch alone.
+* A record is produced alone in its batch, and its base sequence is its `sequence`: the producer's epoch, and so the
+  numbers, go on from batch to batch of the run, across processes. See `ledger`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark_barnabas.commit.identity import RunToken, Sink
+from pyspark_barnabas.commit.ledger import Ledger, Run
+from pyspark_barnabas.commit.steps import Fail, OpeningStep, ReadLedger, Register, TakeToken, UseToken, Wait
+
+PATIENCE_MS = 5_000
+"""How long the run's record is waited for before another task takes the token."""
+_APART_MS, _RANKS = 500, 20
+"""The others do not lose their patience all at once, but one after the other, by their partition."""
+POLL_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A task that begins. run_id: Spark's id of the run; a batch write draws one in its driver."""
+
+    sink: Sink
+    run_id: str
+    partition: int
+    attempt_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningView:
+    """What the task has seen. Replace fields as more is seen (dataclasses.replace).
+
+    ledger: None until it is read; to be forgotten (None again) after every step but ReadLedger.
+    taken: what InitProducerId gave to this very task. is_registered: its Register was answered well.
+    is_fenced: its Register was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or their like.
+    waited_ms: since the task began.
+    """
+
+    ledger: Ledger | None = None
+    taken: RunToken | None = None
+    is_registered: bool = False
+    is_fenced: bool = False
+    waited_ms: int = 0
+
+
+def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
+    """What the task does next about its run's token."""
+    if view.ledger is None:
+        return ReadLedger()
+    holder = view.ledger.holder()
+    if holder is not None and holder.run_id == opening.run_id:
+        return UseToken(holder.run)
+    if any(each.run_id == opening.run_id for each in view.ledger.records):
+        return Fail(_overtaken(opening))
+    is_patient = view.waited_ms < patience_ms(opening)
+    if view.is_registered or view.is_fenced:  # our record, or that of whoever fenced us, is on its way
+        return Wait(POLL_MS) if is_patient else Fail(_overtaken(opening))
+    if view.taken is not None:
+        return Register(Run(opening.sink.query_id, opening.run_id, view.taken))
+    if _is_elected(opening) or not is_patient:
+        return TakeToken(opening.sink.driver_id)
+    return Wait(POLL_MS)
+
+
+def patience_ms(opening: Opening) -> int:
+    """How long a task waits for others, before it takes the token or gives up."""
+    return PATIENCE_MS + _APART_MS * (opening.partition % _RANKS)
+
+
+def _is_elected(opening: Opening) -> bool:
+    return opening.partition == 0 and opening.attempt_number == 0
+
+
+def _overtaken(opening: Opening) -> str:
+    return (
+        f"another run took over the sink {opening.sink.prefix!r} from run {opening.run_id} of query"
+        f" {opening.sink.query_id}: this run stops, and what it had not decided is thrown away. If two queries were"
+        " started, stop one; two that shall run side by side need a prefix each. If only one was, this is a run before"
+        " it that came late, or one that such a run overtook: restart the query"
+    )
