@@ -1,12 +1,19 @@
-# The broker in a container: data in /data, listening on all interfaces at 9092, not as root.
+# The broker in a container, for where the apache/kafka image stood: docs/container.md.
 #
 #   docker build -t barnabas . && docker run -p 9092:9092 -v barnabas:/data barnabas
 ARG BASE=python:3.13-slim
-FROM ${BASE} AS build
+
+FROM ${BASE} AS dependencies
 COPY requirements/build.txt requirements/serve.txt /src/requirements/
-RUN python3 -m venv /opt/barnabas \
-    && /opt/barnabas/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /src/requirements/build.txt \
-    && /opt/barnabas/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /src/requirements/serve.txt
+# Packages are built, where there is no wheel of them, in an environment that stays behind.
+RUN python3 -m venv /build \
+    && /build/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /src/requirements/build.txt \
+    && /build/bin/pip wheel --no-cache-dir --require-hashes --no-build-isolation --wheel-dir /wheels \
+        -r /src/requirements/serve.txt \
+    && python3 -m venv --without-pip /opt/barnabas \
+    && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps /wheels/*.whl
+
+FROM dependencies AS application
 COPY pyproject.toml README.md LICENSE /src/
 COPY protocol /src/protocol
 COPY storage /src/storage
@@ -14,14 +21,33 @@ COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
 COPY pyspark_barnabas /src/pyspark_barnabas
-RUN /opt/barnabas/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
+COPY pipeline /src/pipeline
+# Spark's side does not belong into a broker's container.
+RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
+    && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps \
+        --target /application /wheels/application/*.whl \
+    && rm -rf /application/pyspark_barnabas /application/pipeline
 
 FROM ${BASE}
-RUN useradd --uid 1000 --no-create-home --user-group barnabas && install -d -o barnabas -g barnabas /data
-COPY --from=build /opt/barnabas /opt/barnabas
-ENV PATH=/opt/barnabas/bin:${PATH} PYTHONUNBUFFERED=1
+RUN useradd --uid 1000 --create-home --user-group barnabas \
+    && install -d -o barnabas -g barnabas /data /var/lib/kafka/data /tmp/kraft-combined-logs /etc/confluent/docker \
+    && install -d /opt/kafka/bin /mnt/shared/config /etc/kafka/docker
+COPY --from=dependencies /opt/barnabas /opt/barnabas
+COPY docker/run docker/healthcheck docker/server.properties /etc/kafka/docker/
+COPY docker/kafka-tool /opt/kafka/bin/
+COPY --chown=barnabas:barnabas docker/confluent /etc/confluent/docker
+COPY --from=application /application /opt/barnabas/application
+ENV PATH=/opt/barnabas/application/bin:/opt/barnabas/bin:/opt/kafka/bin:${PATH} \
+    PYTHONPATH=/opt/barnabas/application \
+    PYTHONUNBUFFERED=1 \
+    BARNABAS_CONTAINER=1
+RUN for tool in $(python3 -m broker.cli.kafka --names); do \
+        ln -s kafka-tool "/opt/kafka/bin/$tool.sh" && ln -s kafka-tool "/opt/kafka/bin/$tool" || exit 1; \
+    done
 USER barnabas
+WORKDIR /home/barnabas
 VOLUME /data
-EXPOSE 9092
+EXPOSE 9092 9404
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["barnabas", "serve", "--host", "0.0.0.0", "--data-dir", "/data"]
+HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --start-interval=500ms CMD ["/etc/kafka/docker/healthcheck"]
+CMD ["/etc/kafka/docker/run"]

@@ -7,7 +7,7 @@ anything else; each failure is one line on stderr that begins with `barnabas:`. 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 USAGE_ERROR = 2
 FAILURE = 1
@@ -47,8 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     from importlib import import_module
 
+    return guarded(lambda: int(import_module(f"broker.cli.{name}").run(arguments)))
+
+
+def guarded(action: Callable[[], int]) -> int:
+    """The exit status of `action`; what it raises becomes a line on stderr."""
     try:
-        status: int = import_module(f"broker.cli.{name}").run(arguments)
+        status = action()
         sys.stdout.flush()
     except SystemExit as stop:  # argparse, after --help or a usage error it has reported
         return stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0

@@ -19,7 +19,15 @@ from broker.cli.output import print_json, print_table
 from client import groups
 from client.client import Client
 from client.metadata import TopicPartition
-from client.offsets import EARLIEST, LATEST, READ_COMMITTED, commit_offsets, committed_offsets, list_offsets
+from client.offsets import (
+    EARLIEST,
+    LATEST,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    commit_offsets,
+    committed_offsets,
+    list_offsets,
+)
 from protocol.errors import ErrorCode, KafkaError
 
 Partitions = Mapping[TopicPartition, int]
@@ -88,7 +96,7 @@ def _show(client: Client, options: argparse.Namespace) -> None:
     if options.topic:
         chosen = set(named_partitions(client, options.topic))
         places = [place for place in places if place in chosen]
-    ends, stable = _ends(client, places)
+    ends, stable = log_ends(client, places), log_ends(client, places, READ_COMMITTED)
     rows = [standing(place, committed.get(place), ends.get(place), stable.get(place)) for place in places]
     for place, row in zip(places, rows, strict=True):
         reader = readers.get(place)
@@ -114,12 +122,11 @@ def standing(place: TopicPartition, current: int | None, end: int | None, stable
     }
 
 
-def _ends(client: Client, places: Sequence[TopicPartition]) -> tuple[Partitions, Partitions]:
-    """Log end and last stable offsets; partitions that are not there any more are left out."""
+def log_ends(client: Client, places: Sequence[TopicPartition], isolation: int = READ_UNCOMMITTED) -> Partitions:
+    """Log end offsets, or with READ_COMMITTED last stable ones; partitions that are not there any more are left out."""
     topics = client.refresh({topic for topic, _ in places}, client.deadline()).topics
     wanted = {(name, number): LATEST for name, number in places if name in topics and number in topics[name].partitions}
-    ends, stable = list_offsets(client, wanted), list_offsets(client, wanted, isolation=READ_COMMITTED)
-    return {place: ends[place].offset for place in wanted}, {place: stable[place].offset for place in wanted}
+    return {place: found.offset for place, found in list_offsets(client, wanted, isolation=isolation).items()}
 
 
 def _cell(value: object) -> str:

@@ -1,0 +1,61 @@
+"""Kafka's command-line tools as scripts call them: `/opt/kafka/bin/kafka-topics.sh …` in the container.
+
+Each tool reads the flags of Kafka's own and hands them on to a command of `barnabas`; a few print in Kafka's form what
+scripts are known to look for. `TOOLS` is the one truth about which there are. A tool that is not there says so in one
+line, with what does its work where there is something.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+TOOLS = {
+    "kafka-broker-api-versions": "cluster",
+    "kafka-cluster": "cluster",
+    "kafka-configs": "configs",
+    "kafka-console-consumer": "console_consumer",
+    "kafka-console-producer": "console_producer",
+    "kafka-consumer-groups": "groups",
+    "kafka-dump-log": "files",
+    "kafka-get-offsets": "topics",
+    "kafka-server-start": "server",
+    "kafka-storage": "server",
+    "kafka-topics": "topics",
+    "zookeeper-server-start": "server",
+}
+"""Tool -> the module here with a function of its name (`-` as `_`), which takes the arguments and gives the status."""
+
+MISSING = {
+    "connect-distributed": "Kafka Connect is not part of this image",
+    "connect-standalone": "Kafka Connect is not part of this image",
+    "kafka-acls": "there is no authorizer",
+    "kafka-delete-records": "`barnabas topics` has no such command",
+    "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
+    "kafka-leader-election": "there is one node, which leads everything",
+    "kafka-log-dirs": "`barnabas topics describe --offsets` tells how much is where",
+    "kafka-metadata-quorum": "there is one node and no quorum",
+    "kafka-producer-perf-test": "run it from Apache Kafka against this broker",
+    "kafka-reassign-partitions": "there is one node, which has everything",
+    "kafka-run-class": "there is no Java here",
+    "kafka-server-stop": "stop the container",
+    "kafka-transactions": "`barnabas txn` does it",
+    "kafka-verifiable-consumer": "run it from Apache Kafka against this broker",
+    "kafka-verifiable-producer": "run it from Apache Kafka against this broker",
+}
+"""Tool -> why it is not here, or what to use."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the tool named first, with the arguments that follow; the exit status."""
+    from broker.cli import FAILURE, guarded
+
+    name, given = arguments[0], list(arguments[1:])
+    module = TOOLS.get(name)
+    if module is not None:
+        tool = getattr(import_module(f"broker.cli.kafka.{module}"), name.replace("-", "_"))
+        return guarded(lambda: int(tool(given)))
+    why = MISSING.get(name, "this image has no such tool")
+    print(f"barnabas: {name} is not here: {why}", file=sys.stderr)
+    return FAILURE

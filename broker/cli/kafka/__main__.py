@@ -1,0 +1,10 @@
+"""`python -m broker.cli.kafka TOOL …` runs a tool; `--names` lists those that /opt/kafka/bin has."""
+
+import sys
+
+from broker.cli.kafka import MISSING, TOOLS, main
+
+if sys.argv[1:] == ["--names"]:
+    print("\n".join(sorted((*TOOLS, *MISSING))))
+else:
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""kafka-configs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+
+from broker.cli.failures import UsageError
+from broker.cli.kafka.flags import barnabas, choose, parse, tool
+
+_ACTIONS = ("describe", "alter")
+_ASSIGNMENT = re.compile(r"([^=,\s]+)=(?:\[([^]]*)\]|([^,]*))(?:,|$)")
+
+
+def kafka_configs(arguments: Sequence[str]) -> int:
+    """Describe or alter the configs of a topic or of brokers."""
+    parser = tool("kafka-configs")
+    for action in _ACTIONS:
+        parser.add_argument(f"--{action}", action="store_true")
+    for flag in ("--entity-type", "--entity-name", "--topic", "--broker", "--add-config", "--delete-config"):
+        parser.add_argument(flag)
+    for flag in ("--entity-default", "--broker-defaults", "--all"):
+        parser.add_argument(flag, action="store_true")
+    options = parse(parser, arguments)
+    action = choose(parser, options, _ACTIONS)
+    words = [action, *_whose(options)]
+    if action == "describe":
+        return barnabas("configs", options, *words, *(["--all"] if options.all else []))
+    for key, value in assignments(options.add_config or ""):
+        words += ["--set", f"{key}={value}"]
+    for key in (options.delete_config or "").split(","):
+        words += ["--delete", key.strip()] if key.strip() else []
+    return barnabas("configs", options, *words)
+
+
+def assignments(text: str) -> list[tuple[str, str]]:
+    """`a=1,b=[x,y]`: brackets around a value that has commas in it. UsageError for what is neither."""
+    found, position = [], 0
+    while position < len(text):
+        match = _ASSIGNMENT.match(text, position)
+        if match is None:
+            raise UsageError(f"kafka-configs: --add-config {text} is not KEY=VALUE,…")
+        found.append((match[1], match[2] if match[2] is not None else match[3]))
+        position = match.end()
+    return found
+
+
+def _whose(options: argparse.Namespace) -> list[str]:
+    kind, name = options.entity_type, options.entity_name
+    if options.topic or kind == "topics":
+        if not (options.topic or name):
+            raise UsageError("kafka-configs: name the topic, with --entity-name")
+        return ["--topic", options.topic or name]
+    if options.broker or options.broker_defaults or kind == "brokers":
+        if options.broker or name:
+            return ["--broker", options.broker or name]
+        return ["--broker-defaults"]
+    raise UsageError(f"kafka-configs: only topics and brokers have configs here, not {kind or 'nothing'}")
