@@ -1,6 +1,7 @@
 """One blocking connection to one broker: connects, learns the broker's versions, asks and waits for the answer.
 
-Stands on protocol.client; adds the socket, deadlines and the choice of versions. Not thread-safe.
+Stands on protocol.client; adds the socket, deadlines and the choice of versions. Several requests may be under way, and
+their answers come in order. Not thread-safe.
 
 Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
 taken for the next one; every failure is a ConnectionFailed that names the broker and the reason.
@@ -9,6 +10,7 @@ taken for the next one; every failure is a ConnectionFailed that names the broke
 from __future__ import annotations
 
 import socket
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +38,8 @@ class Connection:
         self._protocol = ClientConnection(client_id)
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self._socket = _connect(address, deadline)
+        self._asked: deque[ApiKey] = deque()
+        self._answers: deque[Any] = deque()
         self.is_open = True
         self.versions: dict[int, VersionRange] = {}
         self.features: dict[str, int] = {}
@@ -55,7 +59,42 @@ class Connection:
 
         highest_version: for a request that means something else in the versions above.
         """
-        return self._ask(request, choose_version(_api(request), self.versions, highest_version), deadline)
+        assert not self.in_flight, "the answers to what was sent are to be received first"
+        self.send(request, deadline, highest_version=highest_version)
+        return self.receive(deadline)
+
+    @property
+    def in_flight(self) -> int:
+        """How many answers are still to be received."""
+        return len(self._asked)
+
+    def send(self, request: Request, deadline: Deadline, *, highest_version: int | None = None) -> None:
+        """Send a request and do not wait: the answers are received in the order of the requests."""
+        self._put(request, choose_version(_api(request), self.versions, highest_version), deadline)
+
+    def receive(self, deadline: Deadline) -> Any:
+        """The response to the oldest request without one; ConnectionFailed if it does not come."""
+        if not self.is_open:
+            raise ConnectionFailed(f"{self.address}: the connection is closed")
+        api = self._asked[0].api_name
+        try:
+            while not self._answers:
+                self._socket.settimeout(max(deadline.left_s, 0.001))
+                received = self._socket.recv_into(self._buffer)
+                if not received:
+                    raise ConnectionFailed(f"{self.address} closed the connection ({api})")
+                self._understand(self._buffer[:received])
+        except TimeoutError:
+            self.close()
+            raise ConnectionFailed(f"{self.address} did not answer {api} in time") from None
+        except OSError as error:
+            self.close()
+            raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
+        except BaseException:
+            self.close()  # an interrupt too: the answer may still come, and nobody would know whose it is
+            raise
+        self._asked.popleft()
+        return self._answers.popleft()
 
     def tell(self, request: Request, deadline: Deadline) -> None:
         """Send a request that gets no response (Produce with acks 0)."""
@@ -65,45 +104,35 @@ class Connection:
     def close(self) -> None:
         """Close at once; whatever was asked stays unanswered."""
         self.is_open = False
+        self._asked.clear()
         self._socket.close()
 
     def _negotiate(self, deadline: Deadline) -> dict[int, VersionRange]:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
         version = ApiKey.API_VERSIONS.max_version
-        response: ApiVersionsResponse = self._ask(request, version, deadline)
+        self._put(request, version, deadline)
+        response: ApiVersionsResponse = self.receive(deadline)
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
             offered = {each.api_key: each.max_version for each in response.api_keys}
-            response = self._ask(request, max(0, min(version, offered.get(ApiKey.API_VERSIONS, 0))), deadline)
+            self._put(request, max(0, min(version, offered.get(ApiKey.API_VERSIONS, 0))), deadline)
+            response = self.receive(deadline)
         raise_for(response.error_code, None, f"{self.address}: ApiVersions")
         if response.finalized_features_epoch >= 0:
             self.features = {each.name: each.max_version_level for each in response.finalized_features}
         return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
-    def _ask(self, request: Request, version: int, deadline: Deadline) -> Any:
+    def _put(self, request: Request, version: int, deadline: Deadline) -> None:
         if not self.is_open:
             raise ConnectionFailed(f"{self.address}: the connection is closed")
-        sequence, pieces = self._protocol.send(request, version)
+        _, pieces = self._protocol.send(request, version)
+        self._asked.append(_api(request))
         self._send(pieces, deadline)
-        try:
-            while True:
-                self._socket.settimeout(max(deadline.left_s, 0.001))
-                received = self._socket.recv_into(self._buffer)
-                if not received:
-                    raise ConnectionFailed(f"{self.address} closed the connection ({_api(request).api_name})")
-                for event in self._protocol.receive(self._buffer[:received]):
-                    if isinstance(event, ConnectionBroken):
-                        raise ConnectionFailed(f"{self.address} does not speak Kafka's protocol: {event.reason}")
-                    assert event.sequence == sequence, "one request is in flight at a time"
-                    return event.response
-        except TimeoutError:
-            self.close()
-            raise ConnectionFailed(f"{self.address} did not answer {_api(request).api_name} in time") from None
-        except OSError as error:
-            self.close()
-            raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
-        except BaseException:
-            self.close()  # an interrupt too: the answer may still come, and nobody would know whose it is
-            raise
+
+    def _understand(self, data: memoryview) -> None:
+        for event in self._protocol.receive(data):
+            if isinstance(event, ConnectionBroken):
+                raise ConnectionFailed(f"{self.address} does not speak Kafka's protocol: {event.reason}")
+            self._answers.append(event.response)
 
     def _send(self, pieces: list[Any], deadline: Deadline) -> None:
         try:

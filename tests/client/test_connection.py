@@ -132,3 +132,26 @@ def test_an_interrupted_question_leaves_no_answer_behind() -> None:
 def test_the_client_tells_brokers_the_version_it_has() -> None:
     project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
     assert project["version"] == SOFTWARE_VERSION
+
+
+def test_answers_to_several_requests_are_received_in_their_order() -> None:
+    codes = iter((0, 27, 25))
+    with ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=next(codes))}) as broker:
+        connection = connect(broker)
+        for _ in range(3):
+            connection.send(HEARTBEAT, soon())
+        assert connection.in_flight == 3
+        assert [connection.receive(soon()).error_code for _ in range(3)] == [0, 27, 25]
+        assert connection.in_flight == 0
+        connection.close()
+
+
+def test_a_connection_lost_with_requests_under_way_answers_none_of_them() -> None:
+    with ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HANG_UP}) as broker:
+        connection = connect(broker)
+        connection.send(HEARTBEAT, soon())
+        connection.send(HEARTBEAT, soon())
+        with pytest.raises(ConnectionFailed, match=r"Heartbeat|reset|broken pipe"):
+            connection.receive(soon())
+        with pytest.raises(ConnectionFailed, match="closed"):
+            connection.receive(soon())
