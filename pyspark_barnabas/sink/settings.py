@@ -26,6 +26,7 @@ class SinkSettings:
     group_id: the consumer group that the source's offsets are committed for; None for the prefix, "" for none.
     first_batch: the batch that an empty ledger may begin with (a checkpoint that had another sink before).
     two_phase: KIP-939 where the broker offers it (auto), always (on), never (off).
+    batch_header: the name of a header that every record gets, with the batch's id in decimal; None for none.
     max_in_flight: how many requests a task has under way to one broker.
     """
 
@@ -41,6 +42,7 @@ class SinkSettings:
     is_atomic: bool = False
     first_batch: int = 0
     two_phase: str = "auto"
+    batch_header: str | None = None
     max_in_flight: int = 5
 
     def prefix_of(self, query_id: str) -> str:

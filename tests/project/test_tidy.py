@@ -18,7 +18,7 @@ BANNED_CALLS = [
     ("time.sleep", ("client/clock.py", "tests/bench/"), "an event, or tests.support.waiting"),
     ("asyncio.sleep", (), "an event, or the Clock's call_later"),
     ("datetime.datetime.now", ("broker/clock.py", "tests/bench/"), "a `now_ms` parameter"),
-    ("uuid.uuid4", ("tests/",), "an id that is passed in"),
+    ("uuid.uuid4", ("pyspark_barnabas/spark_sink/", "tests/"), "an id that is passed in"),
     ("random.random", (), "a random.Random that is passed in"),
     ("random.randint", (), "a random.Random that is passed in"),
     ("random.choice", (), "a random.Random that is passed in"),

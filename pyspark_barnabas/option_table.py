@@ -1,0 +1,120 @@
+"""Every option of the sink and the sources: its name, what it is when it is not given, and what it does.
+
+The one truth about what is known: `options` refuses what is not in here, and docs/pipeline.md's table is written from
+it. Names are Spark's and its stock connector's own words; those with `kafka.` in front are Kafka's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Option(NamedTuple):
+    """A row of the table. `default` as people read it; "" where there is none, and the option may be left out."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+CONNECTION = (
+    Option("kafka.bootstrap.servers", "required", "host:port of brokers, several separated by commas"),
+    Option("kafka.client.id", "barnabas-spark", "the name that brokers see"),
+    Option("kafka.request.timeout.ms", "30000", "how long one call to a broker may take, its retries included"),
+    Option("kafka.security.protocol", "PLAINTEXT", "nothing else is spoken"),
+)
+
+SINK = (
+    Option("topic", "", "where all rows go; a column `topic` says it row by row where this is not given"),
+    Option("checkpointLocation", "required", "Spark's: where a stream remembers what it has done; not for `write`"),
+    Option(
+        "transactionalIdPrefix",
+        "see above",
+        "what the names of all transactions, and of the ledger, begin with. Two queries never share one",
+    ),
+    Option("kafka.transaction.timeout.ms", "900000", "how long a transaction may stay open where nobody ends it"),
+    Option(
+        "twoPhaseCommit",
+        "auto",
+        "`on`: transactions without timeout (KIP-939), refused where the broker has none; `auto`: where it has them;"
+        " `off`: never",
+    ),
+    Option("kafka.compression.type", "none", "none, gzip, snappy, lz4, zstd"),
+    Option("kafka.batch.size", "524288", "how many bytes a batch of records has at most, unless one record is larger"),
+    Option("kafka.max.request.size", "1048576", "how large one record, with what is around it, may be"),
+    Option("kafka.delivery.timeout.ms", "120000", "how long a batch of records is tried before the task fails"),
+    Option("kafka.max.in.flight.requests.per.connection", "5", "how many requests a task has under way at a time"),
+    Option(
+        "kafka.group.id",
+        "the prefix",
+        "the consumer group in which the source's offsets are committed, with each batch; empty for none",
+    ),
+    Option("atomic", "false", "all tasks write in one transaction: readers see a batch in one step"),
+    Option("firstBatch", "0", "the batch that an empty ledger may begin with: for a checkpoint that had another sink"),
+    Option("batchHeader", "", "the name of a header that every record is given, with Spark's batch id as its value"),
+    Option("idempotencyKey", "", "of a `write`: writing again under the same key does nothing"),
+)
+
+SOURCE = (
+    Option("subscribe", "", "topics to read, separated by commas"),
+    Option("subscribePattern", "", "a regular expression for the names of the topics to read"),
+    Option("assign", "", 'partitions to read, as JSON: `{"orders":[0,1]}`'),
+    Option("startingOffsets", "latest; earliest for `read`", "`earliest`, `latest`, or JSON with -2 and -1 for them"),
+    Option("endingOffsets", "latest", "of a `read`: `latest`, or JSON"),
+    Option("startingTimestamp", "", "milliseconds: where all partitions start"),
+    Option("endingTimestamp", "", "of a `read`: milliseconds where all partitions end"),
+    Option("startingOffsetsByTimestamp", "", 'JSON: `{"orders":{"0":1700000000000}}`'),
+    Option("endingOffsetsByTimestamp", "", "of a `read`: the same for the end"),
+    Option("startingOffsetsByTimestampStrategy", "error", "where no record is as late: `error` or `latest`"),
+    Option("maxOffsetsPerTrigger", "", "how many offsets a batch has at most, over all partitions"),
+    Option("minPartitions", "", "how many tasks there are at least"),
+    Option("includeHeaders", "false", "whether there is a column `headers`"),
+    Option("failOnDataLoss", "true", "whether to fail where offsets are gone that were to be read"),
+    Option("kafka.isolation.level", "read_committed", "nothing else is offered"),
+)
+
+# Beside these: subscribe, subscribePattern, assign, startingOffsets, endingOffsets, minPartitions and failOnDataLoss.
+SEGMENTS = (
+    Option("path", "", "of a `read`: a data directory, read without a broker"),
+    Option("content", "records", "what a row is: `records`, `batches`, or `findings`: what is wrong with the files"),
+    Option(
+        "isolationLevel",
+        "read_uncommitted",
+        "`read_uncommitted`: all that is in the log, markers too; `read_committed`: what a consumer gets",
+    ),
+    Option("splitBytes", "67108864", "about how many bytes of a log a task reads"),
+)
+
+# What the stock connector's users have in their programs, and means nothing here, or what is so anyway.
+WITHOUT_EFFECT = (
+    Option("kafka.acks", "all", "nothing else is offered"),
+    Option("kafka.enable.idempotence", "true", "nothing else is offered"),
+    Option("kafka.linger.ms", "0", "without effect: a task's rows leave as soon as a batch is full, or they end"),
+    Option("kafka.buffer.memory", "", "without effect: a task holds its requests under way, and no more"),
+    Option("kafka.retries", "", "without effect: see kafka.delivery.timeout.ms"),
+    Option("asyncProgressTrackingEnabled", "false", "refused: it could not be exact"),
+    Option("queryName", "", "Spark's"),
+)
+
+SECTIONS: tuple[tuple[str, tuple[Option, ...]], ...] = (
+    ("Both", CONNECTION),
+    ("Writing", SINK),
+    ("Reading", SOURCE),
+    ("Reading files", SEGMENTS),
+    ("Accepted for the sake of old programs", WITHOUT_EFFECT),
+)
+
+
+def known() -> dict[str, Option]:
+    """All options by their lower-cased names, as Spark hands them over."""
+    return {option.name.lower(): option for _, section in SECTIONS for option in section}
+
+
+def as_markdown() -> str:
+    """The table for docs/pipeline.md."""
+    lines: list[str] = []
+    for title, section in SECTIONS:
+        lines += [f"**{title}**", "", "| option | default | what it does |", "|---|---|---|"]
+        lines += [f"| `{each.name}` | {each.default} | {each.meaning} |" for each in section]
+        lines.append("")
+    return "\n".join(lines)

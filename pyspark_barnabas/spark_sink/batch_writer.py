@@ -1,0 +1,73 @@
+"""`df.write.format("barnabas")`: all rows or none.
+
+A batch write is a query of one batch, with an id of its own: the user's idempotency key, or one that is drawn here.
+This object is made once, in Spark's planner, and pickled both to the tasks and to whoever commits.
+
+Its prefix is by default that of its topic, so that all writes to a topic share a ledger: the next one commits what a
+write that was killed had decided and not finished. Of two at a time the later one takes over, and the earlier one
+fails with a sentence and leaves nothing, unless it was decided already: those that shall run side by side are given a
+`transactionalIdPrefix` each.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceArrowWriter
+
+from pyspark_barnabas.commit.identity import batch_query_id
+from pyspark_barnabas.options import OptionError, name, sink, text
+from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.spark_sink import columns, task_context
+from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
+
+_BATCH = 0
+
+
+def default_prefix(options: Mapping[str, str]) -> str:
+    """The prefix of a batch write that is given none: its topic's."""
+    topic = name(options, "topic", longest=180)
+    return "spark-write" if topic is None else f"spark-write-{topic}"
+
+
+def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> BatchWriter:
+    """The writer of one `save()`; OptionError where it cannot be."""
+    if overwrite:
+        raise OptionError('a topic is added to and never overwritten: use mode("append")')
+    if text(options, "path") is not None:
+        raise OptionError("a topic is written, and not a path: call save() without one, and set the option topic")
+    settings = sink(options, default_prefix=default_prefix(options))
+    run = task_context.Run(
+        batch_query_id(text(options, "idempotencyKey") or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False
+    )
+    return BatchWriter(settings, run, columns.choose(columns.types_of(schema), settings.topic))
+
+
+class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+    """One `save()`."""
+
+    def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:
+        self._settings = settings
+        self._run = run
+        self._columns = chosen
+
+    def write(self, iterator: Iterator[Any]) -> TaskMessage:
+        """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
+        task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
+        rows = columns.only(iterator, self._columns)
+        return TaskMessage(task.write(self._settings, task_context.facts(self._run), rows))
+
+    def commit(self, messages: Sequence[TaskMessage | None]) -> None:
+        """Where Spark's driver is: make the rows visible."""
+        protocol = [each for each in unwrap(messages) if each is not None]
+        if len(protocol) < len(messages):
+            raise SinkFailed("Spark commits a write without a message from each of its tasks: nothing was decided")
+        driver.commit(self._settings, _BATCH, protocol, query_id=self._run.query_id, is_stream=False)
+
+    def abort(self, messages: Sequence[TaskMessage | None]) -> None:
+        """Where Spark's driver is: throw away what was not decided."""
+        driver.abort(self._settings, _BATCH, unwrap(messages), query_id=self._run.query_id, is_stream=False)

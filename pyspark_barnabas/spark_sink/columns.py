@@ -1,0 +1,58 @@
+"""Which columns the sink takes, and of which types: those of Spark's own Kafka sink, and `timestamp`.
+
+    value       string or binary, has to be there; null is a tombstone
+    key         string or binary; null or not there: any partition
+    topic       string; has to be there unless the option `topic` is, which wins
+    partition   int; null or not there: by the key
+    headers     array<struct<key: string, value: binary>>
+    timestamp   timestamp; null or not there: the time of writing
+
+Other columns are not written. Types are told by Spark's short names (DataType.simpleString).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark_barnabas.options import OptionError
+
+_HEADERS = "array<struct<key:string,value:binary>>"
+TYPES: dict[str, tuple[str, ...]] = {
+    "topic": ("string",),
+    "partition": ("int",),
+    "key": ("string", "binary"),
+    "value": ("string", "binary"),
+    "headers": (_HEADERS,),
+    "timestamp": ("timestamp",),
+}
+
+
+def choose(types: Mapping[str, str], topic: str | None) -> tuple[str, ...]:
+    """The columns to write, of those there are (name to type). OptionError if they make no record."""
+    if "value" not in types:
+        there = ", ".join(types) or "none"
+        raise OptionError(
+            f"there is no column `value` to be written; there are: {there}. Make one, as in"
+            " selectExpr('CAST(id AS STRING) AS key', 'to_json(struct(*)) AS value')"
+        )
+    if topic is None and "topic" not in types:
+        raise OptionError("it is not said where the rows go: set the option topic, or add a column `topic`")
+    for column, allowed in TYPES.items():
+        found = types.get(column)
+        if found is not None and found not in allowed:
+            raise OptionError(
+                f"the column `{column}` is {found}, and has to be {' or '.join(allowed)}: cast it, or rename it"
+            )
+    return tuple(column for column in TYPES if column in types and not (column == "topic" and topic is not None))
+
+
+def types_of(schema: Any) -> dict[str, str]:
+    """Names and short type names of a Spark schema (StructType)."""
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
+def only(batches: Iterator[Any], columns: tuple[str, ...]) -> Iterator[Any]:
+    """The Arrow batches with these columns alone; nothing is copied."""
+    for batch in batches:
+        yield batch.select(list(columns))

@@ -1,0 +1,108 @@
+"""`exactly_once(options)`, a function for foreachBatch: update mode, on the same commit protocol and ledger.
+
+    df.writeStream.outputMode("update").foreachBatch(exactly_once({
+        "kafka.bootstrap.servers": "…", "topic": "…", "checkpointLocation": checkpoint,
+    })).option("checkpointLocation", checkpoint).start()
+
+Spark gives its function neither the query's options nor, over Spark Connect, its ids. So the checkpoint is named twice,
+and the query's id is read from it; where Spark tells the id, too, they are compared. The run's id is Spark's; over
+Connect, where the function lives in a process of its own for each run, it is drawn at the first call there.
+
+Each task's message is a row of mapInArrow's, of which collect() returns those of exactly one attempt per partition.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark_barnabas.commit.messages import Message
+from pyspark_barnabas.options import OptionError, sink, text
+from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.checkpoint import read_checkpoint, read_query_id
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from pyspark_barnabas.spark_sink import columns, task_context
+
+_SEEN = ("sql.streaming.queryId", "spark.jobGroup.id", "__is_continuous_processing")
+_SCHEMA = "message binary"
+
+
+def exactly_once(options: Mapping[str, Any] | None = None, **more: Any) -> ExactlyOnce:
+    """The function to give to foreachBatch, with the sink's options; names that Python allows may be given as such.
+
+    `checkpointLocation` has to be the one that the query is given. OptionError where an option means nothing.
+    """
+    named = {**(options or {}), **more}
+    given = {
+        name.lower(): str(value).lower() if isinstance(value, bool) else str(value) for name, value in named.items()
+    }
+    return ExactlyOnce(given)
+
+
+class ExactlyOnce:
+    """A query's sink, called with each batch. It is pickled to where Spark calls it."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._settings = sink(options)
+        location = text(options, "checkpointLocation")
+        if location is None:
+            raise OptionError(
+                "foreachBatch is not told the query's checkpoint: name it to exactly_once, too, as checkpointLocation"
+            )
+        self._checkpoint = location
+        self._drawn_run_id: str | None = None
+
+    def __call__(self, frame: Any, batch_id: int) -> None:
+        """Write the batch, exactly once. Spark calls this again with the same batch after a failure."""
+        chosen = columns.choose(columns.types_of(frame.schema), self._settings.topic)
+        checkpoint = read_checkpoint(self._checkpoint, batch_id)
+        run = self._run(_local_properties(frame), batch_id)
+        prepare = _Prepare(self._settings, run, chosen)
+        rows = frame.mapInArrow(prepare, _SCHEMA).collect()
+        messages: list[Message] = [pickle.loads(row.message) for row in rows]
+        try:
+            driver.commit(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
+        except Exception:
+            driver.abort(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
+            raise
+
+    def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.Run:
+        query_id = read_query_id(self._checkpoint)
+        told = seen.get("sql.streaming.queryId", query_id)
+        if told != query_id:
+            raise SinkFailed(
+                f"the checkpoint {self._checkpoint} that exactly_once was given belongs to query {query_id}, and this"
+                f" is query {told}: give both the same checkpointLocation. Nothing was written"
+            )
+        if self._drawn_run_id is None:
+            self._drawn_run_id = str(uuid.uuid4())
+        return task_context.Run(query_id, seen.get("spark.jobGroup.id", self._drawn_run_id), batch_id, is_stream=True)
+
+
+class _Prepare:
+    """What mapInArrow runs in each task: it writes the rows, and its only row is the task's message."""
+
+    def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:
+        self._settings = settings
+        self._run = run
+        self._columns = chosen
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
+        rows = columns.only(batches, self._columns)
+        message = task.write(self._settings, task_context.facts(self._run), rows)
+        yield pyarrow.record_batch([pyarrow.array([pickle.dumps(message)], pyarrow.binary())], names=["message"])
+
+
+def _local_properties(frame: Any) -> dict[str, str]:
+    """What Spark's driver tells of the query; nothing over Spark Connect."""
+    session = frame.sparkSession
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return {}
+    found = {name: session.sparkContext.getLocalProperty(name) for name in _SEEN}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,64 @@
+"""`df.writeStream.format("barnabas")`: append and complete mode.
+
+Spark makes this object twice in a batch, in two processes: one is pickled to the tasks, which call write(); the other
+one commits. Neither is told query, run or batch, and neither sees the other: what commit() has to know, it learns from
+the tasks' messages. Of those there is always at least one, as a batch without rows has a task, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamArrowWriter
+
+from pyspark_barnabas.commit.messages import author
+from pyspark_barnabas.options import sink
+from pyspark_barnabas.sink import driver, task
+from pyspark_barnabas.sink.checkpoint import read_checkpoint
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.spark_sink import columns, task_context
+from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
+
+
+class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # because pyspark is not there for the checks
+    """One query's sink. Options and columns are looked at here, before any task runs."""
+
+    def __init__(self, options: dict[str, str], schema: Any) -> None:
+        self._options = options
+        self._settings = sink(options)
+        self._columns = columns.choose(columns.types_of(schema), self._settings.topic)
+
+    def write(self, iterator: Iterator[Any]) -> TaskMessage:
+        """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
+        properties = task_context.properties()
+        run = task_context.run_of(properties)
+        task_context.refuse_what_is_weaker(self._settings, run, properties)
+        checkpoint = task_context.checkpoint_location(self._options, properties)
+        rows = columns.only(iterator, self._columns)
+        return TaskMessage(task.write(self._settings, task_context.facts(run), rows), checkpoint)
+
+    def commit(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
+        """Where Spark's driver is: make the batch visible."""
+        sent = [each for each in messages if each is not None]
+        if not sent or len(sent) < len(messages):
+            raise SinkFailed(
+                f"Spark commits batch {batchId} without a message from each of its tasks, as the continuous trigger"
+                " does: nothing was decided. Use trigger(processingTime=...)"
+            )
+        first = sent[0]
+        checkpoint = None if first.checkpoint is None else read_checkpoint(first.checkpoint, batchId)
+        driver.commit(
+            self._settings,
+            batchId,
+            [each.message for each in sent],
+            query_id=first.message.query_id,
+            checkpoint=checkpoint,
+        )
+
+    def abort(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
+        """Where Spark's driver is: throw away what was not decided. Spark says so after a failed commit(), too."""
+        protocol = unwrap(messages)
+        who = author(protocol)
+        if who is not None:
+            driver.abort(self._settings, batchId, protocol, query_id=who.query_id)

@@ -1,0 +1,107 @@
+"""What a task learns from Spark's TaskContext: who it is, and whether the query can be exact at all.
+
+A task's local properties hold the whole of Spark's configuration beside the query's own: so what Spark would not tell
+the planner, or whoever commits, is seen here, before the first row is written. tests/spark/test_what_spark_tells.py
+holds every one of these facts.
+
+    sql.streaming.queryId, streaming.sql.batchId    the query's id, which the checkpoint keeps, and the batch's
+    spark.jobGroup.id                               the id of this run of the query
+    __is_continuous_processing                      whether the trigger is the continuous one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark_barnabas.commit.refusals import QuerySettings, refuse
+from pyspark_barnabas.options import OptionError, text
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
+
+_SPARKS_STAGE_ATTEMPTS = 4  # where spark.stage.maxConsecutiveAttempts is not set
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all tasks of a batch have in common."""
+
+    query_id: str
+    run_id: str
+    batch_id: int
+    is_stream: bool
+
+
+def properties() -> Mapping[str, str]:
+    """The local properties of the task that this is called in."""
+    found: Mapping[str, str] = _context()._localProperties
+    return found
+
+
+def run_of(local_properties: Mapping[str, str]) -> Run:
+    """Whose batch a stream's task belongs to."""
+    try:
+        return Run(
+            local_properties["sql.streaming.queryId"],
+            local_properties["spark.jobGroup.id"],
+            int(local_properties["streaming.sql.batchId"]),
+            is_stream=True,
+        )
+    except (KeyError, ValueError) as error:
+        raise SinkFailed(
+            f"Spark does not tell its task which batch of which query it works for ({error}): this release of the sink"
+            " knows Spark 4.2. Nothing was written"
+        ) from error
+
+
+def facts(run: Run) -> TaskFacts:
+    """What the task that this is called in knows of itself."""
+    context = _context()
+    return TaskFacts(
+        run.query_id,
+        run.run_id,
+        run.batch_id,
+        partition=context.partitionId(),
+        attempt_number=context.attemptNumber(),
+        task_attempt_id=context.taskAttemptId(),
+        is_stream=run.is_stream,
+    )
+
+
+def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Mapping[str, str]) -> None:
+    """SinkFailed where the query would be weaker than exactly once, with all the reasons."""
+    is_continuous = local_properties.get("__is_continuous_processing") == "true"
+    attempts = int(local_properties.get("spark.stage.maxConsecutiveAttempts", _SPARKS_STAGE_ATTEMPTS))
+    query = QuerySettings(
+        prefix=settings.prefix_of(run.query_id),
+        trigger="continuous" if is_continuous else "processingTime",
+        has_speculation=local_properties.get("spark.speculation", "false") == "true",
+        max_stage_attempts=attempts if settings.is_atomic else 1,
+        transaction_timeout_ms=settings.transaction_timeout_ms,
+    )
+    reasons = refuse(query)
+    if reasons:
+        raise SinkFailed("; ".join(reasons))
+
+
+def checkpoint_location(options: Mapping[str, str], local_properties: Mapping[str, str]) -> str:
+    """Where a stream's checkpoint is: the option says it, or a setting of the session with the query's name."""
+    location = text(options, "checkpointLocation")
+    if location is not None:
+        return location
+    base, query = local_properties.get("spark.sql.streaming.checkpointLocation"), text(options, "queryName")
+    if base and query:
+        return f"{base.rstrip('/')}/{query}"
+    raise OptionError(
+        "the query has no checkpoint that a restart would find: set checkpointLocation. Nothing was written"
+    )
+
+
+def _context() -> Any:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        raise SinkFailed("the sink's tasks run in Spark, and this is no task of Spark's")
+    return context
