@@ -1,8 +1,8 @@
 """Barnabas for Spark: an exactly-once sink, and sources that read what is committed.
 
 Where this package is installed, `format("barnabas")` works as it is: Spark looks through all modules whose names begin
-with `pyspark_` for a `DefaultSource`. It is made when it is asked for, so that what is pure in here can be imported where
-there is no Spark.
+with `pyspark_` for a `DefaultSource`. It is made when it is asked for, so that what is pure can be imported without
+Spark.
 """
 
 from __future__ import annotations
