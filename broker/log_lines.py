@@ -3,7 +3,9 @@
     2026-11-21T13:05:02.417Z WARNING net connection refused peer=127.0.0.1:50312 reason="more than max.connections=100"
 
 Programs and people read the same line. Values with spaces or quotes are quoted; line breaks never get through, since
-some of the values come from the network.
+some of the values come from the network. With `--log-format json` the same event is one JSON object instead:
+
+    {"time": "2026-11-21T13:05:02.417Z", "level": "WARNING", "logger": "net", "event": "connection refused", "peer": …}
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Hashable
+from math import isfinite
 from typing import Any, TextIO
 
 _SELDOM_MS = 60_000
 LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
 _ROOT = "barnabas"
 
 
@@ -24,11 +28,21 @@ def logger(room: str) -> logging.Logger:
     return logging.getLogger(f"{_ROOT}.{room}")
 
 
-def line(event: str, /, **facts: Any) -> str:
+class Line(str):
+    """The text of a log line, which still knows what it was made of."""
+
+    __slots__ = ("event", "facts")
+
+    event: str
+    facts: dict[str, Any]
+
+
+def line(event: str, /, **facts: Any) -> Line:
     """The text of a log line: the event, then its facts. A fact that is None is left out."""
-    words = [event]
-    words += [f"{key}={_quoted(value)}" for key, value in facts.items() if value is not None]
-    return " ".join(words)
+    facts = {key: value for key, value in facts.items() if value is not None}
+    made = Line(" ".join((event, *(f"{key}={_quoted(value)}" for key, value in facts.items()))))
+    made.event, made.facts = event, facts
+    return made
 
 
 class Seldom:
@@ -57,20 +71,49 @@ def _quoted(value: object) -> str:
     return '"' + escaped.replace('"', '\\"') + '"'
 
 
-class _Formatter(logging.Formatter):
+class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        room = record.name.removeprefix(f"{_ROOT}.")
-        text = f"{seconds}.{int(record.msecs):03d}Z {record.levelname} {room} {record.getMessage()}"
+        text = f"{_time(record)} {record.levelname} {_room(record)} {record.getMessage()}"
         if record.exc_info and record.exc_info[0] is not None:
             text += "\n" + self.formatException(record.exc_info)
         return text
 
 
-def configure(level: str, stream: TextIO | None = None) -> None:
+class _JsonFormatter(logging.Formatter):
+    """One object per line. What a line is told by comes first, and no fact of the same name replaces it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        import json
+
+        made = record.msg
+        known: dict[str, Any] = {"time": _time(record), "level": record.levelname, "logger": _room(record)}
+        known["event"] = made.event if isinstance(made, Line) else record.getMessage()
+        facts = made.facts if isinstance(made, Line) else {}
+        if record.exc_info and record.exc_info[0] is not None:
+            known["stack"] = self.formatException(record.exc_info)
+        return json.dumps(known | {key: _plain(value) for key, value in facts.items() if key not in known})
+
+
+def _time(record: logging.LogRecord) -> str:
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{seconds}.{int(record.msecs):03d}Z"
+
+
+def _room(record: logging.LogRecord) -> str:
+    return record.name.removeprefix(f"{_ROOT}.")
+
+
+def _plain(value: object) -> object:
+    """Numbers and truth values as they are, anything else as its text."""
+    if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return str(value)
+
+
+def configure(level: str, stream: TextIO | None = None, log_format: str = "text") -> None:
     """Send the broker's lines of `level` and above to `stream` (stderr), and asyncio's warnings with them."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_Formatter())
+    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
     for name, threshold in ((_ROOT, level.upper()), ("asyncio", "WARNING")):
         target = logging.getLogger(name)
         target.handlers = [handler]
