@@ -96,6 +96,13 @@ class Client:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
         return self._connection(address, deadline)
 
+    def node_for(self, node_id: int, purpose: str, deadline: Deadline) -> Connection:
+        """A connection of one's own to one broker, kept for the purpose: nobody else's answers are under way on it."""
+        address = self.cluster.brokers.get(node_id)
+        if address is None:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
+        return self._connection(address, deadline, purpose)
+
     def controller(self, deadline: Deadline) -> Connection:
         """The connection to the controller where it is known, else to any broker, which passes requests on."""
         if not self.cluster.brokers:

@@ -9,6 +9,7 @@ taken for the next one; every failure is a ConnectionFailed that names the broke
 
 from __future__ import annotations
 
+import select
 import socket
 from collections import deque
 from contextlib import suppress
@@ -95,6 +96,15 @@ class Connection:
             raise
         self._asked.popleft()
         return self._answers.popleft()
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether `receive` has something to read now: an answer, or the connection's end."""
+        return bool(self._answers) or bool(self._asked and select.select([self._socket], [], [], 0)[0])
+
+    def fileno(self) -> int:
+        """For select, where several connections are waited for; asks for `is_answered` first, which it is not told."""
+        return self._socket.fileno()
 
     def tell(self, request: Request, deadline: Deadline) -> None:
         """Send a request that gets no response (Produce with acks 0)."""
