@@ -46,7 +46,7 @@ ENV PATH=/opt/barnabas/application/bin:/opt/barnabas/bin:/opt/kafka/bin:${PATH} 
 RUN for tool in $(python3 -m broker.cli.kafka --names); do \
         ln -s kafka-tool "/opt/kafka/bin/$tool.sh" && ln -s kafka-tool "/opt/kafka/bin/$tool" || exit 1; \
     done
-USER barnabas
+USER 1000:1000
 WORKDIR /home/barnabas
 VOLUME /data
 EXPOSE 9092 9404
