@@ -1,0 +1,17 @@
+"""Logs as tables, without a broker: a batch source that reads a data directory of Barnabas or of Apache Kafka.
+
+What is here knows files and bytes; only `schemas`, `rows` and `reader` know Spark and Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def schema(options: Mapping[str, str]) -> Any:
+    """The StructType of the rows that these options ask for."""
+    from pyspark_barnabas.segments.schemas import schema_of
+    from pyspark_barnabas.segments.settings import read_settings
+
+    return schema_of(read_settings(options).content)

@@ -1,0 +1,150 @@
+"""What became of the transactions in a partition: committed, aborted, or open, from the markers in its log.
+
+A record counts as the first marker of its producer behind it says. Where none is left in the log (its batch is damaged,
+or compaction took it), the `.txnindex` files are asked for an abort that covers the record; otherwise it is open.
+
+Memory follows the producers and transactions of the stretch in question, never the length of the log: what lies behind
+it is read header by header, only until nothing is pending.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.files import txn_index
+from protocol.files.names import FileKind
+from protocol.files.preallocation import trimmed_size
+from protocol.files.txn_index import AbortedTxn
+from protocol.records.batch import BatchHeader
+from protocol.records.control import EndTxnMarker, read_marker
+from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.log_file import LogFile
+from pyspark_barnabas.segments.walk import Bounds, batch_at, walk_headers
+
+
+class Outcome(StrEnum):
+    """What became of the transaction that a record stands in."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+
+
+class Place(NamedTuple):
+    """A batch in a partition: in which segment, where, and its header."""
+
+    segment: int
+    position: int
+    header: BatchHeader
+
+
+class Outcomes:
+    """The markers that decide about a stretch of a partition's log."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[int, list[int]] = {}
+        self._is_commit: dict[int, list[bool]] = {}
+        self._aborted: dict[int, list[AbortedTxn]] = {}
+
+    def add(self, marker: EndTxnMarker) -> None:
+        """Take a marker; they come in the order of the log."""
+        self._offsets.setdefault(marker.producer_id, []).append(marker.offset)
+        self._is_commit.setdefault(marker.producer_id, []).append(marker.commit)
+
+    def add_indexed(self, entries: Iterable[AbortedTxn]) -> None:
+        """Take what the transaction indexes say, for data whose marker is not in the log any more."""
+        for entry in entries:
+            self._aborted.setdefault(entry.producer_id, []).append(entry)
+
+    def of(self, header: BatchHeader) -> Outcome | None:
+        """What became of a batch's transaction; None for a batch that is in none, and for markers."""
+        if not header.is_transactional or header.is_control:
+            return None
+        producer_id, offset = header.producer_id, header.base_offset
+        offsets = self._offsets.get(producer_id, [])
+        at = bisect_right(offsets, offset)
+        if at < len(offsets):
+            return Outcome.COMMITTED if self._is_commit[producer_id][at] else Outcome.ABORTED
+        if any(entry.first_offset <= offset <= entry.last_offset for entry in self._aborted.get(producer_id, ())):
+            return Outcome.ABORTED
+        return Outcome.OPEN
+
+
+def read_outcomes(files: PartitionFiles, segment: int, start: int, end: int) -> Outcomes:
+    """The outcomes of what begins in the bytes [start, end) of a segment."""
+    outcomes, pending = Outcomes(), set[int]()
+    for place, marker in _walk(files, segment, start):
+        if marker is not None:
+            outcomes.add(marker)
+            pending.discard(marker.producer_id)
+        elif place.segment == segment and place.position < end:
+            pending.add(place.header.producer_id)
+        if not pending and (place.segment != segment or place.position >= end):
+            return outcomes
+    if pending:
+        outcomes.add_indexed(_read_indexes(files, segment))
+    return outcomes
+
+
+def first_open_offset(files: PartitionFiles) -> int | None:
+    """Where the oldest open transaction begins: readers of committed data get nothing from there on. None: no such."""
+    begun: dict[int, int] = {}
+    for place, marker in _walk(files, 0, 0):
+        if marker is not None:
+            begun.pop(marker.producer_id, None)
+        else:
+            begun.setdefault(place.header.producer_id, place.header.base_offset)
+    if begun:
+        for entry in _read_indexes(files, 0):
+            if entry.first_offset <= begun.get(entry.producer_id, -1) <= entry.last_offset:
+                del begun[entry.producer_id]
+    return min(begun.values(), default=None)
+
+
+def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Place, EndTxnMarker | None]]:
+    """The transactional batches from a position on to the end of the log, markers with what they say."""
+    for number in range(segment, len(files.segments)):
+        size = files.segments[number].size
+        bounds = Bounds(files.segments[number].base_offset, files.limit(number))
+        with LogFile(files.log_path(number), size) as file:
+            for position, header in walk_headers(file, start if number == segment else 0, size, bounds):
+                if not header.is_transactional:
+                    continue
+                if not header.is_control:
+                    yield Place(number, position, header), None
+                elif (marker := marker_at(file, position, header)) is not None:
+                    yield Place(number, position, header), marker
+
+
+def marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarker | None:
+    """The marker in a control batch; None where it is damaged, emptied by compaction or says something else."""
+    batch = batch_at(file, position, header)
+    try:
+        return None if batch is None else read_marker(batch)
+    except DecodeError:
+        return None
+
+
+def _read_indexes(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
+    """What the transaction indexes from a segment on say, without those that cannot be read."""
+    entries: list[AbortedTxn] = []
+    for number in range(segment, len(files.segments)):
+        try:
+            entries += read_txn_index(files, number)
+        except DecodeError:
+            continue
+    return entries
+
+
+def read_txn_index(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
+    """The entries of a segment's transaction index, none if it has none. DecodeError where it is damaged."""
+    try:
+        with open(files.path(segment, FileKind.TXN_INDEX), "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return []
+    return txn_index.decode(data[: trimmed_size(data, txn_index.ENTRY_SIZE)])

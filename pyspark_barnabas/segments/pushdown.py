@@ -1,0 +1,67 @@
+"""Filters that Spark offers, turned into fewer partitions and shorter ranges of offsets.
+
+Every filter stays Spark's to apply: here it only saves reading. So a filter that is not understood costs time, and
+never a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from pyspark_barnabas.segments.splits import OffsetRange
+
+_PLACE = ("topic", "partition")
+
+
+class Wanted(NamedTuple):
+    """What the filters leave: a test for (topic, partition), and a range of offsets."""
+
+    place: Callable[[str, int], bool]
+    offsets: OffsetRange
+
+
+def narrow(filters: Iterable[Any]) -> Wanted:
+    """What is left to read. The filters are Spark's: EqualTo, In, GreaterThan … told apart by their classes' names."""
+    tests: list[tuple[int, Callable[[Any], bool]]] = []
+    start, end = 0, None
+    for each in filters:
+        kind, value = type(each).__name__, getattr(each, "value", None)
+        column = ".".join(getattr(each, "attribute", ()))
+        if column in _PLACE and (test := _test(kind, value)) is not None:
+            tests.append((_PLACE.index(column), test))
+        elif column == "offset" and (found := _offsets(kind, value)) is not None:
+            start = max(start, found.start)
+            end = found.end if end is None else end if found.end is None else min(end, found.end)
+
+    def place(topic: str, partition: int) -> bool:
+        return all(test((topic, partition)[at]) for at, test in tests)
+
+    return Wanted(place, OffsetRange(start, end))
+
+
+def _test(kind: str, value: Any) -> Callable[[Any], bool] | None:
+    tests: dict[str, Callable[[Any], bool]] = {
+        "EqualTo": lambda found: bool(found == value),
+        "EqualNullSafe": lambda found: bool(found == value),
+        "In": lambda found: found in value,
+        "GreaterThan": lambda found: bool(found > value),
+        "GreaterThanOrEqual": lambda found: bool(found >= value),
+        "LessThan": lambda found: bool(found < value),
+        "LessThanOrEqual": lambda found: bool(found <= value),
+        "StringStartsWith": lambda found: str(found).startswith(value),
+    }
+    return tests.get(kind)
+
+
+def _offsets(kind: str, value: Any) -> OffsetRange | None:
+    ranges: dict[str, Callable[[], OffsetRange]] = {
+        "EqualTo": lambda: OffsetRange(value, value + 1),
+        "EqualNullSafe": lambda: OffsetRange(value, value + 1),
+        "In": lambda: OffsetRange(min(value), max(value) + 1),
+        "GreaterThan": lambda: OffsetRange(value + 1),
+        "GreaterThanOrEqual": lambda: OffsetRange(value),
+        "LessThan": lambda: OffsetRange(0, value),
+        "LessThanOrEqual": lambda: OffsetRange(0, value + 1),
+    }
+    return ranges[kind]() if kind in ranges and value not in (None, ()) else None

@@ -1,0 +1,121 @@
+"""What Spark calls: a batch reader over a data directory.
+
+`partitions` lists the directory and cuts the logs, in one process; `read` runs in the tasks, and needs only what it was
+handed. Everything is as of the listing: what a running broker appends meanwhile is not seen by any task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.segments.findings import findings
+from pyspark_barnabas.segments.layout import PartitionFiles, read_layout
+from pyspark_barnabas.segments.outcomes import first_open_offset
+from pyspark_barnabas.segments.pushdown import Wanted, narrow
+from pyspark_barnabas.segments.settings import Settings, read_settings
+from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan, whole_segments
+from pyspark_barnabas.segments.stretches import Stretch, narrowed, read_stretches
+
+EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
+
+
+class Part(InputPartition):  # type: ignore[misc]  # because the checks run without pyspark
+    """What one task reads."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+
+
+class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the checks run without pyspark
+    """Reads what the options ask for.
+
+    Spark refuses a reader that takes filters unless spark.sql.python.filterPushdown.enabled is set, so the method that
+    takes them is only found where Spark calls it.
+    """
+
+    def __init__(self, options: Mapping[str, str], schema: Any) -> None:
+        self._settings = read_settings(options)
+        self._schema = schema
+        self._wanted = EVERYTHING
+        self.pushFilters = _PushFilters(self)
+
+    def narrow(self, filters: Iterable[Any]) -> None:
+        """Read less than the options say."""
+        self._wanted = narrow(filters)
+
+    def partitions(self) -> list[Part]:
+        """One part for each task."""
+        settings = self._settings
+        found = read_layout(settings.path, settings.wants)
+        _refuse_missing(settings, found)
+        layout = [files for files in found if self._wanted.place(files.topic, files.partition)]
+        ranges = [(files, _intersect(settings.offsets(files), self._wanted.offsets)) for files in layout]
+        if settings.content == "findings":
+            return [Part((piece,)) for piece in whole_segments(ranges)] or [Part(())]
+        parts = plan(ranges, split_bytes=settings.split_bytes, parts_min=settings.parts_min)
+        if settings.is_committed:
+            ends = {files: first_open_offset(files) for files, _ in ranges}
+            parts = [tuple(narrowed(piece, ends[piece.files]) for piece in part) for part in parts]
+        return [Part(part) for part in parts] or [Part(())]
+
+    def read(self, partition: Part) -> Iterator[Any]:
+        """The rows of a part, as Arrow batches."""
+        from pyspark_barnabas.segments import rows
+
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        if self._settings.content == "findings":
+            pieces = partition.pieces
+            found = ((each.files.topic, each.files.partition, finding) for each in pieces for finding in findings(each))
+            yield from rows.finding_rows(found, schema)
+            return
+        for piece in partition.pieces:
+            if self._settings.content == "batches":
+                yield from rows.batch_rows(self._stretches(piece), schema)
+            else:
+                yield from rows.record_rows(self._stretches(piece), piece.offsets, schema)
+
+    def _stretches(self, piece: Piece) -> Iterator[Stretch]:
+        settings = self._settings
+        return read_stretches(piece, is_committed=settings.is_committed, fail_on_data_loss=settings.fail_on_data_loss)
+
+
+class _PushFilters:
+    """`pushFilters` as Spark calls it, where it calls it at all: its look at whether there is one finds the default."""
+
+    __func__ = DataSourceReader.pushFilters
+
+    def __init__(self, reader: SegmentReader) -> None:
+        self._reader = reader
+
+    def __call__(self, filters: list[Any]) -> list[Any]:
+        """Read less, and leave every filter to Spark as well."""
+        self._reader.narrow(filters)
+        return filters
+
+
+def _intersect(one: OffsetRange, other: OffsetRange) -> OffsetRange:
+    ends = [end for end in (one.end, other.end) if end is not None]
+    return OffsetRange(max(one.start, other.start), min(ends, default=None))
+
+
+def _refuse_missing(settings: Settings, layout: Iterable[PartitionFiles]) -> None:
+    """OptionError for a topic or a partition that was named and is not there."""
+    found = {(files.topic, files.partition) for files in layout}
+    topics = {topic for topic, _ in found}
+    named = set(settings.topics or ()) - topics
+    named |= {
+        f"{topic}-{partition}"
+        for topic, partitions in (settings.assigned or {}).items()
+        for partition in partitions
+        if (topic, partition) not in found
+    }
+    if named:
+        raise OptionError(
+            f"{settings.path} has no {', '.join(sorted(named))}; it has {', '.join(sorted(topics)) or 'none'}"
+        )

@@ -1,0 +1,134 @@
+"""Cutting logs into parts that are read side by side: byte ranges that begin where a batch begins.
+
+Where batches begin is asked of the segment's `.index`, and not believed: at each place that is taken there has to be a
+whole batch that ends with the offset the index tells. An index that is not there (that of an active segment is in the
+broker's memory) or that lies is passed over, and the headers are walked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from protocol.files import offset_index
+from protocol.files.names import FileKind
+from protocol.files.preallocation import trimmed_size
+from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.log_file import LogFile
+from pyspark_barnabas.segments.walk import Bounds, walk_headers, whole_batch
+
+OPEN_COST_BYTES = 1 << 18  # what opening a file costs, in bytes that could be read meanwhile
+
+
+class OffsetRange(NamedTuple):
+    """Offsets from `start` up to, and not with, `end`; None: as far as the log goes."""
+
+    start: int = 0
+    end: int | None = None
+
+    def overlaps(self, first: int, last: int) -> bool:
+        """Whether any of the offsets first to last is wanted."""
+        return last >= self.start and (self.end is None or first < self.end)
+
+
+class Piece(NamedTuple):
+    """A stretch of one segment's log: the bytes [start, end), and which offsets of it are wanted."""
+
+    files: PartitionFiles
+    segment: int
+    start: int
+    end: int
+    offsets: OffsetRange
+
+    @property
+    def bounds(self) -> Bounds:
+        """The offsets that the segment's batches may have."""
+        return Bounds(self.files.segments[self.segment].base_offset, self.files.limit(self.segment))
+
+    def open(self) -> LogFile:
+        """The segment's log, as long as it was found."""
+        return LogFile(self.files.log_path(self.segment), self.files.segments[self.segment].size)
+
+
+def plan(
+    partitions: Iterable[tuple[PartitionFiles, OffsetRange]], *, split_bytes: int, parts_min: int
+) -> list[tuple[Piece, ...]]:
+    """The parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min` of them
+    if the data is enough for that."""
+    segments = whole_segments(partitions)
+    total = sum(piece.end + OPEN_COST_BYTES for piece in segments)
+    target = max(1, min(split_bytes, -(-total // max(1, parts_min))))
+    parts: list[tuple[Piece, ...]] = []
+    gathered: list[Piece] = []
+    size = 0
+    for piece in (part for whole in segments for part in _cut(whole, target)):
+        cost = piece.end - piece.start + OPEN_COST_BYTES
+        if gathered and size + cost > target:
+            parts.append(tuple(gathered))
+            gathered, size = [], 0
+        gathered.append(piece)
+        size += cost
+    return [*parts, tuple(gathered)] if gathered else parts
+
+
+def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
+    """Every segment that may hold wanted offsets, uncut."""
+    return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
+
+
+def _wanted_segments(files: PartitionFiles, offsets: OffsetRange) -> Iterator[Piece]:
+    for number, segment in enumerate(files.segments):
+        limit = files.limit(number)
+        last = segment.base_offset + (1 << 31) if limit is None else limit - 1
+        if segment.size and offsets.overlaps(segment.base_offset, last):
+            yield Piece(files, number, 0, segment.size, offsets)
+
+
+def _cut(whole: Piece, target: int) -> Iterator[Piece]:
+    """The segment in pieces of about `target` bytes."""
+    start = 0
+    if whole.end > 2 * target:
+        for boundary in _boundaries(whole, target):
+            yield whole._replace(start=start, end=boundary)
+            start = boundary
+    yield whole._replace(start=start)
+
+
+def _boundaries(whole: Piece, target: int) -> list[int]:
+    """Positions at which batches begin, about `target` bytes apart."""
+    with whole.open() as file:
+        indexed = _indexed_boundaries(whole, file, target)
+        if indexed is not None:
+            return indexed
+        found, wanted = [], target
+        for position, _ in walk_headers(file, 0, whole.end, whole.bounds):
+            if position >= wanted:
+                if whole_batch(file, position) is not None:
+                    found.append(position)
+                wanted = position + target
+        return found
+
+
+def _indexed_boundaries(whole: Piece, file: LogFile, target: int) -> list[int] | None:
+    """What the offset index says, where it is true; None where it is not there, is too short to help, or lies."""
+    base_offset = whole.files.segments[whole.segment].base_offset
+    found, wanted = [], target
+    for entry in read_offset_index(whole.files, whole.segment):
+        if wanted <= entry.position < whole.end:
+            header = whole_batch(file, entry.position)
+            if header is None or header.last_offset != base_offset + entry.relative_offset:
+                return None
+            found.append(entry.position)
+            wanted = entry.position + target
+    return found if found and whole.end - found[-1] <= 2 * target else None
+
+
+def read_offset_index(files: PartitionFiles, segment: int) -> Iterable[offset_index.OffsetIndexEntry]:
+    """The entries of a segment's offset index, as they stand there, true or not; none if it has none."""
+    try:
+        with open(files.path(segment, FileKind.OFFSET_INDEX), "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return ()
+    used = trimmed_size(data, offset_index.ENTRY_SIZE)
+    return map(offset_index.OffsetIndexEntry._make, offset_index.ENTRY.iter_unpack(data[:used]))

@@ -1,0 +1,123 @@
+"""What a task meets in its pieces of a log: each batch with its outcome, each damaged stretch with what is known of it.
+
+What `read_committed` hides is hidden here, for records and batches alike, and damage refused as a consumer would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from protocol.errors import DecodeError
+from protocol.records.batch import BatchHeader
+from protocol.records.control import parse_control_key
+from protocol.records.record import iter_records
+from pyspark_barnabas.segments.findings import describe
+from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
+from pyspark_barnabas.segments.splits import OffsetRange, Piece
+from pyspark_barnabas.segments.walk import Damage, walk_batches
+
+
+class LogDamaged(ValueError):
+    """A log that was to be read as consumers read it is damaged, or gone; the message says where."""
+
+
+class Stretch(NamedTuple):
+    """A batch with what became of it, or a damaged stretch: `damage` is a sentence then, and `batch` None."""
+
+    topic: str
+    partition: int
+    path: str
+    position: int
+    size: int
+    header: BatchHeader | None
+    batch: memoryview | None
+    outcome: Outcome | None
+    control_type: int | None
+    crc_ok: bool
+    damage: str | None
+
+
+def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
+    """Everything in a piece that may hold wanted offsets, in the order of the log."""
+    try:
+        yield from _read(piece, is_committed, fail_on_data_loss)
+    except FileNotFoundError as error:
+        if fail_on_data_loss:
+            raise LogDamaged(
+                f"{error.filename} was there when the directory was listed, and is gone: was the segment deleted"
+                " meanwhile? Read again, or set failOnDataLoss=false to go on without it"
+            ) from error
+
+
+def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
+    files = piece.files
+    path = files.log_path(piece.segment)
+    outcomes = read_outcomes(files, piece.segment, piece.start, piece.end)
+    with piece.open() as file:
+        for found in walk_batches(file, piece.start, piece.end, piece.bounds):
+            header = found.header
+            if found.damage is None and header is not None:
+                if not piece.offsets.overlaps(header.base_offset, header.last_offset):
+                    continue
+                stretch = _whole(piece, path, found.position, header, found.batch, outcomes)
+                if not is_committed or _is_visible(stretch):
+                    yield stretch
+                continue
+            damage = describe(found)
+            if is_committed and found.damage not in (Damage.TORN, Damage.ZEROS):
+                if fail_on_data_loss:
+                    raise LogDamaged(
+                        f"{path}, position {found.position}: {damage}. Set failOnDataLoss=false to read on behind it,"
+                        " or isolationLevel=read_uncommitted to see it as a row"
+                    )
+            elif not is_committed:
+                crc_ok = found.damage is Damage.OFFSET
+                yield Stretch(
+                    files.topic,
+                    files.partition,
+                    path,
+                    found.position,
+                    found.size,
+                    header,
+                    None,
+                    None,
+                    None,
+                    crc_ok,
+                    damage,
+                )
+
+
+def _whole(
+    piece: Piece,
+    path: str,
+    position: int,
+    header: BatchHeader,
+    batch: memoryview | None,
+    outcomes: Outcomes,
+) -> Stretch:
+    control_type = _control_type(batch) if header.is_control and batch is not None else None
+    topic, partition = piece.files.topic, piece.files.partition
+    size, outcome = header.size_in_bytes, outcomes.of(header)
+    return Stretch(topic, partition, path, position, size, header, batch, outcome, control_type, True, None)
+
+
+def _is_visible(stretch: Stretch) -> bool:
+    assert stretch.header is not None
+    return not stretch.header.is_control and stretch.outcome in (None, Outcome.COMMITTED)
+
+
+def _control_type(batch: memoryview) -> int | None:
+    try:
+        record = next(iter_records(batch), None)
+        return None if record is None else int(parse_control_key(record.key))
+    except DecodeError:
+        return None
+
+
+def narrowed(piece: Piece, end: int | None) -> Piece:
+    """The piece without the offsets from `end` on; None takes nothing away."""
+    if end is None:
+        return piece
+    start, old = piece.offsets
+    return piece._replace(offsets=OffsetRange(start, end if old is None else min(old, end)))

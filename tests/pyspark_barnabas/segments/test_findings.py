@@ -1,0 +1,88 @@
+"""What is told of files that are not as they should be, and that nothing is told of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from protocol.files import offset_index, time_index, txn_index
+from protocol.files.names import FileKind
+from pyspark_barnabas.segments.findings import Finding, Kind, findings
+from pyspark_barnabas.segments.layout import read_layout
+from pyspark_barnabas.segments.splits import OffsetRange, whole_segments
+from tests.support.segment_files import TIME_MS, LogWriter
+
+
+def found_in(log: LogWriter) -> list[Finding]:
+    log.roll()
+    (files,) = read_layout(str(log.directory), lambda topic, partition: True)
+    return [finding for piece in whole_segments([(files, OffsetRange())]) for finding in findings(piece)]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> LogWriter:
+    """Two segments with indexes, with a transaction aborted in the first, and the second not yet written."""
+    log = LogWriter(tmp_path)
+    log.data([b"a", b"b"])
+    log.data([b"c"], producer=(7, 0))
+    log.marker((7, 0), commit=False)
+    log.aborted = [txn_index.AbortedTxn(7, 2, 3, 4)]
+    log.roll()
+    log.data([b"d"])
+    log.data([b"e"])
+    return log
+
+
+def test_nothing_is_said_of_files_that_are_right(log: LogWriter) -> None:
+    log.marker((8, 0), commit=False)  # of a producer without data here: there is no entry for it
+    log.roll()
+    log.data([b"f"])
+    assert found_in(log) == []
+
+
+def test_a_flipped_bit_is_named_with_its_file_and_offset(log: LogWriter) -> None:
+    log.batches[1] = log.batches[1][:-1] + b"?"
+    path, position = str(log.path()), len(log.batches[0])
+    (found,) = found_in(log)
+    assert (found.kind, found.path, found.position, found.offset) == (Kind.CRC, path, position, 5)
+
+
+def test_a_torn_tail_is_named(log: LogWriter) -> None:
+    log.batches[1] = log.batches[1][:-1]
+    (found,) = found_in(log)
+    assert found.kind is Kind.TORN
+
+
+def test_missing_offsets_between_segments_are_named(log: LogWriter) -> None:
+    log.roll()
+    log.next_offset = log.base_offset = 10
+    log.data([b"x"])
+    (found,) = found_in(log)
+    assert (found.kind, found.offset) == (Kind.HOLE, 6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        (FileKind.OFFSET_INDEX, offset_index.encode([(2, 50)]), Kind.OFFSET_INDEX),
+        (FileKind.TIME_INDEX, time_index.encode([(TIME_MS + 77, 2)]), Kind.TIME_INDEX),
+        (FileKind.TIME_INDEX, b"nonsense" * 3, Kind.TIME_INDEX),
+        (FileKind.TXN_INDEX, txn_index.encode([txn_index.AbortedTxn(7, 2, 2, 4)]), Kind.TRANSACTION_INDEX),
+        (FileKind.TXN_INDEX, b"", Kind.TRANSACTION_INDEX),
+        (FileKind.TXN_INDEX, b"nonsense", Kind.TRANSACTION_INDEX),
+    ],
+)
+def test_an_index_that_lies_is_named(log: LogWriter, kind: FileKind, data: bytes, expected: Kind) -> None:
+    (log.directory / f"{0:020d}{kind.value}").write_bytes(data)
+    found = found_in(log)
+    assert {each.kind for each in found} == {expected}
+    assert all(each.path.endswith(kind.value) for each in found)
+
+
+def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
+    position = next(iter(offset_index.decode((log.directory / f"{0:020d}.index").read_bytes()))).position
+    (log.directory / f"{0:020d}.index").write_bytes(offset_index.encode([(9, position)]))
+    (found,) = found_in(log)
+    assert found.kind is Kind.OFFSET_INDEX
+    assert "it does at 2" in found.detail

@@ -1,0 +1,138 @@
+"""From batch to batch, over damage of every kind."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.records.batch import parse_header
+from pyspark_barnabas.segments.log_file import LogFile
+from pyspark_barnabas.segments.walk import Bounds, Damage, Found, walk_batches, walk_headers
+from tests.support.segment_files import LogWriter
+
+UNBOUNDED = Bounds(0, None)
+
+
+def batches(count: int, size: int = 3) -> list[bytes]:
+    """Batches of `size` records each."""
+    writer = LogWriter.__new__(LogWriter)
+    writer.next_offset, writer.batches = 0, []
+    for number in range(count):
+        writer.data([b"value %d.%d" % (number, at) for at in range(size)])
+    return writer.batches
+
+
+def walk(path: Path, data: bytes, *, end: int | None = None, bounds: Bounds = UNBOUNDED) -> list[Found]:
+    path.write_bytes(data)
+    with LogFile(str(path), len(data), window_bytes=200) as file:
+        return list(walk_batches(file, 0, len(data) if end is None else end, bounds))
+
+
+def told(found: list[Found]) -> list[int | Damage]:
+    """Base offsets of whole batches, and damage."""
+    return [each.damage or (each.header.base_offset if each.header else -1) for each in found]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "00000000000000000000.log"
+
+
+def test_every_batch_of_a_whole_log_is_found(path: Path) -> None:
+    found = walk(path, b"".join(batches(4)))
+    assert told(found) == [0, 3, 6, 9]
+    assert [bytes(each.batch or b"") for each in found] == batches(4)
+
+
+def test_a_flipped_bit_costs_one_batch(path: Path) -> None:
+    data = bytearray(b"".join(batches(4)))
+    data[len(batches(1)[0]) + 70] ^= 1
+    assert told(walk(path, bytes(data))) == [0, Damage.CRC, 6, 9]
+
+
+def test_a_length_that_grew_does_not_hide_the_batches_behind_it(path: Path) -> None:
+    first, second, third, fourth = batches(4)
+    grown = bytearray(second)
+    grown[8:12] = (len(second) - 12 + 20).to_bytes(4, "big")
+    assert told(walk(path, first + grown + third + fourth)) == [0, Damage.NO_BATCH, 6, 9]
+
+
+def test_a_length_of_the_whole_file_does_not_hide_the_batches_behind_it(path: Path) -> None:
+    first, second, third, fourth = batches(4)
+    grown = bytearray(second)
+    grown[8:12] = (len(second + third + fourth) - 12).to_bytes(4, "big")
+    found = walk(path, first + grown + third + fourth)
+    assert told(found)[0] == 0
+    assert told(found)[-2:] == [6, 9]
+
+
+@pytest.mark.parametrize("garbage", [b"\0" * 100, b"\xff" * 100, b"garbage" * 20, b"\0"])
+def test_bytes_that_are_no_batch_are_passed_over(path: Path, garbage: bytes) -> None:
+    first, second, third = batches(3)
+    assert told(walk(path, first + garbage + second + third)) == [0, Damage.NO_BATCH, 3, 6]
+
+
+def test_a_torn_tail_is_told_apart_from_damage(path: Path) -> None:
+    first, second = batches(2)
+    for cut in (1, 11, 60, 61, len(second) - 1):
+        assert told(walk(path, first + second[:cut])) == [0, Damage.TORN], cut
+
+
+def test_zeros_at_the_end_are_told_apart_from_damage(path: Path) -> None:
+    assert told(walk(path, b"".join(batches(2)) + b"\0" * 4000)) == [0, 3, Damage.ZEROS]
+
+
+def test_a_batch_whose_offset_cannot_be_is_not_believed(path: Path) -> None:
+    first, second, third = batches(3)
+    twice = first + second + first + third
+    assert told(walk(path, twice)) == [0, 3, Damage.OFFSET, 6]
+    assert told(walk(path, first + second + third, bounds=Bounds(0, 6))) == [0, 3, Damage.OFFSET]
+
+
+def test_a_batch_that_claims_to_end_behind_the_next_part_is_passed_over(path: Path) -> None:
+    first, second, third = batches(3)
+    grown = bytearray(second)
+    grown[8:12] = (len(second) + len(third) - 12).to_bytes(4, "big")
+    end = len(first) + len(second)
+    found = walk(path, first + grown + third, end=end)
+    assert told(found) == [0, Damage.NO_BATCH]
+    assert found[-1].position + found[-1].size == end
+
+
+def test_a_file_that_is_shorter_than_it_was_is_read_to_its_end(path: Path) -> None:
+    data = b"".join(batches(3))
+    path.write_bytes(data[:-5])
+    with LogFile(str(path), len(data)) as file:
+        assert told(list(walk_batches(file, 0, len(data), UNBOUNDED)))[:2] == [0, 3]
+
+
+def test_the_walk_by_headers_finds_the_same_batches(path: Path) -> None:
+    data = b"".join(batches(3)) + b"junk" * 30
+    path.write_bytes(data)
+    with LogFile(str(path), len(data)) as file:
+        assert [header.base_offset for _, header in walk_headers(file, 0, len(data), UNBOUNDED)] == [0, 3, 6]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 30))
+def test_damage_never_costs_a_batch_that_it_did_not_touch(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, length: int
+) -> None:
+    randomness = random.Random(seed)
+    whole = batches(count, randomness.randint(1, 4))
+    data = bytearray(b"".join(whole))
+    at = randomness.randrange(len(data))
+    data[at : at + length] = randomness.randbytes(length)[: len(data) - at]
+    found = walk(tmp_path_factory.getbasetemp() / "damaged.log", bytes(data))
+
+    assert sum(each.size for each in found) == len(data)
+    assert all(each.position + each.size == after.position for each, after in itertools.pairwise(found))
+    starts = [sum(map(len, whole[:number])) for number in range(count)]
+    seen = {each.position for each in found if each.damage in (None, Damage.OFFSET)}
+    for start, batch in zip(starts, whole, strict=True):
+        if start + len(batch) <= at or start >= at + length:
+            assert start in seen, parse_header(batch)
