@@ -239,6 +239,16 @@ class Broker:
             self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch)
         _log.info(line("broker stopped"))
 
+    def abandon(self) -> None:
+        """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
+        self.listener.stop_accepting()
+        self.listener.abort()
+        self._housekeeping.stop()
+        self.flush.close()
+        if self._flush_thread is not None:
+            self._flush_thread.shutdown()
+        self._directory.close(clean=False)
+
     async def thread_is_idle(self) -> None:
         """Wait until nothing is being synced or checkpointed."""
         while self.flush.is_busy or self._housekeeping.is_checkpointing:

@@ -112,10 +112,16 @@ def _plain(value: object) -> object:
 
 def configure(level: str, stream: TextIO | None = None, log_format: str = "text") -> None:
     """Send the broker's lines of `level` and above to `stream` (stderr), and asyncio's warnings with them."""
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
+    handler = line_handler(stream or sys.stderr, log_format)
     for name, threshold in ((_ROOT, level.upper()), ("asyncio", "WARNING")):
         target = logging.getLogger(name)
         target.handlers = [handler]
         target.propagate = False
         target.setLevel(threshold)
+
+
+def line_handler(stream: TextIO, log_format: str = "text") -> logging.Handler:
+    """What writes the broker's lines to `stream`, for who does not want all of a process's to go there."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
+    return handler

@@ -121,6 +121,10 @@ class Listener:
         if self._connections:
             await self._all_gone.wait()
         timer.cancel()
+        self.abort()
+
+    def abort(self) -> None:
+        """Close every connection at once, whatever is in flight."""
         for connection in list(self._connections):
             connection.abort()
 

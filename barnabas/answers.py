@@ -1,0 +1,61 @@
+"""What an embedded broker tells about itself. Plain values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Record(NamedTuple):
+    """One record of a partition. `timestamp` in ms since 1970; header keys are text, values bytes or None."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+class PartitionOffsets(NamedTuple):
+    """Where a partition begins and ends. Readers of committed records stop at `last_stable_offset`."""
+
+    topic: str
+    partition: int
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+
+    @property
+    def held_back(self) -> int:
+        """Offsets that open transactions keep from readers of committed records."""
+        return self.high_watermark - self.last_stable_offset
+
+
+class Transaction(NamedTuple):
+    """A transactional id and the state of its present, or last, transaction, in the words of Kafka's own tools.
+
+    started_ms: when the first partition was added, ms since 1970; None if nothing was. partitions: (topic, number)
+    while the transaction is open or being ended.
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    started_ms: int | None
+    partitions: tuple[tuple[str, int], ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether readers of committed records may be waiting for its end."""
+        return self.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that is not over, and how long it has been open."""
+
+    transaction: Transaction
+    age_ms: int
+    waiting: tuple[PartitionOffsets, ...]

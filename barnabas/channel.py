@@ -1,0 +1,43 @@
+"""Messages over a local socket between a process and the brokers it started: plain values, a size in front of each.
+
+Both ends run the same interpreter and the same version of this package, so the values go as `marshal` writes them: it
+is quick, is always there, and loading runs nothing.
+"""
+
+from __future__ import annotations
+
+import marshal
+import socket
+from struct import Struct
+from typing import Any
+
+HEAD = Struct(">I")
+
+
+def encode(message: Any) -> bytes:
+    """A message with its size."""
+    body = marshal.dumps(message)
+    return HEAD.pack(len(body)) + body
+
+
+def decode(body: bytes) -> object:
+    """A message without its size."""
+    message: object = marshal.loads(body)
+    return message
+
+
+def receive(sock: socket.socket) -> object:
+    """The next message. EOFError when there is none any more; TimeoutError as the socket is set."""
+    (size,) = HEAD.unpack(read_exactly(sock, HEAD.size))
+    return decode(read_exactly(sock, size))
+
+
+def read_exactly(sock: socket.socket, size: int) -> bytes:
+    """So many bytes. EOFError when the stream ends before."""
+    data = bytearray()
+    while len(data) < size:
+        piece = sock.recv(min(size - len(data), 1 << 20))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)

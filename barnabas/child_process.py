@@ -1,0 +1,147 @@
+"""A broker in a process of its own, seen from the process that owns it: asked over a socket, killed by a signal."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import weakref
+from contextlib import suppress
+from typing import Any
+
+from barnabas import pool
+from barnabas.channel import encode, receive
+from barnabas.errors import BarnabasError, NotRunning
+from barnabas.settings import Wire
+
+START_TIMEOUT_S = 60.0
+ANSWER_TIMEOUT_S = 60.0
+_END_TIMEOUT_S = 10.0
+_LAST_LINES = 20
+
+_owned: weakref.WeakSet[ChildProcess] = weakref.WeakSet()
+
+
+class ChildProcess:
+    """One running broker. Not for two threads at a time: its owner sees to that."""
+
+    def __init__(self, settings: Wire, home: str | None) -> None:
+        """Start it and wait until it can be used. BarnabasError says why it cannot be; NotRunning: it died."""
+        self.home = home
+        self._end: int | None = None
+        self._socket = pool.current().fork(settings, home)
+        _owned.add(self)
+        try:
+            facts = self._receive(START_TIMEOUT_S)
+        except BaseException:
+            self._socket.close()
+            raise
+        self.pid: int = facts["pid"]
+        self.port: int = facts["port"]
+        self.home = facts["home"]
+        self.data_dir: str = facts["data_dir"]
+        self.warnings: list[str] = facts["warnings"]
+        if hasattr(os, "pidfd_open"):
+            self._end = os.pidfd_open(self.pid)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there still."""
+        return self._socket.fileno() >= 0 and not self._has_ended(0)
+
+    def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
+        """The broker's answer. BarnabasError says why there is none; NotRunning."""
+        try:
+            self._socket.sendall(encode((name, arguments)))
+        except OSError:
+            raise self._gone() from None
+        return self._receive(timeout_s)
+
+    def stop(self) -> None:
+        """A clean stop. BarnabasError where the data could not be written."""
+        try:
+            self.ask("stop")
+        finally:
+            self._wait_and_close()
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until everything it had is free again."""
+        if self._end is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._end, signal.SIGKILL)
+        elif not self._has_ended(0):
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        self._wait_and_close()
+
+    def logs(self) -> str:
+        """What it and those before it in the same home wrote."""
+        return read_log(self.home)
+
+    def discard(self) -> None:
+        """Remove its home, with all that is in it; it has ended."""
+        from shutil import rmtree
+
+        if self.home is not None:
+            rmtree(self.home, ignore_errors=True)
+
+    def let_go(self) -> None:
+        """In a process that was forked from the owner's: hold nothing of it."""
+        self._socket.close()
+        if self._end is not None:
+            os.close(self._end)
+            self._end = None
+
+    def _receive(self, timeout_s: float) -> Any:
+        self._socket.settimeout(timeout_s)
+        try:
+            answer: Any = receive(self._socket)
+        except TimeoutError:
+            raise BarnabasError(f"the broker did not answer within {timeout_s:.0f} s") from None
+        except (EOFError, OSError):
+            raise self._gone() from None
+        kind, value = answer
+        if kind == "failed":
+            raise BarnabasError(value)
+        return value
+
+    def _gone(self) -> NotRunning:
+        lines = read_log(self.home).splitlines()[-_LAST_LINES:]
+        return NotRunning("\n".join(["the broker's process has ended; its last words:", *lines]))
+
+    def _wait_and_close(self) -> None:
+        if not self._has_ended(_END_TIMEOUT_S):
+            raise BarnabasError(f"the broker's process {self.pid} did not end within {_END_TIMEOUT_S:.0f} s")
+        self.let_go()
+
+    def _has_ended(self, timeout_s: float) -> bool:
+        """Whether the process has ended: seen by the kernel where it tells, else by the end of what it says."""
+        if self._end is not None:
+            watch = select.poll()
+            watch.register(self._end, select.POLLIN)
+            return bool(watch.poll(timeout_s * 1000))
+        self._socket.settimeout(timeout_s)
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, TimeoutError):
+            return False
+        except OSError:
+            return True
+
+
+def read_log(home: str | None) -> str:
+    """The log of the brokers that lived in `home`."""
+    if home is None:
+        return ""
+    with suppress(OSError), open(os.path.join(home, "broker.log"), encoding="utf-8", errors="replace") as file:
+        return file.read()
+    return ""
+
+
+def _after_fork_in_child() -> None:
+    for each in list(_owned):
+        each.let_go()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

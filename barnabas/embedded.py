@@ -1,0 +1,277 @@
+"""`Barnabas`: a broker as an object. Started, asked, killed and started again from a test.
+
+    with Barnabas(topics={"orders": 3}) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+
+The broker runs in a process of its own out of this process's pool, or in a thread (`in_process=True`). Every call waits
+for its answer, which takes milliseconds; a broker is nobody's event loop, so async code may call them too, and
+`async with` starts and ends it beside the loop. Calls from several threads take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from barnabas.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+from barnabas.errors import BarnabasError, BarnabasWarning, NotRunning
+from barnabas.running import Running
+from barnabas.settings import Topics, Wire, checked, texts
+from barnabas.snapshots import Snapshot, replace_directory
+
+_REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
+ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
+
+
+class Barnabas:
+    """A broker of one's own. Nothing is started before `start`, `with` or `async with`."""
+
+    def __init__(
+        self,
+        *,
+        topics: Topics | None = None,
+        config: Mapping[str, object] | None = None,
+        features: Mapping[str, int] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        in_process: bool = False,
+        log_level: str = "info",
+    ) -> None:
+        """ValueError or TypeError for settings that cannot be.
+
+        topics: there from the start: {"orders": 3}, {"orders": Topic(3, {"retention.ms": -1})} or ["orders"].
+        config: broker keys under Kafka's names.   features: levels, {"transaction.version": 1}.
+        data_dir: where the data are kept; without it in a temporary directory that is removed at the end.
+        port: 0 takes a free one, which it keeps over restarts.   in_process: in a thread of this process.
+        """
+        self._settings = checked(
+            topics=topics,
+            config=config,
+            features=features,
+            host=host,
+            port=port,
+            data_dir=data_dir,
+            log_level=log_level,
+        )
+        self._in_process = in_process
+        self._running: Running | None = None
+        self._port = port
+        self._home: str | None = None
+        self._snapshots = 0
+        self._log = ""
+        self._turn = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
+
+    # --- beginning and end ---
+
+    def start(self) -> Self:
+        """Start it, or start it again after `stop` or `kill`, with its data and at its port. BarnabasError."""
+        with self._turn:
+            if self.is_running:
+                raise BarnabasError("it runs already")
+            self._running = running = self._begin({**self._settings.wire(), "port": self._port})
+            self._port, self._home = running.port, running.home
+            for warning in running.warnings:
+                warnings.warn(warning, BarnabasWarning, stacklevel=2)
+        return self
+
+    def stop(self) -> None:
+        """A clean stop, as SIGTERM does it: what is in flight is answered, everything is synced. The data stay."""
+        with self._turn:
+            self._present().stop()
+
+    def kill(self) -> None:
+        """What `kill -9` does, now. The data stay as they are. Nothing happens if it does not run."""
+        with self._turn:
+            if self._running is not None and self._running.is_running:
+                self._running.kill()
+
+    def restart(self) -> None:
+        """A clean stop if it runs, then a start: the same data, the same port."""
+        with self._turn:
+            if self.is_running:
+                self.stop()
+            self.start()
+
+    def close(self) -> None:
+        """End it for good. A temporary directory is removed with all snapshots in it; other data are closed cleanly."""
+        with self._turn:
+            if self.is_running and self._settings.data_dir is not None:
+                self.stop()
+            self.kill()
+            if self._running is not None:
+                self._log = self.logs[-_REMEMBERED_LOG:]
+                self._running.discard()
+                self._running = self._home = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        import asyncio
+
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    # --- what it is ---
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a broker: false before the start and after a stop, a kill or an end of its own."""
+        return self._running is not None and self._running.is_running
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients take as bootstrap.servers: the same from the first start on. NotRunning before."""
+        if self._port == 0:
+            raise NotRunning("the broker was never started, so it has no port yet")
+        host = self._settings.host or "127.0.0.1"
+        return f"[{host}]:{self._port}" if ":" in host else f"{host}:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """The port it listens on; as given, before the first start."""
+        return self._port
+
+    @property
+    def pid(self) -> int:
+        """The process it runs in: this one, with in_process."""
+        return self._present().pid
+
+    @property
+    def data_dir(self) -> str:
+        """Where its data are, in Kafka's files."""
+        with self._turn:
+            if self._running is None:
+                raise NotRunning("the broker was never started, or it is closed")
+            return self._running.data_dir
+
+    @property
+    def logs(self) -> str:
+        """What it has logged, over all its starts; after `close` the end of it."""
+        with self._turn:
+            return self._running.logs() if self._running is not None else self._log
+
+    # --- looking ---
+
+    def records(
+        self, topic: str, partition: int | None = None, *, isolation_level: str = "read_committed"
+    ) -> list[Record]:
+        """Every record a consumer of this isolation level sees now, of one partition or of all in turn.
+
+        BarnabasError where there is no such partition.
+        """
+        if isolation_level not in ISOLATION_LEVELS:
+            raise ValueError(f"isolation_level {isolation_level!r} is none of {', '.join(ISOLATION_LEVELS)}")
+        numbers = range(self._partition_count(topic)) if partition is None else [partition]
+        found: list[Record] = []
+        for number in numbers:
+            start: int | None = None
+            while True:
+                page, start = self._ask("records", topic, number, isolation_level == "read_committed", start)
+                found += [Record(topic, number, *each) for each in page]
+                if start is None:
+                    break
+        return found
+
+    def offsets(self, topic: str, partition: int = 0) -> PartitionOffsets:
+        """Where a partition begins, where committed reading stops, and where it ends. BarnabasError."""
+        return PartitionOffsets(topic, partition, *self._ask("offsets", topic, partition))
+
+    def topics(self) -> dict[str, int]:
+        """The topics there are with the number of their partitions, without the broker's own."""
+        return {name: count for name, count in self._ask("topics").items() if not name.startswith("__")}
+
+    def transactions(self) -> list[Transaction]:
+        """Every transactional id, open or not, by name."""
+        return [Transaction(*fields) for fields in self._ask("transactions")]
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """The transactions that are not over, the oldest first, with the partitions whose readers they keep waiting."""
+        now_ms: int = self._ask("now_ms")
+        found = []
+        for txn in sorted(self.transactions(), key=lambda txn: txn.started_ms or 0):
+            if txn.is_open:
+                offsets = [self.offsets(*partition) for partition in txn.partitions]
+                waiting = tuple(each for each in offsets if each.held_back)
+                found.append(OpenTransaction(txn, now_ms - (txn.started_ms or now_ms), waiting))
+        return found
+
+    # --- changing ---
+
+    def create_topic(self, name: str, partitions: int = -1, config: Mapping[str, object] | None = None) -> None:
+        """Create a topic; it can be used at once. BarnabasError."""
+        self._ask("create_topic", name, partitions, texts(config or {}))
+
+    def snapshot(self, path: str | os.PathLike[str] | None = None) -> Snapshot:
+        """A copy of all its data at this moment, while it runs and its clients stay connected.
+
+        In `path`, which must not be there yet, to be kept; without it for as long as this broker is not closed.
+        """
+        with self._turn:
+            if path is None:
+                self._snapshots += 1
+                path = os.path.join(self._home or self.data_dir, f"snapshot-{self._snapshots}")
+            target = os.path.abspath(os.fspath(path))
+            self._ask("snapshot", target)
+        return Snapshot(target)
+
+    def restore(self, snapshot: Snapshot | str | os.PathLike[str]) -> None:
+        """Go back to a snapshot, also one of another broker: killed, its data replaced, started at the same port.
+
+        To the broker it is as if it had been killed at the moment of the snapshot. BarnabasError.
+        """
+        source = snapshot.path if isinstance(snapshot, Snapshot) else os.path.abspath(os.fspath(snapshot))
+        if not os.path.isdir(source):
+            raise BarnabasError(f"there is no snapshot {source}")
+        with self._turn:
+            target = self.data_dir
+            self.kill()
+            replace_directory(source, target)
+            self.start()
+
+    # --- helpers ---
+
+    def _begin(self, settings: Wire) -> Running:
+        if self._in_process:
+            from barnabas.thread import begin
+
+            return begin(settings, self._home)
+        from barnabas.child_process import ChildProcess
+
+        return ChildProcess(settings, self._home)
+
+    def _present(self) -> Running:
+        if self._running is None:
+            raise NotRunning("the broker was never started, or it is closed")
+        if not self._running.is_running:
+            raise NotRunning("the broker does not run: it was stopped or killed, or it has died")
+        return self._running
+
+    def _ask(self, name: str, *arguments: object) -> Any:
+        with self._turn:
+            return self._present().ask(name, *arguments)
+
+    def _partition_count(self, topic: str) -> int:
+        count: int | None = self._ask("topics").get(topic)
+        if count is None:
+            raise BarnabasError(f"there is no topic {topic}")
+        return count

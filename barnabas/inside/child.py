@@ -1,0 +1,83 @@
+"""The life of a forked broker: it opens, says where it listens, answers what it is asked, and ends with its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import traceback
+from typing import Any, NoReturn, cast
+
+from barnabas.channel import HEAD, decode, encode
+from barnabas.inside.host import FORESEEN, Host, open_host
+from broker import log_lines
+from storage.files import raise_descriptor_limit
+
+LOG_NAME = "broker.log"
+
+
+def run(owner: socket.socket, settings: dict[str, Any], home: str, parent: int | None) -> NoReturn:
+    """Be a broker over `home` until the owner, or `parent` (a descriptor, readable when it has ended), is gone."""
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    log = os.open(os.path.join(home, LOG_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for standard in (1, 2):
+        os.dup2(log, standard)
+    os.close(log)
+    log_lines.configure(settings["log_level"])
+    loop = _new_loop()
+    asyncio.set_event_loop(loop)
+    status = loop.run_until_complete(_live(owner, settings, home, parent))
+    os._exit(status)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+async def _live(owner: socket.socket, settings: dict[str, Any], home: str, parent: int | None) -> int:
+    if parent is not None:
+        asyncio.get_running_loop().add_reader(parent, os._exit, 1)
+    reader, writer = await asyncio.open_unix_connection(sock=owner)
+    data_dir = settings["data_dir"] or os.path.join(home, "data")
+    try:
+        host = await open_host(settings, data_dir, raise_descriptor_limit())
+    except FORESEEN as error:
+        writer.write(encode(("failed", str(error))))
+        await writer.drain()
+        return 1
+    except Exception:
+        writer.write(encode(("failed", traceback.format_exc())))
+        await writer.drain()
+        raise
+    facts = {"pid": os.getpid(), "port": host.port, "home": home, "data_dir": data_dir, "warnings": host.warnings}
+    writer.write(encode(("ready", facts)))
+    while True:
+        try:
+            name, arguments = await _question(reader)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return 1  # nobody owns this broker any more
+        writer.write(encode(await _answer(host, name, arguments)))
+        await writer.drain()
+        if name == "stop":
+            return 0
+
+
+async def _question(reader: asyncio.StreamReader) -> tuple[str, tuple[Any, ...]]:
+    (size,) = HEAD.unpack(await reader.readexactly(HEAD.size))
+    name, arguments = cast(tuple[str, tuple[Any, ...]], decode(await reader.readexactly(size)))
+    return name, arguments
+
+
+async def _answer(host: Host, name: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+    try:
+        if name == "stop":
+            await host.stop()
+            return "done", None
+        return "done", await host.answer(name, *arguments)
+    except FORESEEN as error:
+        return "failed", str(error)

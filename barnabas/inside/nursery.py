@@ -1,0 +1,149 @@
+"""The process that brokers are forked from: it has everything imported, and nothing running.
+
+Started by `barnabas.pool`, once for each process that uses brokers, with a socket. For every request it gets there
+(settings, and a socket for the broker to be) it forks; the child opens its broker and answers on that socket, the
+nursery goes on waiting. What is not needed for the first broker is imported while nobody asks for one.
+
+It has no thread and no event loop, so that a fork is whole. It ends when its parent does, seen by the socket's end and,
+on Linux, by the parent's own: a process the parent forked may hold the socket open. Then it kills what brokers there
+are, and removes the directory they all lie in.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+from barnabas.channel import HEAD, decode, encode, read_exactly
+from broker.ephemeral import EphemeralDirectory
+
+
+def main(descriptor: int, parent_pid: int) -> NoReturn:
+    """Serve requests from the socket `descriptor` until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    requests = socket.socket(fileno=descriptor)
+    with EphemeralDirectory() as home:
+        nursery = Nursery(requests, home.path, _watch(parent_pid))
+        try:
+            nursery.run()
+        finally:
+            nursery.end_all()
+    os._exit(0)
+
+
+def _watch(parent_pid: int) -> int | None:
+    """A descriptor that is readable when the parent has ended; None where there are no such."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    with suppress(OSError):
+        watched = os.pidfd_open(parent_pid)
+        if os.getppid() == parent_pid:
+            return watched
+    sys.exit()  # it is gone already
+
+
+class Nursery:
+    """Forks brokers on request."""
+
+    def __init__(self, requests: socket.socket, home: str, parent: int | None) -> None:
+        self._requests = requests
+        self._home = home
+        self._parent = parent
+        self._count = 0
+        self._children: set[int] = set()
+        self._ended, wake = socket.socketpair()
+        for end in (self._ended, wake):
+            end.setblocking(False)
+        self._wake = wake
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+
+    def run(self) -> None:
+        """Until the parent is gone."""
+        preparing = prepare()
+        is_prepared = False
+        watched: list[Any] = [self._requests, self._ended, *([] if self._parent is None else [self._parent])]
+        while True:
+            ready, _, _ = select.select(watched, [], [], None if is_prepared else 0)
+            if self._parent in ready:
+                return
+            if self._ended in ready:
+                self._reap()
+            if self._requests in ready:
+                try:
+                    self._fork()
+                except (EOFError, ConnectionError):
+                    return
+            elif not is_prepared:
+                is_prepared = next(preparing, None) is None
+
+    def end_all(self) -> None:
+        """Kill every broker there is, and see it end."""
+        for pid in self._children:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        self._children.clear()
+
+    def _reap(self) -> None:
+        with suppress(BlockingIOError):
+            while self._ended.recv(1 << 12):
+                pass
+        for pid in list(self._children):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                self._children.discard(pid)
+
+    def _fork(self) -> None:
+        head, descriptors, _, _ = socket.recv_fds(self._requests, HEAD.size, 1)
+        if not head:
+            raise EOFError
+        (size,) = HEAD.unpack(head + read_exactly(self._requests, HEAD.size - len(head)))
+        request: Any = decode(read_exactly(self._requests, size))
+        self._count += 1
+        with socket.socket(fileno=descriptors[0]) as owner:
+            try:
+                pid = os.fork()
+            except OSError as error:
+                owner.sendall(encode(("failed", f"no process for a broker: {error}")))
+                return
+            if pid == 0:
+                self._become_broker(owner, request)
+            self._children.add(pid)
+
+    def _become_broker(self, owner: socket.socket, request: dict[str, Any]) -> NoReturn:
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            for each in (self._requests, self._ended, self._wake):
+                each.close()
+            from barnabas.inside.child import run
+
+            run(owner, request, request["home"] or os.path.join(self._home, str(self._count)), self._parent)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)  # whatever happened, it must not go on as a nursery
+
+
+def prepare() -> Iterator[str]:
+    """Import what brokers need, a little at a time, the most needed first; then make ready to be forked."""
+    for name in ("barnabas.inside.child", "uvloop"):
+        with suppress(ImportError):
+            import_module(name)
+        yield name
+    from barnabas.inside.rehearsal import rehearse
+
+    yield from rehearse()
+    gc.collect()
+    gc.freeze()  # so that the collector of a child leaves the pages alone that it shares with this process

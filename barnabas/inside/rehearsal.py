@@ -1,0 +1,57 @@
+"""What a broker does at its start and at its first requests, done once ahead: imports, and codecs that are compiled.
+
+A process that was forked from one that has rehearsed finds all of it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from tempfile import TemporaryDirectory
+
+_COORDINATORS = ("broker.coordinator.groups", "broker.coordinator.transactions", "broker.coordinator.topic")
+_LAZY = ("client.decoding", "concurrent.futures.thread", "shutil")
+
+
+def rehearse() -> Iterator[str]:
+    """A step for each thing done; the caller may do something else in between."""
+    _write_a_catalogue()
+    yield "a catalogue"
+    from broker.api.table import API_TABLE
+    from protocol.registry import request_codec, response_codec
+
+    for row in API_TABLE:
+        import_module(f"broker.handlers.{row.handler}")
+        request_codec(row.key, row.max_version)
+        response_codec(row.key, row.max_version)
+        yield row.handler
+    for name in (*_COORDINATORS, *_LAZY):
+        import_module(name)
+        yield name
+
+
+def _write_a_catalogue() -> None:
+    """So that the codecs of its records are there, and those of the data directory's own files."""
+    import os
+
+    from broker.app import open_directory
+    from broker.catalogue import Catalogue
+    from broker.config.load import load_config
+    from protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
+    from storage.files import RealFiles
+
+    with TemporaryDirectory(prefix="barnabas-") as path:
+        config = load_config(flags={"log.dirs": os.path.join(path, "data")}).config
+        directory = open_directory(config, RealFiles(), os.urandom, 256)
+        assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
+        catalogue = Catalogue.open(
+            directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
+            node_id=directory.meta.node_id,
+            directory_id=directory.meta.directory_id,
+            config=config,
+            now_ms=lambda: 0,
+            random_bytes=os.urandom,
+        )
+        catalogue.create_topic("rehearsal", 1, {})
+        catalogue.close()
+        directory.close(clean=True)

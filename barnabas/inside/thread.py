@@ -1,0 +1,136 @@
+"""A broker on an event loop of its own, in a thread: for debuggers, and where no process may be started.
+
+What a kill is here: the broker drops everything without finishing, syncing or marking it. That differs from SIGKILL in
+that it comes between two steps of the broker's, never inside one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from barnabas.errors import BarnabasError, NotRunning
+from barnabas.inside.host import FORESEEN, Host, open_host
+from broker import log_lines
+from broker.ephemeral import EphemeralDirectory
+
+ANSWER_TIMEOUT_S = 60.0
+_DESCRIPTORS = 1024  # what a process may have open where nobody says otherwise; its limit is the user's to raise
+
+_homes: dict[str, EphemeralDirectory] = {}
+
+
+class BrokerThread:
+    """One running broker; the counterpart of child_process.ChildProcess."""
+
+    def __init__(self, settings: Mapping[str, Any], home: str | None) -> None:
+        """Start it and wait until it can be used. BarnabasError."""
+        if home is None:
+            directory = EphemeralDirectory()
+            home = directory.path
+            _homes[home] = directory  # whose lock keeps it from being swept up
+        self.home: str | None = home
+        self.pid = os.getpid()
+        self.data_dir: str = settings["data_dir"] or os.path.join(home, "data")
+        self._log = os.path.join(home, "broker.log")
+        self._settings = settings
+        self._loop = asyncio.new_event_loop()
+        self._ready: Future[Host] = Future()
+        self._ending: asyncio.Future[None] = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="barnabas", daemon=True)
+        self._thread.start()
+        try:
+            self._host = self._ready.result(ANSWER_TIMEOUT_S)
+        except FORESEEN as error:
+            self._thread.join()
+            raise BarnabasError(str(error)) from error
+        self.port = self._host.port
+        self.warnings = self._host.warnings
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread is there still."""
+        return self._thread.is_alive()
+
+    def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
+        """The broker's answer. BarnabasError says why there is none."""
+        return self._call(self._host.answer(name, *arguments), timeout_s)
+
+    def stop(self) -> None:
+        """A clean stop. BarnabasError where the data could not be written."""
+        try:
+            self._call(self._host.stop(), ANSWER_TIMEOUT_S)
+        finally:
+            self._end()
+
+    def kill(self) -> None:
+        """Drop everything."""
+        self._loop.call_soon_threadsafe(self._host.broker.abandon)
+        self._end()
+
+    def discard(self) -> None:
+        """Remove its home; it has ended."""
+        if self.home is not None and (directory := _homes.pop(self.home, None)) is not None:
+            directory.remove()
+
+    def logs(self) -> str:
+        """What it and those before it in the same home wrote."""
+        with open(self._log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def _call(self, coroutine: Any, timeout_s: float) -> Any:
+        if not self._thread.is_alive():
+            coroutine.close()
+            raise NotRunning("the broker's thread has ended")
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout_s)
+        except FORESEEN as error:
+            raise BarnabasError(str(error)) from error
+        except TimeoutError:
+            raise BarnabasError(f"the broker did not answer within {timeout_s:.0f} s") from None
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._ending.set_result, None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with open(self._log, "a", encoding="utf-8") as stream, _Lines(stream, self._settings["log_level"]):
+            asyncio.set_event_loop(self._loop)
+            try:
+                self._loop.run_until_complete(self._live())
+            finally:
+                asyncio.set_event_loop(None)
+                self._loop.close()
+
+    async def _live(self) -> None:
+        try:
+            host = await open_host(self._settings, self.data_dir, _DESCRIPTORS)
+        except BaseException as error:
+            self._ready.set_exception(error)
+            return
+        self._ready.set_result(host)
+        await self._ending
+
+
+class _Lines:
+    """Puts the lines that this thread, or one that the broker starts, logs into a stream, and nobody else's."""
+
+    def __init__(self, stream: Any, level: str) -> None:
+        self._handler = log_lines.line_handler(stream)
+        self._handler.setLevel(level.upper())
+        owner = threading.get_ident()
+        self._handler.addFilter(lambda record: record.thread == owner)
+        self._logger = logging.getLogger("barnabas")
+
+    def __enter__(self) -> None:
+        if self._logger.level == logging.NOTSET:
+            self._logger.setLevel(self._handler.level)
+        self._logger.addHandler(self._handler)
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.removeHandler(self._handler)

@@ -1,0 +1,209 @@
+"""The pytest plugin: fixtures that give brokers, and what a broker has to say about a test that failed.
+
+    def test_it(barnabas):                                     # fresh and empty, 10 ms
+        producer = Producer({"bootstrap.servers": barnabas.bootstrap_servers})
+
+`barnabas` is a broker of the test's own, `barnabas_session` one for the whole run (one per xdist worker), and
+`new_barnabas(**settings)` makes more of them. What they are like is said by options, by the ini file and, for the
+first, by `@pytest.mark.barnabas(topics=…, config=…, features=…)`; docs/testing.md lists it.
+
+Loaded by pytest wherever this package is installed, so until a test asks for a broker it imports nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from barnabas.embedded import Barnabas
+
+FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
+LOG_LINES_SHOWN = 40
+_MARKER = (
+    "barnabas(topics, config, features, log_level, in_process): what the `barnabas` fixture of this test is like; "
+    "marks nearer to the test add to those of its class and module and replace what they say"
+)
+_MERGED = ("topics", "config", "features")
+_SETTINGS = (*_MERGED, "log_level", "in_process")
+_INI: dict[str, tuple[Any, Any, str]] = {
+    "barnabas_topics": ("linelist", [], "topics that are there from the start, NAME or NAME:PARTITIONS, one a line"),
+    "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one a line"),
+    "barnabas_features": ("linelist", [], "levels of features, NAME=LEVEL, one a line"),
+    "barnabas_log_level": ("string", "", "what the brokers log: debug, info (default), warning, error"),
+    "barnabas_in_process": ("bool", False, "run brokers in threads of this process"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("barnabas", "brokers for tests (Barnabas)")
+    for name, (kind, default, text) in _INI.items():
+        parser.addini(name, text, type=kind, default=default)
+    group.addoption("--barnabas-topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="one more topic")
+    group.addoption("--barnabas-config", action="append", default=[], metavar="KEY=VALUE", help="one more broker key")
+    group.addoption("--barnabas-feature", action="append", default=[], metavar="NAME=LEVEL", help="one more feature")
+    group.addoption("--barnabas-log-level", metavar="LEVEL", help="what the brokers log")
+    group.addoption("--barnabas-in-process", action="store_true", help="run brokers in threads of this process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the process that brokers come from while the first tests are set up."""
+    if session.config.option.collectonly or _in_process(session.config):
+        return
+    if any(name in FIXTURES for item in session.items for name in getattr(item, "fixturenames", ())):
+        from barnabas import pool
+
+        pool.current()
+
+
+def pytest_unconfigure() -> None:
+    """End it, if there was one."""
+    import sys
+
+    if (pool := sys.modules.get("barnabas.pool")) is not None:
+        pool.close()
+
+
+# --- fixtures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
+    """A Kafka broker of this test's own, fresh and empty: `barnabas.bootstrap_servers` is its address."""
+    from barnabas.embedded import Barnabas
+
+    with Barnabas(**_marked(request)) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def barnabas_session(pytestconfig: pytest.Config) -> Iterator[Barnabas]:
+    """A Kafka broker that all tests of this run share, one for each xdist worker."""
+    from barnabas.embedded import Barnabas
+
+    with Barnabas(**_configured(pytestconfig)) as broker:
+        yield broker
+
+
+@pytest.fixture
+def new_barnabas(pytestconfig: pytest.Config) -> Iterator[Callable[..., Barnabas]]:
+    """new_barnabas(**settings): one more started broker, ended after the test. Settings as of `Barnabas`."""
+    from contextlib import ExitStack
+
+    from barnabas.embedded import Barnabas
+
+    with ExitStack() as brokers:
+        yield lambda **settings: brokers.enter_context(Barnabas(**_merged(_configured(pytestconfig), settings)))
+
+
+def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What options, ini file and marks together say; UsageError for a mark that makes no sense."""
+    settings = _configured(request.config)
+    for mark in reversed(list(request.node.iter_markers("barnabas"))):
+        unknown = [name for name in mark.kwargs if name not in _SETTINGS]
+        if mark.args or unknown:
+            what = f"does not know {', '.join(unknown)}" if unknown else "takes keywords only"
+            raise pytest.UsageError(f"pytest.mark.barnabas {what}: it knows {', '.join(_SETTINGS)}")
+        settings = _merged(settings, mark.kwargs)
+    return settings
+
+
+def _merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
+    merged = {**settings, **further}
+    for name in _MERGED:
+        if name in settings and name in further:
+            merged[name] = {**_mapping(settings[name]), **_mapping(further[name])}
+    return merged
+
+
+def _mapping(topics: Any) -> dict[str, Any]:
+    return dict(topics) if hasattr(topics, "keys") else dict.fromkeys(topics, -1)
+
+
+def _configured(config: pytest.Config) -> dict[str, Any]:
+    """What the ini file and the command line say, which comes later and so counts. UsageError."""
+    topics = [*config.getini("barnabas_topics"), *config.getoption("--barnabas-topic")]
+    settings = [*config.getini("barnabas_config"), *config.getoption("--barnabas-config")]
+    features = [*config.getini("barnabas_features"), *config.getoption("--barnabas-feature")]
+    level = config.getoption("--barnabas-log-level") or config.getini("barnabas_log_level") or "info"
+    return {
+        "topics": dict(map(_topic, topics)),
+        "config": dict(_pair(setting) for setting in settings),
+        "features": {name: _number(level, name) for name, level in map(_pair, features)},
+        "log_level": level,
+        "in_process": _in_process(config),
+    }
+
+
+def _in_process(config: pytest.Config) -> bool:
+    return bool(config.getoption("--barnabas-in-process") or config.getini("barnabas_in_process"))
+
+
+def _topic(text: str) -> tuple[str, int]:
+    name, colon, partitions = text.partition(":")
+    return name.strip(), _number(partitions, name) if colon else -1
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise pytest.UsageError(f"barnabas: {text!r} is not NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _number(text: str, name: str) -> int:
+    if not text.strip().isdecimal():
+        raise pytest.UsageError(f"barnabas: {text!r} is no number for {name}")
+    return int(text)
+
+
+# --- what a broker says about a failure ------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Add the brokers of a test that failed: what they logged last, and transactions that are open."""
+    outcome = yield
+    report = outcome.get_result()
+    if not report.failed or report.when == "teardown":
+        return
+    for name, broker in getattr(item, "funcargs", {}).items():
+        if type(broker).__module__ == "barnabas.embedded":
+            report.sections.append((f"broker ({name})", describe(broker)))
+
+
+def describe(broker: Barnabas) -> str:
+    """A broker in lines: where it is, what is open in it, and its last log lines. Raises nothing of the broker's."""
+    lines = [repr(broker), *_describe_open(broker)]
+    return "\n".join([*lines, *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
+
+
+def _describe_open(broker: Barnabas) -> list[str]:
+    from barnabas.errors import BarnabasError
+
+    if not broker.is_running:
+        return []
+    try:
+        found = broker.open_transactions()
+    except BarnabasError as error:
+        return [f"its transactions cannot be told: {error}"]
+    lines = [] if found else ["no transaction is open"]
+    for each in found:
+        txn = each.transaction
+        where = ", ".join(f"{topic}-{partition}" for topic, partition in txn.partitions) or "no partition"
+        lines.append(
+            f"transaction {txn.transactional_id}: {txn.state} for {each.age_ms} ms (timeout {txn.timeout_ms} ms), "
+            f"producer {txn.producer_id} epoch {txn.producer_epoch}, in {where}"
+        )
+        lines += [
+            f"  {at.topic}-{at.partition}: readers of committed records stop at offset {at.last_stable_offset}"
+            f" of {at.high_watermark}"
+            for at in each.waiting
+        ]
+    return lines

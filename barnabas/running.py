@@ -1,0 +1,37 @@
+"""A broker that runs, wherever it does: what `ChildProcess` and `inside.thread.BrokerThread` have in common.
+
+One that has ended stays as it is; a new one goes on in its home. Not for two threads at a time: the owner sees to that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Running(Protocol):
+    """home: the directory of its log and, without one given, its data. warnings: about its configuration."""
+
+    home: str | None
+    pid: int
+    port: int
+    data_dir: str
+    warnings: list[str]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is there still."""
+
+    def ask(self, name: str, *arguments: object, timeout_s: float = ...) -> Any:
+        """Its answer to one of the questions of inside/host.py. BarnabasError, NotRunning."""
+
+    def stop(self) -> None:
+        """A clean stop. BarnabasError where the data could not be written."""
+
+    def kill(self) -> None:
+        """An end without any care. Returns once all it had is free again."""
+
+    def logs(self) -> str:
+        """What it and those before it in the same home wrote."""
+
+    def discard(self) -> None:
+        """Remove its home. Only once it has ended."""

@@ -1,0 +1,93 @@
+"""What a broker is to be like, as a user says it and as it is handed to the broker. Knows shapes, no Kafka."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+Wire: TypeAlias = dict[str, object]
+"""Settings in the plain values that `marshal` knows."""
+
+_PLACES = {"listeners": "host and port", "port": "port", "log.dirs": "data_dir", "log.dir": "data_dir"}
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+class Topic(NamedTuple):
+    """A topic to be there from the start. partitions: -1 is num.partitions; config: under Kafka's names."""
+
+    partitions: int = -1
+    config: Mapping[str, object] = {}
+
+
+Topics: TypeAlias = Mapping[str, int | Topic] | Iterable[str]
+"""Names with the number of their partitions or a Topic, or names alone."""
+
+
+class Settings(NamedTuple):
+    """Checked settings. topics: name, partitions, config; config: broker keys; data_dir: None for a temporary one."""
+
+    topics: tuple[tuple[str, int, dict[str, str]], ...]
+    config: dict[str, str]
+    features: dict[str, int]
+    host: str
+    port: int
+    data_dir: str | None
+    log_level: str
+
+    def wire(self) -> Wire:
+        """For the broker."""
+        return self._asdict()
+
+
+def checked(
+    *,
+    topics: Topics | None,
+    config: Mapping[str, object] | None,
+    features: Mapping[str, int] | None,
+    host: str,
+    port: int,
+    data_dir: str | os.PathLike[str] | None,
+    log_level: str,
+) -> Settings:
+    """The settings, or ValueError or TypeError that says which is none. What only the broker knows, it refuses."""
+    for key, place in _PLACES.items():
+        if key in (config or {}):
+            raise ValueError(f"config: {key} is not set here but by {place}")
+    if not 0 <= port < 1 << 16:
+        raise ValueError(f"port {port} is no port")
+    if log_level not in LOG_LEVELS:
+        raise ValueError(f"log_level {log_level!r} is none of {', '.join(LOG_LEVELS)}")
+    return Settings(
+        topics=tuple(_topics(topics or {})),
+        config=texts(config or {}),
+        features={name: int(level) for name, level in (features or {}).items()},
+        host=host,
+        port=port,
+        data_dir=None if data_dir is None else os.path.abspath(os.fspath(data_dir)),
+        log_level=log_level,
+    )
+
+
+def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:
+    if isinstance(topics, str):
+        raise TypeError(f"topics is a mapping or a list of names, not the one name {topics!r}")
+    wishes = topics.items() if isinstance(topics, Mapping) else ((name, -1) for name in topics)
+    for name, wish in wishes:
+        topic = wish if isinstance(wish, Topic) else Topic(wish)
+        if not isinstance(topic.partitions, int) or (topic.partitions < 1 and topic.partitions != -1):
+            raise ValueError(f"topics: {name}: {topic.partitions!r} is no number of partitions")
+        yield name, topic.partitions, texts(topic.config)
+
+
+def texts(config: Mapping[str, object]) -> dict[str, str]:
+    """Values as Kafka's configuration spells them: true and false, lists with commas."""
+    return {key: _text(value) for key, value in config.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return str(value)
