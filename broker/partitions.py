@@ -66,6 +66,8 @@ class Partitions:
         self._failures = Seldom(_log.error)
         self._open: dict[tuple[str, int], PartitionLog] = {}
         self._led: dict[tuple[str, int], PartitionLog] = {}
+        self.appended_to_deleted = (0, 0)
+        """(records, bytes) appended in this run to partitions that are deleted now."""
         catalogue.subscribe(self)
 
     # --- finding ---------------------------------------------------------------------------------------------------
@@ -278,7 +280,10 @@ class Partitions:
     def on_topic_deleted(self, topic: Topic) -> None:
         due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")
         for partition in range(len(topic.partitions)):
-            self._open.pop((topic.name, partition), None)
+            log = self._open.pop((topic.name, partition), None)
+            if log is not None:
+                (records, size), (more_records, more_bytes) = self.appended_to_deleted, log.appended
+                self.appended_to_deleted = records + more_records, size + more_bytes
             self._led.pop((topic.name, partition), None)
             try:
                 self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)

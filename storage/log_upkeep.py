@@ -46,6 +46,7 @@ class LogUpkeep(LogView):
         self._snapshots = loaded.snapshots
         self._flusher = Flusher(directory, loaded.snapshots, loaded.epochs, loaded.recovery_point)
         self._deletions = deletions
+        self._bytes_not_appended = self.size  # bytes that were here before this run, less those deleted in it
         self.config = config
 
     # --- settings ---
@@ -67,6 +68,23 @@ class LogUpkeep(LogView):
         """How much earlier than segment.ms the active segment ends: the same for it every time, spread over many."""
         jitter_max_ms = min(self._config.segment_jitter_ms, self._config.roll_ms)
         return crc32(f"{self.name}-{self._active.base_offset}".encode()) % jitter_max_ms if jitter_max_ms > 0 else 0
+
+    # --- what there is ---
+
+    @property
+    def size(self) -> int:
+        """Bytes in the segments, without their indexes."""
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def segments_count(self) -> int:
+        """How many segments there are."""
+        return len(self._segments)
+
+    @property
+    def appended(self) -> tuple[int, int]:
+        """(records, bytes) appended since the log was opened, control records among them."""
+        return self.log_end_offset - self.recovered.log_end_offset, self.size - self._bytes_not_appended
 
     # --- deletion ---
 
@@ -111,6 +129,7 @@ class LogUpkeep(LogView):
             names = doomed.mark_deleted()
             doomed.log.close()  # a removed file keeps its room on the disk while it is open
             del self._segments[0]
+            self._bytes_not_appended -= doomed.size
             snapshot = self._snapshots.mark_deleted(doomed.base_offset)
             self._deletions.schedule(
                 now_ms + self._config.file_delete_delay_ms, self.directory, names + ([snapshot] if snapshot else [])

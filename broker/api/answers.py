@@ -45,6 +45,17 @@ class Parked:
         """What to send. CloseConnection as from the dispatcher."""
         return self._encode(self._future)
 
+    def when_encoded(self, note: Callable[[], None]) -> None:
+        """Call `note` whenever `answer()` has made what to send."""
+        encode = self._encode
+
+        def encode_and_note(future: Any) -> Answer:
+            answer = encode(future)
+            note()
+            return answer
+
+        self._encode = encode_and_note
+
     def abandon(self) -> None:
         """The connection is gone. What only waits is dropped; work that has begun runs to its end, unanswered."""
         self._is_abandoned = True

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker.api import hot
 from broker.api.answers import Answer, CloseConnection, Parked, code_of
@@ -30,6 +30,9 @@ from protocol.headers import encode_response_header
 from protocol.primitives import skip_tags
 from protocol.registry import ApiKey, request_codec, response_codec, spec
 from protocol.schema import Request, Response
+
+if TYPE_CHECKING:
+    from broker.api.metering import Meter
 
 _HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE = Struct(">i")
@@ -51,8 +54,9 @@ Entry = Callable[[memoryview, int, int, "Client"], Answer]
 class Dispatcher:
     """Answers requests with the services of one node."""
 
-    def __init__(self, services: Services, table: tuple[Row, ...] | None = None) -> None:
-        """`table`: another than that of this broker's settings."""
+    def __init__(self, services: Services, table: tuple[Row, ...] | None = None, meter: Meter | None = None) -> None:
+        """`table`: another than that of this broker's settings. `meter`: what to count requests with."""
+        self._meter = meter
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
         self._entries: dict[tuple[int, int], Entry] = {}
@@ -94,11 +98,13 @@ class Dispatcher:
             raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
         handler = import_module(f"broker.handlers.{row.handler}")
         if row.key == ApiKey.PRODUCE:
-            entry = hot.produce_entry(self._services, handler.handle, version)
+            entry = hot.produce_entry(self._services, handler.handle, version, self._meter)
         elif row.key == ApiKey.FETCH:
-            entry = hot.fetch_entry(self._services, handler.handle, version)
+            entry = hot.fetch_entry(self._services, handler.handle, version, self._meter)
         else:
-            entry = _Entry(self._services, row.key, version, handler.handle).serve
+            entry = _Entry(self._services, row.key, version, handler.handle, self._meter).serve
+        if self._meter is not None:
+            entry = self._meter.timed(row.key, version, entry)
         self._entries[api_key, version] = entry
         return entry
 
@@ -134,13 +140,14 @@ def _encoded(api_key: ApiKey, version: int, correlation_id: int, response: Respo
 class _Entry:
     """One version of an API whose messages are objects."""
 
-    def __init__(self, services: Services, api_key: ApiKey, version: int, handle: Handle) -> None:
+    def __init__(self, services: Services, api_key: ApiKey, version: int, handle: Handle, meter: Meter | None) -> None:
         self._services = services
         self._spec = spec(api_key)
         self._version = version
         self._is_flexible = api_key.is_flexible(version)
         self._codec = request_codec(api_key, version)
         self._handle = handle
+        self._meter = meter
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         try:
@@ -176,9 +183,12 @@ class _Entry:
 
     def _encoded(self, request: Request, context: RequestContext, response: Response) -> bytearray:
         try:
-            return _encoded(self._spec.key, self._version, context.correlation_id, response)
+            encoded = _encoded(self._spec.key, self._version, context.correlation_id, response)
         except Exception as error:
             return self._refusal(request, context, error)
+        if self._meter is not None:
+            self._meter.note_errors(self._spec.key, response)
+        return encoded
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> bytearray:
         """The answer for a request whose handler raised."""
@@ -186,4 +196,6 @@ class _Entry:
         response = error_response(self._spec, self._version, request, code, message)
         if response is None:
             raise CloseConnection(f"{code.name} has no place in the response", self._spec.name)
+        if self._meter is not None:
+            self._meter.note_errors(self._spec.key, response)
         return _encoded(self._spec.key, self._version, context.correlation_id, response)

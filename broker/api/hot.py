@@ -21,13 +21,14 @@ from protocol.registry import ApiKey
 
 if TYPE_CHECKING:
     from broker.api.dispatch import Client, Entry
+    from broker.api.metering import Meter
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | Awaitable[Produced]]
 HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Waiting[fetch.FetchAnswer]]
 
 
-def produce_entry(services: Services, handle: HandleProduce, version: int) -> Entry:
+def produce_entry(services: Services, handle: HandleProduce, version: int, meter: Meter | None) -> Entry:
     """Serve Produce in one version."""
     is_flexible = ApiKey.PRODUCE.is_flexible(version)
     decode, encode = produce.decode_request, produce.encode_response
@@ -47,6 +48,8 @@ def produce_entry(services: Services, handle: HandleProduce, version: int) -> En
         except Exception as error:
             produced = _produce_failed(request[3], code_of(error, "Produce", context)[0])
         if isinstance(produced, list):
+            if meter is not None:
+                _note_produced(meter, produced)
             if request[1] == 0:
                 _close_if_failed(produced)
                 return None
@@ -62,6 +65,8 @@ def produce_entry(services: Services, handle: HandleProduce, version: int) -> En
                 results = done.result()
             except (Exception, asyncio.CancelledError) as error:
                 results = _produce_failed(asked, code_of(error, "Produce", context)[0])
+            if meter is not None:
+                _note_produced(meter, results)
             if acks == 0:
                 _close_if_failed(results)
                 return None
@@ -76,6 +81,14 @@ def _produce_failed(topics: Sequence[tuple[Topic, Sequence[produce.ProducePartit
     return [(topic, [produce.PartitionResult(index, code) for index, _ in parts]) for topic, parts in topics]
 
 
+def _note_produced(meter: Meter, produced: Produced) -> None:
+    """Count the errors; mostly there is one partition, and none."""
+    for _, results in produced:
+        for result in results:
+            if result[1]:
+                meter.errors[ApiKey.PRODUCE, result[1]] += 1
+
+
 def _close_if_failed(results: Produced) -> None:
     """acks=0 has no response: the only way to tell of an error is to close the connection."""
     for topic, partitions in results:
@@ -85,7 +98,7 @@ def _close_if_failed(results: Produced) -> None:
                 raise CloseConnection(f"acks=0 and {code} for {topic!r} partition {result.partition}", "Produce")
 
 
-def fetch_entry(services: Services, handle: HandleFetch, version: int) -> Entry:
+def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> Entry:
     """Serve Fetch in one version."""
     is_flexible = ApiKey.FETCH.is_flexible(version)
 
@@ -102,22 +115,24 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int) -> Entry:
         try:
             answer = handle(request, context)
             if isinstance(answer, fetch.FetchAnswer):
-                return _fetched(answer, context)
+                return _fetched(answer, context, meter)
         except Exception as error:
-            return _fetched(_fetch_failed(request, error, context), context)
+            return _fetched(_fetch_failed(request, error, context), context, meter)
 
         def late_answer(waiting: Waiting[fetch.FetchAnswer]) -> Answer:
             try:
-                return _fetched(waiting.result(), context)
+                return _fetched(waiting.result(), context, meter)
             except Exception as error:
-                return _fetched(_fetch_failed(request, error, context), context)
+                return _fetched(_fetch_failed(request, error, context), context, meter)
 
         return Parked(answer, late_answer)
 
     return serve
 
 
-def _fetched(answer: fetch.FetchAnswer, context: RequestContext) -> Answer:
+def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None) -> Answer:
+    if meter is not None:
+        _note_fetched(meter, answer)
     parts = fetch.encode_response(
         context.api_version,
         context.correlation_id,
@@ -126,6 +141,18 @@ def _fetched(answer: fetch.FetchAnswer, context: RequestContext) -> Answer:
         session_id=answer.session_id,
     )
     return parts if len(parts) > 1 else parts[0]
+
+
+def _note_fetched(meter: Meter, answer: fetch.FetchAnswer) -> None:
+    """Count the errors, and the bytes of records by topic."""
+    if answer.error_code:
+        meter.errors[ApiKey.FETCH, answer.error_code] += 1
+    for topic, partitions in answer.topics:
+        for each in partitions:
+            if each.error_code:
+                meter.errors[ApiKey.FETCH, each.error_code] += 1
+            elif each.records:
+                meter.bytes_read[topic] += len(each.records)
 
 
 def _fetch_failed(request: fetch.FetchRequest, error: Exception, context: RequestContext) -> fetch.FetchAnswer:

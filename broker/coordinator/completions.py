@@ -1,5 +1,6 @@
 """Who waits for a transaction to be complete: writes that came while the one before was still being finished.
 
+Also counts them, by how they ended.
 Nobody waits long: there is a limit to each wait, and who is told that it is over looks again.
 """
 
@@ -18,6 +19,8 @@ class Completions:
         self._clock = clock
         self._loop = loop
         self._waiting: dict[str, dict[Future[None], Timer]] = {}
+        self.committed, self.aborted = 0, 0
+        """How many transactions were completed in this run."""
 
     def __len__(self) -> int:
         """For how many ids somebody waits."""
@@ -30,8 +33,12 @@ class Completions:
         self._waiting.setdefault(transactional_id, {})[waiting] = timer
         return waiting
 
-    def tell(self, transactional_id: str) -> None:
+    def tell(self, transactional_id: str, *, is_commit: bool) -> None:
         """It is complete."""
+        if is_commit:
+            self.committed += 1
+        else:
+            self.aborted += 1
         if self._waiting:
             for waiting, timer in self._waiting.pop(transactional_id, {}).items():
                 timer.cancel()

@@ -39,6 +39,7 @@ from broker.coordinator.transaction.model import (
     TransactionOutcome,
     TransactionStored,
 )
+from broker.coordinator.transaction.states import TransactionState
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import TRANSACTION_STATE_TOPIC
@@ -94,6 +95,7 @@ class TransactionCoordinator:
         self._shortener = Shortener(topic, clock, loop)
         self._timers: dict[str, Timer] = {}
         self._sweeping = 0
+        self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self.completions = Completions(clock, loop)
         self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
@@ -297,7 +299,7 @@ class TransactionCoordinator:
         outcome = completing.complete(txn, now_ms=self.clock.now_ms())
         if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
             return False
-        self.completions.tell(transactional_id)
+        self.completions.tell(transactional_id, is_commit=txn.state is TransactionState.PREPARE_COMMIT)
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
@@ -340,7 +342,7 @@ class TransactionCoordinator:
         except KafkaError as refusal:
             _log.warning(line("abort refused", transactional_id=transactional_id, reason=refusal))
             return
-        self._execute_unasked(partition, transactional_id, outcome, "abort")
+        self.timed_out += self._execute_unasked(partition, transactional_id, outcome, "abort")
 
     def _expire(self) -> None:
         for partition in self._partitions.loaded():

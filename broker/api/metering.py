@@ -1,0 +1,122 @@
+"""What a metered dispatcher counts: requests, how long they took, the errors they were answered with, bytes read.
+
+Plain integers, read by whoever scrapes. Nothing here is in the way of a broker whose metrics nobody asked for: without
+a meter the dispatcher's entries are as they were. With one, each request costs two looks at the clock and a handful of
+additions (docs/metrics.md has the measured cost).
+
+A request's time runs from its frame to its encoded answer, what it waited for included. Times are counted by powers of
+two of a microsecond, so that neither a list of bounds nor a search is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from broker.api.answers import Answer, Parked
+from protocol.errors import ErrorCode
+from protocol.hot.writing import Topic
+from protocol.registry import ApiKey
+from protocol.schema import Struct
+
+if TYPE_CHECKING:
+    from broker.api.dispatch import Client, Entry
+
+TIME_BUCKETS = 25
+"""Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""
+_LAST = TIME_BUCKETS - 1
+_FENCED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH}
+_CODE_FIELDS = ("error_code", "partition_error_code")
+
+
+class RequestTimes:
+    """The requests of one version of an API that were answered, by the time they took."""
+
+    __slots__ = ("buckets", "total_ns")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * TIME_BUCKETS
+        self.total_ns = 0
+
+    def add(self, elapsed_ns: int) -> None:
+        """One request more."""
+        self.buckets[min((elapsed_ns // 1000).bit_length(), _LAST)] += 1
+        self.total_ns += elapsed_ns
+
+
+class Meter:
+    """The counters of one broker."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        """now_ns: nanoseconds that never go back."""
+        self.times: dict[tuple[ApiKey, int], RequestTimes] = {}
+        """(API, version) -> its requests"""
+        self.errors: Counter[tuple[ApiKey, int]] = Counter()
+        """(API, error code) -> how often the code was in an answer; 0 is no error."""
+        self.bytes_read: Counter[Topic] = Counter()
+        """Topic, by name or as the wire has its id -> bytes of records given to readers."""
+        self._now_ns = now_ns
+
+    @property
+    def fenced(self) -> int:
+        """How often a producer was refused because another one has its id now."""
+        marking = ApiKey.WRITE_TXN_MARKERS  # where it is a coordinator that is late
+        return sum(count for (api, code), count in self.errors.items() if code in _FENCED and api is not marking)
+
+    def timed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
+        """The entry, with its requests counted."""
+        times = self.times.setdefault((api_key, version), RequestTimes())
+        buckets, now_ns = times.buckets, self._now_ns
+
+        def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            began_ns = now_ns()
+            answer = entry(frame, position, correlation_id, client)
+            if type(answer) is Parked:
+                answer.when_encoded(lambda: times.add(now_ns() - began_ns))
+                return answer
+            elapsed_ns = now_ns() - began_ns
+            times.total_ns += elapsed_ns
+            try:
+                buckets[(elapsed_ns // 1000).bit_length()] += 1
+            except IndexError:
+                buckets[_LAST] += 1
+            return answer
+
+        return serve
+
+    def note_errors(self, api_key: ApiKey, answer: Struct) -> None:
+        """Count the error codes in an answer."""
+        for code in _error_codes(answer):
+            if code:
+                self.errors[api_key, code] += 1
+
+
+_Plan = tuple[tuple[str, ...], tuple[tuple[str, "_Plan"], ...]]
+"""The fields of a struct that are error codes, and its lists of structs that have some."""
+_plans: dict[type[Struct], _Plan] = {}
+
+
+def _error_codes(answer: Struct) -> Iterator[int]:
+    plan = _plans.get(type(answer))
+    if plan is None:
+        plan = _plans[type(answer)] = _plan(type(answer))
+    return _codes_by(plan, answer)
+
+
+def _codes_by(plan: _Plan, struct: Struct) -> Iterator[int]:
+    for name in plan[0]:
+        yield getattr(struct, name)
+    for name, inner in plan[1]:
+        for element in getattr(struct, name) or ():
+            yield from _codes_by(inner, element)
+
+
+def _plan(struct: type[Struct]) -> _Plan:
+    fields = struct.__schema__.fields
+    inner = [(each.name, each.type.element.struct) for each in fields if each.type.element is not None]
+    plans = [(name, _plan(element)) for name, element in inner if element is not None]
+    return (
+        tuple(each.name for each in fields if each.name in _CODE_FIELDS),
+        tuple((name, plan) for name, plan in plans if any(plan)),
+    )
