@@ -149,6 +149,19 @@ class Client:
             self._coordinators[kind, key] = known
         return known
 
+    def find_coordinators(self, kind: int, keys: Iterable[str], deadline: Deadline) -> None:
+        """Look up those that are not known yet, with one request where the broker has one for several. One attempt."""
+        missing = [key for key in keys if (kind, key) not in self._coordinators]
+        connection = self._any_connection(deadline) if missing else None
+        if connection is None or connection.version(ApiKey.FIND_COORDINATOR) < 4:
+            for key in missing:
+                self.find_coordinator(kind, key, deadline)
+            return
+        request = FindCoordinatorRequest(key="", key_type=kind, coordinator_keys=missing)
+        for each in connection.ask(request, deadline).coordinators:
+            raise_for(each.error_code, each.error_message, f"coordinator of {each.key!r}")
+            self._coordinators[kind, each.key] = Address(each.host, each.port)
+
     def forget_coordinator(self, kind: int, key: str) -> None:
         """Look the coordinator up again before it is next asked."""
         self._coordinators.pop((kind, key), None)

@@ -160,9 +160,9 @@ def describe_transactions(client: Client, transactional_ids: Sequence[str]) -> l
     return [found[transactional_id] for transactional_id in transactional_ids]
 
 
-def fence(client: Client, transactional_id: str) -> ProducerIdentity:
+def fence(client: Client, transactional_id: str, deadline: Deadline | None = None) -> ProducerIdentity:
     """End whatever the producer of this id has open, and let nothing of it in any more. It has to begin anew."""
-    return init_producer(client, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS).identity
+    return init_producer(client, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS, deadline=deadline).identity
 
 
 def _read_transaction(state: TransactionState) -> TransactionInfo:

@@ -1,13 +1,39 @@
-"""write(): a task's rows into an open transaction, which it leaves open."""
+"""write(): a task's rows into an open transaction, which it leaves open for the driver.
+
+The task finds its run's token, asks `pyspark_barnabas.commit.writing` what to do with its rows, and does it. A
+transaction begins with the first row, as an empty one could not be committed.
+
+Invariants: Prepared is returned only when every record is acknowledged; memory does not grow with the rows; a task that
+fails aborts what it began, as nobody will be told of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from pyspark_barnabas.commit.messages import Message
+from client.client import Client
+from client.transactions import EXPLICIT, ProducerIdentity, end
+from protocol.errors import KafkaError
+from pyspark_barnabas.commit.batch import Batch
+from pyspark_barnabas.commit.identity import RunToken, Sink
+from pyspark_barnabas.commit.ledger import LedgerDamaged
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
+from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
+from pyspark_barnabas.commit.writing import decide_write
+from pyspark_barnabas.sink.clients import client_for
 from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.ledger_access import LedgerAccess
+from pyspark_barnabas.sink.opening import open_run
+from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
+from pyspark_barnabas.sink.task_transaction import TaskTransaction
+
+if TYPE_CHECKING:
+    from pyspark_barnabas.sink.encode import Encoder
+
+_ABORT_TIMEOUT_MS = 2_000
 
 
 def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Message:
@@ -15,4 +41,99 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
 
     Returns when every record is acknowledged; the transaction stays open for the driver to end. SinkFailed otherwise.
     """
-    raise SinkFailed("the sink is being built")
+    client = client_for(settings.connection)
+    prefix = settings.prefix_of(task.query_id)
+    try:
+        access = LedgerAccess(client, prefix, task.query_id, task.batch_id, settings.delivery_timeout_ms)
+        run, ledger = open_run(client, settings, task, access)
+        batch = Batch(
+            Sink(prefix, task.query_id),
+            task.run_id,
+            run,
+            task.batch_id,
+            first_batch=settings.first_batch,
+            is_stream=task.is_stream,
+            is_atomic=settings.is_atomic,
+        )
+        step = decide_write(
+            batch,
+            ledger,
+            partition=task.partition,
+            attempt_number=task.attempt_number,
+            task_attempt=task.task_attempt_id,
+        )
+        match step:
+            case Fail(sentence):
+                raise SinkFailed(sentence)
+            case SkipAndDrain():
+                for _ in batches:
+                    pass
+                return Skipped(task.query_id, task.run_id, run, task.batch_id, task.partition)
+            case Produce():
+                return _produce(client, settings, task, run, step, batches)
+    except LedgerDamaged as error:
+        raise SinkFailed(str(error)) from error
+    except KafkaError as error:
+        doing = f"writing partition {task.partition} of batch {task.batch_id} of query {task.query_id}"
+        raise explain(error, settings, prefix, doing) from error
+
+
+def _produce(
+    client: Client, settings: SinkSettings, task: TaskFacts, run: RunToken, step: Produce, batches: Iterator[Any]
+) -> Prepared:
+    transaction = TaskTransaction(client, settings, step)
+    encoder = _encoder(client, settings, task)
+    try:
+        for rows in batches:
+            for batch in encoder.add(rows):
+                transaction.put(batch)
+        for batch in encoder.finish():
+            transaction.put(batch)
+        transaction.flush()
+    except BaseException as error:
+        _give_up(client, transaction)
+        if isinstance(error, ValueError) and not isinstance(error, LedgerDamaged):
+            raise SinkFailed(str(error)) from error
+        raise
+    identity = transaction.identity
+    prepared = None
+    if identity is not None and not settings.is_atomic:
+        prepared = PreparedTransaction(step.transactional_id, *identity)
+    return Prepared(
+        task.query_id,
+        task.run_id,
+        run,
+        task.batch_id,
+        task.partition,
+        prepared,
+        rows=encoder.rows,
+        digest=encoder.digest,
+        written=tuple(WrittenPartition(*where, number) for where, number in sorted(transaction.next_sequences.items())),
+    )
+
+
+def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder:
+    from protocol.records.compression import COMPRESSION_IDS
+    from pyspark_barnabas.sink.encode import Encoder, Layout
+    from pyspark_barnabas.sink.topics import count_partitions
+
+    header = settings.batch_header
+    layout = Layout(
+        settings.topic,
+        COMPRESSION_IDS[settings.compression],
+        min(settings.batch_bytes, settings.max_request_bytes),
+        settings.max_request_bytes,
+        fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
+        first_partition=task.partition,
+    )
+    return Encoder(layout, lambda topic: count_partitions(client, topic), client.clock.now_ms)
+
+
+def _give_up(client: Client, transaction: TaskTransaction) -> None:
+    """Let readers go on; a refusal does not matter, as what is not decided is swept later."""
+    transaction.close()
+    own: ProducerIdentity | None = transaction.identity
+    if own is not None and transaction.is_own:
+        deadline = client.deadline(_ABORT_TIMEOUT_MS)
+        with suppress(KafkaError):
+            end(client, transaction.transactional_id, own, commit=False, protocol=EXPLICIT, deadline=deadline)

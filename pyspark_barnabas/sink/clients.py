@@ -1,0 +1,26 @@
+"""One client for each cluster and thread of this process: Spark keeps its Python workers, so connections last, too."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from client.client import Client
+from pyspark_barnabas.connection import ConnectionSettings
+
+_kept = threading.local()
+
+
+def client_for(connection: ConnectionSettings) -> Client:
+    """The client that this thread has for these settings. A process that was forked makes its own."""
+    clients: dict[tuple[int, ConnectionSettings], Client] = _kept.__dict__.setdefault("clients", {})
+    found = clients.get((os.getpid(), connection))
+    if found is None:
+        found = clients[os.getpid(), connection] = connection.client()
+    return found
+
+
+def forget_clients() -> None:
+    """Close what this thread keeps."""
+    for client in _kept.__dict__.pop("clients", {}).values():
+        client.close()

@@ -1,0 +1,99 @@
+"""The driver's transaction: one record into the ledger, the source's offsets beside it, and its end.
+
+It is spoken in the older protocol, under which an end leaves the epoch, and so the run token, alone. The record stands
+alone in its batch, under the sequence number that the ledger says comes next: whatever is sent twice, it is there once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from client.batch_sender import BatchSender, NewBatch
+from client.client import Client
+from client.metadata import TopicPartition
+from client.transactions import (
+    EXPLICIT,
+    GroupMember,
+    ProducerIdentity,
+    add_offsets,
+    add_partitions,
+    commit_offsets,
+    end,
+    highest_version,
+)
+from protocol.errors import KafkaError
+from protocol.records.batch import HEADER_SIZE
+from protocol.records.builder import NewRecord, build_batch
+from protocol.registry import ApiKey
+from pyspark_barnabas.commit.identity import driver_id
+from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_key, encode_value
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.sentences import FENCED, explain
+from pyspark_barnabas.sink.settings import SinkSettings
+
+
+class Fenced(Exception):
+    """The run token is worth nothing any more: another run has taken it."""
+
+
+def write_record(
+    client: Client,
+    settings: SinkSettings,
+    topic: str,
+    record: LedgerRecord,
+    offsets: Iterable[SourceOffset] = (),
+    *,
+    timeout_ms: int,
+) -> None:
+    """Write the record, commit the offsets for the group, end the transaction: again until it is answered.
+
+    Fenced when the coordinator, or the ledger's leader, knows a newer run; SinkFailed when it cannot be done, or when
+    no answer came to its end in time, so that it is not known whether the record counts.
+    """
+    prefix = settings.prefix_of(record.query_id)
+    name, identity = driver_id(prefix), ProducerIdentity(*record.run)
+    where: TopicPartition = (topic, 0)
+    group = settings.group_of(record.query_id)
+    moved = {(each.topic, each.partition): each.offset for each in offsets}
+    deadline = client.deadline(timeout_ms)
+    doing = "writing the decision"
+    sender = BatchSender(
+        client,
+        identity,
+        transactional_id=name,
+        highest_version=highest_version(ApiKey.PRODUCE, EXPLICIT),
+        before_first=lambda places: add_partitions(client, name, identity, places, deadline),
+        first_sequences={where: record.sequence},
+        delivery_timeout_ms=timeout_ms,
+    )
+    try:
+        sender.put(_batch(client, where, record))
+        sender.flush()
+        if moved and group:
+            doing = f"committing the source's offsets for group {group!r}"
+            add_offsets(client, name, identity, group, deadline)
+            commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
+        doing = "ending the transaction that decides"
+        end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
+    except KafkaError as error:
+        if error.code in FENCED:
+            raise Fenced(str(error)) from error
+        raise _failed(error, settings, prefix, doing) from error
+    finally:
+        sender.close()
+
+
+def _batch(client: Client, where: TopicPartition, record: LedgerRecord) -> NewBatch:
+    now_ms = client.clock.now_ms()
+    built = build_batch([NewRecord(encode_key(record), encode_value(record), (), now_ms)])
+    return NewBatch(*where, memoryview(built)[HEADER_SIZE:], 1, now_ms, now_ms)
+
+
+def _failed(error: KafkaError, settings: SinkSettings, prefix: str, doing: str) -> SinkFailed:
+    failure = explain(error, settings, prefix, doing)
+    if doing.startswith("ending") and error.code.retriable:
+        return SinkFailed(
+            f"{failure}. Whether the batch is decided is not known, as no answer came: the next run finds out, and"
+            " writes it again, or makes it visible"
+        )
+    return failure

@@ -1,0 +1,34 @@
+"""The ledger as a task or a driver has it: found, checked, read, and what was read kept by this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from client.client import Client
+from pyspark_barnabas.commit.ledger import Ledger
+from pyspark_barnabas.sink.ledger_reader import LedgerReader
+from pyspark_barnabas.sink.ledger_topic import find_ledger, ledger_topic
+
+_kept = threading.local()
+
+
+class LedgerAccess:
+    """The ledger under a prefix, for one batch of one query. timeout_ms: how long one reading may take."""
+
+    def __init__(self, client: Client, prefix: str, query_id: str, batch_id: int, timeout_ms: int) -> None:
+        self.topic = ledger_topic(prefix)
+        self._client = client
+        self._query_id, self._batch_id = query_id, batch_id
+        self._timeout_ms = timeout_ms
+        topic_id = find_ledger(client, self.topic, _kept.__dict__.setdefault("checked", set()))
+        readers: dict[tuple[int, str, bytes], LedgerReader] = _kept.__dict__.setdefault("readers", {})
+        key = os.getpid(), self.topic, topic_id
+        if key not in readers:
+            readers[key] = LedgerReader(self.topic)
+        self._reader = readers[key]
+
+    def read(self, *, waits: bool) -> Ledger:
+        """The ledger now; see LedgerReader.read."""
+        deadline = self._client.deadline(self._timeout_ms)
+        return self._reader.read(self._client, self._query_id, self._batch_id, waits=waits, deadline=deadline)

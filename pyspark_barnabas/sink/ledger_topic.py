@@ -1,0 +1,83 @@
+"""The ledger's topic: made where it is missing, and refused where it may forget.
+
+One partition, as the ledger has one order; never compacted and without retention, as a decision that is gone is a batch
+that is written twice.
+"""
+
+from __future__ import annotations
+
+import re
+
+from client.admin import ResourceType, create_topic, describe_configs
+from client.client import Client
+from protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.sink.failure import SinkFailed
+
+CONFIGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_NOT_THERE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE})
+
+
+def ledger_topic(prefix: str) -> str:
+    """The topic's name; SinkFailed for a prefix that makes none."""
+    name = f"__{prefix}.ledger"
+    if not _NAME.fullmatch(name):
+        raise SinkFailed(
+            f"transactionalIdPrefix {prefix!r} makes {name!r}, which is no name for a topic: use letters, digits, '.',"
+            " '_' and '-', 239 of them at most"
+        )
+    return name
+
+
+def find_ledger(client: Client, name: str, checked: set[bytes]) -> bytes:
+    """The topic's id; it is made if it is missing. SinkFailed if it is none that keeps everything.
+
+    checked: the ids of those that were looked at before; the new one is added.
+    """
+    try:
+        topic_id = _locate(client, name)
+    except KafkaError as error:
+        if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        _create(client, name)
+        deadline = client.deadline()
+        topic_id = client.with_retries(lambda: _locate(client, name), deadline)
+    if topic_id not in checked:
+        _check(client, name)
+        checked.add(topic_id)
+    return topic_id
+
+
+def _locate(client: Client, name: str) -> bytes:
+    """Ask now: the topic may have been deleted and made anew since this process last wrote."""
+    topic = client.refresh([name], client.deadline()).topic(name)
+    client.cluster.leader(name, 0)
+    return topic.topic_id
+
+
+def _create(client: Client, name: str) -> None:
+    try:
+        create_topic(client, name, partitions=1, configs=CONFIGS)
+    except KafkaError as error:
+        if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:  # by another task, a moment ago
+            raise
+
+
+def _check(client: Client, name: str) -> None:
+    partitions = len(client.cluster.topic(name).partitions)
+    if partitions != 1:
+        raise _refused(name, f"it has {partitions} partitions, and a ledger has one order")
+    values = {each.name: each.value or "" for each in describe_configs(client, ResourceType.TOPIC, name, CONFIGS)}
+    if "compact" in values.get("cleanup.policy", ""):
+        raise _refused(name, "it is compacted (cleanup.policy), so that older decisions are forgotten")
+    for key in ("retention.ms", "retention.bytes"):
+        if values.get(key) != "-1":
+            raise _refused(name, f"its {key} is {values.get(key)}, so that older decisions are forgotten")
+
+
+def _refused(name: str, why: str) -> SinkFailed:
+    settings = ", ".join(f"{key}={value}" for key, value in CONFIGS.items())
+    return SinkFailed(
+        f"topic {name!r} cannot be the sink's ledger: {why}. Nothing was written. Give it one partition and {settings};"
+        " or choose another transactionalIdPrefix, and let the sink make its ledger itself"
+    )

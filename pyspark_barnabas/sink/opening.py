@@ -1,0 +1,64 @@
+"""How a task comes to its run's token: takes the steps that `pyspark_barnabas.commit.opening` asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from client.client import Client
+from client.transactions import init_producer
+from protocol.errors import KafkaError
+from pyspark_barnabas.commit.identity import RunToken, Sink
+from pyspark_barnabas.commit.ledger import Ledger
+from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
+from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
+from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.ledger_access import LedgerAccess
+from pyspark_barnabas.sink.limits import check_timeout
+from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
+
+_DECISION_TIMEOUT_MS = 60_000
+
+
+def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: LedgerAccess) -> tuple[RunToken, Ledger]:
+    """The run's token, and the ledger in which it stands. SinkFailed where another run took over."""
+    opening = Opening(
+        Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition, task.attempt_number
+    )
+    view, began = OpeningView(), client.clock.monotonic()
+    while True:
+        view = replace(view, waited_ms=int((client.clock.monotonic() - began) * 1000))
+        match next_step(opening, view):
+            case UseToken(run):
+                assert view.ledger is not None, "the token stands in it"
+                return run, view.ledger
+            case Fail(sentence):
+                raise SinkFailed(sentence)
+            case ReadLedger():
+                view = replace(view, ledger=access.read(waits=view.taken is not None))
+            case TakeToken(transactional_id):
+                view = replace(view, ledger=None, taken=_take_token(client, settings, transactional_id))
+            case Register(record):
+                try:
+                    write_record(client, settings, access.topic, record, timeout_ms=settings.delivery_timeout_ms)
+                    view = replace(view, ledger=None, is_registered=True)
+                except Fenced:
+                    view = replace(view, ledger=None, is_fenced=True)
+            case Wait(ms):
+                client.clock.sleep(ms / 1000)
+                view = replace(view, ledger=None)
+
+
+def _take_token(client: Client, settings: SinkSettings, transactional_id: str) -> RunToken:
+    deadline = client.deadline(settings.delivery_timeout_ms)
+    timeout_ms = settings.transaction_timeout_ms
+    if (
+        not settings.is_atomic
+    ):  # then it is open for as long as the decision takes; what is left open keeps lag tools waiting
+        timeout_ms = min(timeout_ms, max(_DECISION_TIMEOUT_MS, 2 * settings.delivery_timeout_ms))
+    try:
+        begun = init_producer(client, transactional_id, timeout_ms=timeout_ms, deadline=deadline)
+    except KafkaError as error:
+        check_timeout(client, settings, error)
+        raise
+    return RunToken(*begun.identity)

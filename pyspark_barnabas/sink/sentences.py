@@ -1,0 +1,76 @@
+"""What a broker's refusal means for the sink, and what to do about it. Pure."""
+
+from __future__ import annotations
+
+from client.transaction_errors import FENCED as FENCED_BY_EPOCH
+from protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+
+FENCED = FENCED_BY_EPOCH | {ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+
+_TRANSACTION_GONE = frozenset(
+    {ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.TRANSACTION_ABORTABLE} | FENCED
+)
+
+
+def explain(error: KafkaError, settings: SinkSettings, prefix: str, doing: str) -> SinkFailed:
+    """The failure that `error` is, while `doing` something ("writing rows")."""
+    advice = _advice(error.code, settings, prefix)
+    return SinkFailed(f"{doing} failed: {str(error).rstrip('.')}. {advice}")
+
+
+def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
+    """What to do about it. Everything that ends here leaves the batch undecided, or decided and safe."""
+    match code:
+        case ErrorCode.NETWORK_EXCEPTION | ErrorCode.REQUEST_TIMED_OUT:
+            return (
+                f"See that a broker runs and is reached at {settings.connection.bootstrap_servers}"
+                " (kafka.bootstrap.servers, and what the brokers advertise), then restart the query: nothing is lost"
+                " and nothing is written twice. What a broker may be away for is kafka.delivery.timeout.ms"
+                f" ({settings.delivery_timeout_ms})"
+            )
+        case ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            return (
+                "The sink needs WRITE and DESCRIBE on the topics it writes to; on its ledger"
+                f" '__{prefix}.ledger' READ and DESCRIBE_CONFIGS, too, and CREATE where the topic is not there yet:"
+                " have them granted, then restart the query"
+            )
+        case ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            return (
+                f"The sink needs WRITE and DESCRIBE on all transactional ids that begin with {prefix!r}: have them"
+                " granted, then restart the query"
+            )
+        case ErrorCode.GROUP_AUTHORIZATION_FAILED:
+            return (
+                f"The sink needs READ on the group {settings.group_id or prefix!r}, to which it commits the source's"
+                ' offsets: have it granted, or set groupId to "" to do without, then restart the query'
+            )
+        case ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            return (
+                "The cluster does not allow this to the principal of the sink: have it granted, then restart the query"
+            )
+        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return (
+                "See that the topic's name is right, or create it (brokers may be told not to), then restart the query"
+            )
+        case ErrorCode.INVALID_TOPIC_EXCEPTION:
+            return "Topics are named with letters, digits, '.', '_' and '-': correct the option or the column `topic`"
+        case ErrorCode.MESSAGE_TOO_LARGE | ErrorCode.RECORD_LIST_TOO_LARGE:
+            return "Nothing of the batch is visible. Raise the topic's max.message.bytes, or write smaller rows"
+        case ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+            return (
+                f"kafka.transaction.timeout.ms is {settings.transaction_timeout_ms}, which is more than the broker's"
+                " transaction.max.timeout.ms: lower the one or raise the other"
+            )
+        case ErrorCode.UNSUPPORTED_VERSION:
+            return "The sink needs brokers of Apache Kafka 3.0 or newer, or Barnabas"
+        case ErrorCode.INVALID_RECORD | ErrorCode.INVALID_TIMESTAMP:
+            return "The topic's settings refuse such rows: change the rows, or the topic's settings"
+        case _ if code in _TRANSACTION_GONE:
+            return (
+                "The transaction is not ours any more: another attempt or run took over, or it was open for longer than"
+                " kafka.transaction.timeout.ms. Nothing of it is visible. Restart the query, which writes the"
+                " batch again"
+            )
+    return "Nothing is lost and nothing is written twice by trying again: restart the query"

@@ -1,0 +1,106 @@
+"""A task's transaction: begun with the first batch, written to, and left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from client.batch_sender import BatchSender, NewBatch
+from client.client import Client
+from client.metadata import TopicPartition
+from client.transactions import EXPLICIT, ProducerIdentity, add_partitions, highest_version, init_producer
+from protocol.errors import ErrorCode, KafkaError
+from protocol.registry import ApiKey
+from pyspark_barnabas.commit.steps import Produce
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.limits import check_timeout
+from pyspark_barnabas.sink.settings import SinkSettings
+
+_NO_TWO_PHASE = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED})
+
+
+class TaskTransaction:
+    """One task's transaction, under the id that `commit.writing` said.
+
+    identity: its producer, None while nothing was written. is_own: whether it is this task's alone (not in atomic mode,
+    where all tasks write in the driver's).
+    """
+
+    def __init__(self, client: Client, settings: SinkSettings, step: Produce) -> None:
+        self.transactional_id = step.transactional_id
+        self.identity: ProducerIdentity | None = None
+        self.is_own = step.known is None
+        self._client = client
+        self._settings = settings
+        self._step = step
+        self._sender: BatchSender | None = None
+
+    @property
+    def next_sequences(self) -> dict[TopicPartition, int]:
+        """Where the producer goes on, in each partition that was written."""
+        return {} if self._sender is None else self._sender.next_sequences
+
+    def put(self, batch: NewBatch) -> None:
+        """Take a batch; waits while too much is under way. KafkaError, SinkFailed when it cannot be written."""
+        if self._sender is None:
+            self._sender = self._begin()
+        self._sender.put(batch)
+
+    def flush(self) -> None:
+        """Wait until everything is acknowledged."""
+        if self._sender is not None:
+            self._sender.flush()
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        if self._sender is not None:
+            self._sender.close()
+
+    def _begin(self) -> BatchSender:
+        settings, client = self._settings, self._client
+        self.identity = identity = self._become_producer()
+        written = {(each.topic, each.partition): each.next_sequence for each in self._step.written}
+        return BatchSender(
+            client,
+            identity,
+            transactional_id=self.transactional_id,
+            before_first=lambda places: self._add(identity, places),
+            highest_version=highest_version(ApiKey.PRODUCE, EXPLICIT),
+            first_sequences=written,
+            max_in_flight=settings.max_in_flight,
+            request_bytes=settings.max_request_bytes,
+            delivery_timeout_ms=settings.delivery_timeout_ms,
+        )
+
+    def _add(self, identity: ProducerIdentity, places: Iterable[TopicPartition]) -> None:
+        deadline = self._client.deadline(self._settings.delivery_timeout_ms)
+        add_partitions(self._client, self.transactional_id, identity, places, deadline)
+
+    def _become_producer(self) -> ProducerIdentity:
+        if self._step.known is not None:
+            return ProducerIdentity(*self._step.known)
+        if self._settings.two_phase != "off":
+            try:
+                return self._initialise(enable_2pc=True)
+            except KafkaError as error:
+                if error.code not in _NO_TWO_PHASE:
+                    raise
+                if self._settings.two_phase == "on":
+                    raise SinkFailed(
+                        "the broker offers no two-phase commits (KIP-939): set twoPhase to auto, which keeps"
+                        " transactions open for kafka.transaction.timeout.ms at most, or let the broker have"
+                        " transaction.two.phase.commit.enable=true"
+                    ) from error
+        return self._initialise(enable_2pc=False)
+
+    def _initialise(self, *, enable_2pc: bool) -> ProducerIdentity:
+        try:
+            return init_producer(
+                self._client,
+                self.transactional_id,
+                timeout_ms=self._settings.transaction_timeout_ms,
+                enable_2pc=enable_2pc,
+                deadline=self._client.deadline(self._settings.delivery_timeout_ms),
+            ).identity
+        except KafkaError as error:
+            check_timeout(self._client, self._settings, error)
+            raise
