@@ -66,11 +66,19 @@ SOURCE = (
     Option("startingOffsetsByTimestamp", "", 'JSON: `{"orders":{"0":1700000000000}}`'),
     Option("endingOffsetsByTimestamp", "", "of a `read`: the same for the end"),
     Option("startingOffsetsByTimestampStrategy", "error", "where no record is as late: `error` or `latest`"),
-    Option("maxOffsetsPerTrigger", "", "how many offsets a batch has at most, over all partitions"),
-    Option("minPartitions", "", "how many tasks there are at least"),
+    Option("maxOffsetsPerTrigger", "", "of a stream: how many offsets a batch has at most, over all partitions"),
+    Option("minOffsetsPerTrigger", "", "of a stream: how many a batch waits for, but the first"),
+    Option("maxTriggerDelay", "15m", "of a stream: for how long it waits for minOffsetsPerTrigger"),
+    Option("minPartitions", "", "how many tasks there are at least, about"),
+    Option("maxRecordsPerPartition", "", "how many offsets a task reads at most"),
     Option("includeHeaders", "false", "whether there is a column `headers`"),
     Option("failOnDataLoss", "true", "whether to fail where offsets are gone that were to be read"),
-    Option("kafka.isolation.level", "read_committed", "nothing else is offered"),
+    Option("kafka.isolation.level", "read_committed", "`read_uncommitted`: aborted and open transactions too"),
+    Option("commitOffsets", "false", "of a stream: commit what a batch has read to the group kafka.group.id"),
+    Option("kafkaConsumer.pollTimeoutMs", "120000", "how long a task waits for records that should be there"),
+    Option("fetchOffset.numRetries", "3", "how often an end is asked for again that is lower than what was read"),
+    Option("fetchOffset.retryIntervalMs", "1000", "how long after"),
+    Option("kafka.max.partition.fetch.bytes", "4194304", "how many bytes a task asks for at a time"),
 )
 
 # Beside these: subscribe, subscribePattern, assign, startingOffsets, endingOffsets, minPartitions and failOnDataLoss.
@@ -92,6 +100,7 @@ WITHOUT_EFFECT = (
     Option("kafka.linger.ms", "0", "without effect: a task's rows leave as soon as a batch is full, or they end"),
     Option("kafka.buffer.memory", "", "without effect: a task holds its requests under way, and no more"),
     Option("kafka.retries", "", "without effect: see kafka.delivery.timeout.ms"),
+    Option("groupIdPrefix", "", "without effect: the source needs no group to read"),
     Option("asyncProgressTrackingEnabled", "false", "refused: it could not be exact"),
     Option("queryName", "", "Spark's"),
 )

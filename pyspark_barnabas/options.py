@@ -29,7 +29,6 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's
 _REQUIRED_VALUES = {
     "kafka.security.protocol": (("PLAINTEXT",), "this client speaks no TLS and no SASL"),
-    "kafka.isolation.level": (("read_committed",), "what was aborted never leaves the source"),
     "kafka.acks": (("all", "-1"), "a record that not every replica has could be lost"),
     "kafka.enable.idempotence": (("true",), "a record that is sent again could be there twice"),
 }

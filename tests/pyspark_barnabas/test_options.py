@@ -87,7 +87,6 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
     [
         ({"kafka__acks": "1"}, "can only be 'all'"),
         ({"kafka__security__protocol": "SASL_SSL"}, "no TLS and no SASL"),
-        ({"kafka__isolation__level": "read_uncommitted"}, "was aborted never leaves"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"transactionalIdPrefix": "a b"}, "letters, digits, dots"),
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),

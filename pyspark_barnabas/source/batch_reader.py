@@ -1,0 +1,32 @@
+"""`spark.read`: all offsets between two bounds, fixed when the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from pyspark_barnabas.source.batch_plan import plan_batch
+from pyspark_barnabas.source.options import batch_settings
+from pyspark_barnabas.source.partition import RangePartition
+from pyspark_barnabas.source.row_schema import check_schema
+
+
+class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
+    """Spark's view of one read. It is pickled to the tasks."""
+
+    def __init__(self, options: Mapping[str, str], schema: Any) -> None:
+        self._settings = batch_settings(options)
+        check_schema(schema, with_headers=self._settings.with_headers)
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each task. Spark makes one of its own where there are none."""
+        with self._settings.connection.client() as client:
+            return [RangePartition(each) for each in plan_batch(client, self._settings)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The rows of one of them, as Arrow record batches."""
+        from pyspark_barnabas.source.task import read
+
+        return iter(()) if partition.value is None else read(self._settings, partition.value)

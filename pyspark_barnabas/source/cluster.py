@@ -1,0 +1,126 @@
+"""What a source's driver asks the cluster: which partitions there are, and which offsets they have.
+
+Every function asks until it is answered or the client's timeout is over. Nothing is remembered but by the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from client.client import Client
+from client.errors import raise_for
+from client.metadata import TopicInfo, TopicPartition
+from client.offsets import EARLIEST, LATEST, list_offsets
+from protocol.errors import ErrorCode
+from pyspark_barnabas.source.errors import SourceError
+from pyspark_barnabas.source.offsets import Offsets, describe
+from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Named, Pattern, Subscription, subscribed
+
+_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+def find_partitions(client: Client, subscription: Subscription) -> set[TopicPartition]:
+    """The partitions that the subscription means and that are there now."""
+    names = _names(subscription)
+    deadline = client.deadline()
+
+    def attempt() -> list[TopicInfo]:
+        found = client.refresh(names, deadline)
+        topics = [topic for topic in found.topics.values() if topic.error_code not in _NOT_THERE]
+        for topic in topics if names is not None else ():
+            raise_for(topic.error_code, None, f"topic {topic.name!r}")
+        return topics
+
+    return subscribed(subscription, client.with_retries(attempt, deadline))
+
+
+def require_all(subscription: Subscription, found: Collection[TopicPartition]) -> None:
+    """SourceError unless everything that the subscription names is there."""
+    if isinstance(subscription, Named):
+        missing = set(subscription.topics) - {topic for topic, _ in found}
+        if missing:
+            raise SourceError(f"there is no topic {' and no topic '.join(map(repr, sorted(missing)))}")
+    elif isinstance(subscription, Assigned):
+        absent = set(subscription.partitions) - set(found)
+        if absent:
+            raise SourceError(f"there is no partition {describe(absent)}")
+
+
+def find_offsets(
+    client: Client, bound: Bound, partitions: Collection[TopicPartition], *, isolation: int, side: str
+) -> Offsets:
+    """The offsets that a bound means. side: `starting` or `ending`, for the sentence of a SourceError."""
+    if isinstance(bound, ByTime):
+        moments = bound.moments if bound.moments is not None else dict.fromkeys(partitions, bound.for_all)
+        _check_complete(moments, partitions, f"{side}OffsetsByTimestamp")
+        return _at_moments(client, moments, bound.if_none, isolation)
+    offsets = bound.offsets if bound.offsets is not None else dict.fromkeys(partitions, bound.for_all)
+    _check_complete(offsets, partitions, f"{side}Offsets")
+    special = {where: offset for where, offset in offsets.items() if offset in (EARLIEST, LATEST)}
+    return {**offsets, **_look_up(client, special, isolation)}
+
+
+def earliest(client: Client, partitions: Iterable[TopicPartition]) -> Offsets:
+    """The first offsets that there are."""
+    return _look_up(client, dict.fromkeys(partitions, EARLIEST), 0)
+
+
+def latest(client: Client, partitions: Iterable[TopicPartition], *, isolation: int) -> Offsets:
+    """The ends of what may be read: for read_committed, where the first open transaction begins."""
+    return _look_up(client, dict.fromkeys(partitions, LATEST), isolation)
+
+
+def latest_since(
+    client: Client,
+    partitions: Collection[TopicPartition],
+    known: Mapping[TopicPartition, int],
+    *,
+    isolation: int,
+    retries: int,
+    retry_interval_ms: int,
+) -> Offsets:
+    """As `latest`, asked again up to `retries` times where an end is below what is `known` to have been there.
+
+    A broker that has just become the leader may for a moment not know how far its followers have come (KAFKA-7703).
+    """
+    for _ in range(retries):
+        found = latest(client, partitions, isolation=isolation)
+        if all(offset >= known.get(where, 0) for where, offset in found.items()):
+            return found
+        client.clock.sleep(retry_interval_ms / 1000)
+    return latest(client, partitions, isolation=isolation)
+
+
+def _names(subscription: Subscription) -> list[str] | None:
+    if isinstance(subscription, Pattern):
+        return None
+    if isinstance(subscription, Named):
+        return list(subscription.topics)
+    return sorted({topic for topic, _ in subscription.partitions})
+
+
+def _check_complete(given: Collection[TopicPartition], there: Collection[TopicPartition], option: str) -> None:
+    missing, unknown = set(there) - set(given), set(given) - set(there)
+    if missing:
+        raise SourceError(
+            f"{option} says nothing of {describe(missing)}: all partitions that are read have to be in it"
+        )
+    if unknown:
+        raise SourceError(f"{option} speaks of {describe(unknown)}, which is not read")
+
+
+def _at_moments(client: Client, moments: Mapping[TopicPartition, int], if_none: int | None, isolation: int) -> Offsets:
+    found = _look_up(client, moments, isolation)
+    without = {where for where, offset in found.items() if offset < 0}
+    if without and if_none is None:
+        raise SourceError(
+            f"no record of {describe(without)} is as late as where reading is to start. To start there at the end, set"
+            " startingOffsetsByTimestampStrategy to latest"
+        )
+    return {**found, **_look_up(client, dict.fromkeys(without, LATEST), isolation)}
+
+
+def _look_up(client: Client, wanted: Mapping[TopicPartition, int], isolation: int) -> Offsets:
+    if not wanted:
+        return {}
+    return {where: found.offset for where, found in list_offsets(client, wanted, isolation=isolation).items()}

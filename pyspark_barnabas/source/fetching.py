@@ -1,0 +1,178 @@
+"""One range of offsets, fetched: the batches of the wire, answer by answer, while the next answer is on its way.
+
+Theory of operation: an answer's batch headers say where to go on, so the next request is sent before the records are
+handed out; what comes of it waits in the kernel's buffer. Each request asks for about what is left of the range, judged
+by the bytes per offset so far. Reading ends when the next offset is not below the end of the range, which control
+batches, aborted transactions and offsets that compaction removed move it to as well.
+
+Errors that pass are tried again, with the leader asked for anew, until nothing has come for the whole patience. Three
+things end a range early: offsets that are gone, a partition that is gone, and an end that does not come. The caller is
+told by a KafkaError (OFFSET_OUT_OF_RANGE, or one of GONE) and by Unfinished.
+
+Memory: one answer and one in the kernel, whatever the size of the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from client.client import Client
+from client.clock import Deadline
+from client.connection import Connection
+from client.decoding import Aborted
+from client.errors import raise_for
+from client.offsets import READ_COMMITTED
+from client.retries import backoffs_ms
+from protocol.errors import DecodeError, ErrorCode, KafkaError
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from protocol.records.batch import BatchHeader, iter_batches
+from pyspark_barnabas.source.errors import SourceError
+from pyspark_barnabas.source.ranges import OffsetRange
+
+_FIRST_BYTES = 1 << 20
+_LEAST_BYTES = 1 << 16
+_MOST_BYTES = 64 << 20  # for a batch that does not come whole otherwise
+_WAIT_MS = 500
+_GONE_AFTER_MS = 5_000  # a topic that was just made is not known everywhere
+
+GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+Batch = tuple[BatchHeader, memoryview]
+
+
+class Unfinished(SourceError):
+    """The end of the range does not come."""
+
+
+class Answer(NamedTuple):
+    """Whole batches with their headers, and the transactions among them that were aborted (None: not asked for)."""
+
+    batches: list[Batch]
+    aborted: list[Aborted] | None
+
+
+class Fetcher:
+    """Fetches one range. `position` is the next offset; whoever sets it goes on from there.
+
+    isolation: as in client.offsets. fetch_bytes: what one answer has at most, unless one batch is larger.
+    patience_ms: how long nothing may come before that is an error.
+    """
+
+    def __init__(
+        self, client: Client, wanted: OffsetRange, *, isolation: int, fetch_bytes: int, patience_ms: int
+    ) -> None:
+        self.position = wanted.start
+        self._client = client
+        self._wanted = wanted
+        self._isolation = isolation
+        self._fetch_bytes = fetch_bytes
+        self._patience_ms = patience_ms
+        self._bytes = min(_FIRST_BYTES, fetch_bytes)
+        self._ahead: Connection | None = None  # where a request is under way
+
+    def answers(self) -> Iterator[Answer]:
+        """Everything up to the end of the range. Batches at both ends of it may reach beyond."""
+        try:
+            while self.position < self._wanted.end:
+                answer, size = self._next_answer()
+                before, self.position = self.position, answer.batches[-1][0].next_offset
+                self._choose_size(size, self.position - before)
+                if self.position < self._wanted.end:
+                    self._send_ahead()
+                yield answer
+        finally:
+            if self._ahead is not None:
+                self._ahead.close()  # its answer is for nobody else
+
+    def _next_answer(self) -> tuple[Answer, int]:
+        """An answer that goes on, and its size in bytes, however often it has to be asked for."""
+        patience = self._client.deadline(self._patience_ms)
+        pauses_ms = backoffs_ms()
+        while True:
+            try:
+                data = self._ask(patience)
+            except KafkaError as error:
+                pause_ms = next(pauses_ms)
+                if not error.code.retriable or patience.left_ms <= pause_ms or self._is_gone(error, patience):
+                    raise
+                self._client.clock.sleep(pause_ms / 1000)
+                self._client.forget([self._wanted.topic])
+                continue
+            batches = self._whole_batches(data)
+            if batches and batches[-1][0].next_offset > self.position:
+                return Answer(batches, self._aborted(data)), len(data.records or b"")
+            if data.records and not batches:
+                self._bytes = min(2 * self._bytes, _MOST_BYTES)
+            if patience.is_over:
+                raise Unfinished(self._describe_missing(data))
+
+    def _is_gone(self, error: KafkaError, patience: Deadline) -> bool:
+        """Whether brokers have said for long enough that there is no such partition."""
+        return error.code in GONE and patience.left_ms < self._patience_ms - _GONE_AFTER_MS
+
+    def _ask(self, patience: Deadline) -> PartitionData:
+        connection, self._ahead = self._ahead, None
+        deadline = self._client.deadline(min(self._client.timeout_ms, patience.left_ms + _WAIT_MS))
+        if connection is None:
+            connection = self._send(deadline)
+        response: FetchResponse = connection.receive(deadline)
+        raise_for(response.error_code, None, f"fetch of {self._wanted}")
+        for topic in response.responses:
+            for data in topic.partitions:
+                raise_for(data.error_code, None, f"{topic.topic}-{data.partition_index} at offset {self.position}")
+                return data
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{self._wanted} is missing from the answer")
+
+    def _send(self, deadline: Deadline) -> Connection:
+        leader = self._client.leader(*self._wanted.where, deadline)
+        connection = self._client.node(leader, deadline)
+        connection.send(self._request(), deadline)
+        return connection
+
+    def _send_ahead(self) -> None:
+        # Where this fails, what came is handed out first; then the request is made again, and its error counts.
+        with suppress(KafkaError):
+            self._ahead = self._send(self._client.deadline())
+
+    def _request(self) -> FetchRequest:
+        wanted = FetchPartition(
+            partition=self._wanted.partition, fetch_offset=self.position, partition_max_bytes=self._bytes
+        )
+        return FetchRequest(
+            max_wait_ms=_WAIT_MS,
+            min_bytes=1,
+            max_bytes=self._bytes,
+            isolation_level=self._isolation,
+            topics=[FetchTopic(topic=self._wanted.topic, partitions=[wanted])],
+        )
+
+    def _choose_size(self, came_bytes: int, came_offsets: int) -> None:
+        left = self._wanted.end - self.position
+        self._bytes = max(_LEAST_BYTES, min(self._fetch_bytes, _LEAST_BYTES + came_bytes * left // came_offsets))
+
+    def _whole_batches(self, data: PartitionData) -> list[Batch]:
+        view = memoryview(data.records or b"")
+        try:
+            return [(header, view[start : start + header.size_in_bytes]) for start, header in iter_batches(view)]
+        except DecodeError as error:
+            raise SourceError(f"{self._name} is damaged behind offset {self.position}: {error}") from error
+
+    def _aborted(self, data: PartitionData) -> list[Aborted] | None:
+        if self._isolation != READ_COMMITTED:
+            return None
+        return [Aborted(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
+
+    @property
+    def _name(self) -> str:
+        return f"{self._wanted.topic}-{self._wanted.partition}"
+
+    def _describe_missing(self, data: PartitionData) -> str:
+        waited = f"nothing came for {self._patience_ms / 1000:g} s"
+        if data.records:
+            return f"{self._name}: {waited} of the batch at offset {self.position}, as it is too large"
+        end = data.last_stable_offset if self._isolation == READ_COMMITTED else data.high_watermark
+        held = " (an open transaction begins there)" if end < data.high_watermark else ""
+        return f"{self._name} was to be read up to {self._wanted.end}, and ends at {end}{held}: {waited}"

@@ -1,0 +1,86 @@
+"""Offsets as JSON, in the form that Spark's stock source writes: {"topic": {"0": 23}}. Pure.
+
+Partitions come sorted by topic and number, so that equal offsets are equal texts: Spark compares them so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from client.metadata import TopicPartition
+
+Offsets = dict[TopicPartition, int]
+Json = dict[str, dict[str, int]]
+
+OFFSET_MAX = 2**63 - 1
+_SPECIAL_MIN = -2  # EARLIEST, and LATEST above it
+
+
+class OffsetsError(ValueError):
+    """Text that says no offsets; the message is a sentence's end."""
+
+
+def to_json(offsets: Mapping[TopicPartition, int]) -> Json:
+    """For Spark, and its checkpoint."""
+    found: Json = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def from_json(found: Any) -> Offsets:
+    """Out of a checkpoint. OffsetsError if that holds something else."""
+    return _read(found, _SPECIAL_MIN, "an offset")
+
+
+def parse_offsets(text: str) -> Offsets:
+    """Out of an option; -2 is the earliest, -1 the latest."""
+    return _read(_load(text), _SPECIAL_MIN, "an offset, -1 for the latest or -2 for the earliest")
+
+
+def parse_timestamps(text: str) -> Offsets:
+    """Milliseconds by partition, out of an option."""
+    return _read(_load(text), 0, "a time in milliseconds")
+
+
+def parse_assignment(text: str) -> tuple[TopicPartition, ...]:
+    """Partitions out of an option: {"topic": [0, 1]}."""
+    found = _load(text)
+    if not isinstance(found, dict) or not found:
+        raise OffsetsError(f'{text!r} should be partitions, as in {{"orders":[0,1]}}')
+    for topic, numbers in found.items():
+        if not isinstance(numbers, list) or not all(_is_number(each) and 0 <= each < 2**31 for each in numbers):
+            raise OffsetsError(f"the partitions of {topic!r} are {numbers!r}, and should be a list of numbers")
+    return tuple(sorted({(topic, number) for topic, numbers in found.items() for number in numbers}))
+
+
+def describe(partitions: Any) -> str:
+    """Partitions for a sentence: `orders-0, orders-1`."""
+    return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(partitions))
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise OffsetsError(f"{text!r} is not JSON ({error})") from error
+
+
+def _read(found: Any, least: int, what: str) -> Offsets:
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        raise OffsetsError(f'{found!r} should be a JSON object, as in {{"orders":{{"0":23}}}}')
+    offsets: Offsets = {}
+    for topic, by_partition in found.items():
+        for partition, offset in by_partition.items():
+            if not (partition.isascii() and partition.isdecimal()) or int(partition) >= 2**31:
+                raise OffsetsError(f"{partition!r} is no number of a partition of {topic!r}")
+            if not _is_number(offset) or not least <= offset <= OFFSET_MAX:
+                raise OffsetsError(f"{topic}-{partition} has {offset!r}, which is not {what}")
+            offsets[topic, int(partition)] = offset
+    return offsets
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
