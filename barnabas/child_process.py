@@ -29,6 +29,7 @@ class ChildProcess:
     def __init__(self, settings: Wire, home: str | None) -> None:
         """Start it and wait until it can be used. BarnabasError says why it cannot be; NotRunning: it died."""
         self.home = home
+        self.pid = 0
         self._end: int | None = None
         self._socket = pool.current().fork(settings, home)
         _owned.add(self)
@@ -37,7 +38,7 @@ class ChildProcess:
         except BaseException:
             self._socket.close()
             raise
-        self.pid: int = facts["pid"]
+        self.pid = facts["pid"]
         self.port: int = facts["port"]
         self.home = facts["home"]
         self.data_dir: str = facts["data_dir"]
@@ -107,6 +108,8 @@ class ChildProcess:
         return value
 
     def _gone(self) -> NotRunning:
+        """It hung up: what to tell once the process has ended, too."""
+        self._wait_and_close()
         lines = read_log(self.home).splitlines()[-_LAST_LINES:]
         return NotRunning("\n".join(["the broker's process has ended; its last words:", *lines]))
 

@@ -6,18 +6,17 @@ decoded as a consumer decodes them.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
 from broker.context import Services
+from broker.turns import let_others_run
 from client.decoding import Aborted, decode_records
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import TRANSACTION_STATE_TOPIC
 
 _PAGE_BYTES = 1 << 20
-_LOADING_PAUSE_S = 0.005
 
 Page = tuple[list[tuple[Any, ...]], int | None]
 """Records (offset, timestamp, key, value, headers), and where the next page begins, None after the last."""
@@ -64,7 +63,7 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
         except KafkaError as error:
             if error.code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 raise
-            await asyncio.sleep(_LOADING_PAUSE_S)
+            await let_others_run(services.clock)  # the loader among them
     return [
         (
             txn.transactional_id,
