@@ -26,6 +26,7 @@ from pyspark_barnabas.sink.clients import client_for
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger_access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
+from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.sink.task_transaction import TaskTransaction
@@ -61,6 +62,7 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
             partition=task.partition,
             attempt_number=task.attempt_number,
             task_attempt=task.task_attempt_id,
+            own_ids=(own_ids := OwnIds(access.topic_id, run)),
         )
         match step:
             case Fail(sentence):
@@ -70,7 +72,8 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
                     pass
                 return Skipped(task.query_id, task.run_id, run, task.batch_id, task.partition)
             case Produce():
-                return _produce(client, settings, task, run, step, batches)
+                transaction = TaskTransaction(client, settings, step, lambda name: own_ids.use(name, task.batch_id))
+                return _produce(client, settings, task, run, transaction, batches)
     except LedgerDamaged as error:
         raise SinkFailed(str(error)) from error
     except KafkaError as error:
@@ -79,9 +82,13 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
 
 
 def _produce(
-    client: Client, settings: SinkSettings, task: TaskFacts, run: RunToken, step: Produce, batches: Iterator[Any]
+    client: Client,
+    settings: SinkSettings,
+    task: TaskFacts,
+    run: RunToken,
+    transaction: TaskTransaction,
+    batches: Iterator[Any],
 ) -> Prepared:
-    transaction = TaskTransaction(client, settings, step)
     encoder = _encoder(client, settings, task)
     try:
         for rows in batches:
@@ -97,8 +104,8 @@ def _produce(
         raise
     identity = transaction.identity
     prepared = None
-    if identity is not None and not settings.is_atomic:
-        prepared = PreparedTransaction(step.transactional_id, *identity)
+    if identity is not None and transaction.is_own:
+        prepared = PreparedTransaction(transaction.transactional_id, *identity)
     return Prepared(
         task.query_id,
         task.run_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from client.batch_sender import BatchSender, NewBatch
 from client.client import Client
@@ -22,16 +22,17 @@ class TaskTransaction:
     """One task's transaction, under the id that `commit.writing` said.
 
     identity: its producer, None while nothing was written. is_own: whether it is this task's alone (not in atomic mode,
-    where all tasks write in the driver's).
+    where all tasks write in the driver's). on_own_id: is told the id before it is first used.
     """
 
-    def __init__(self, client: Client, settings: SinkSettings, step: Produce) -> None:
+    def __init__(self, client: Client, settings: SinkSettings, step: Produce, on_own_id: Callable[[str], None]) -> None:
         self.transactional_id = step.transactional_id
         self.identity: ProducerIdentity | None = None
         self.is_own = step.known is None
         self._client = client
         self._settings = settings
         self._step = step
+        self._on_own_id = on_own_id
         self._sender: BatchSender | None = None
 
     @property
@@ -78,6 +79,7 @@ class TaskTransaction:
     def _become_producer(self) -> ProducerIdentity:
         if self._step.known is not None:
             return ProducerIdentity(*self._step.known)
+        self._on_own_id(self.transactional_id)
         if self._settings.two_phase != "off":
             try:
                 return self._initialise(enable_2pc=True)
