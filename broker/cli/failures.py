@@ -13,6 +13,8 @@ class UsageError(Exception):
 
 def describe(error: Exception) -> tuple[str | None, int]:
     """(the sentence, the exit status); no sentence for what nobody foresaw."""
+    from broker.catalogue import CatalogueError
+    from broker.config import ConfigError
     from client.errors import ConnectionFailed
     from protocol.errors import DecodeError, KafkaError
     from storage.errors import StorageError
@@ -22,7 +24,7 @@ def describe(error: Exception) -> tuple[str | None, int]:
     if isinstance(error, ConnectionFailed):
         hint = " (is a broker running there?)" if "refused" in error.message else ""
         return f"{error}{hint}", FAILURE
-    if isinstance(error, KafkaError | StorageError | DecodeError):
+    if isinstance(error, CatalogueError | ConfigError | KafkaError | StorageError | DecodeError):
         return str(error), FAILURE
     if isinstance(error, OSError):
         what = (error.strerror or str(error)).lower()

@@ -114,7 +114,6 @@ _TABLE = (
     Key("group.streams.num.standby.replicas", INT, "0", Range(0)),
     Key("group.streams.session.timeout.ms", INT, "45000", Range(1)),
     Key("initial.broker.registration.timeout.ms", INT, "60000"),
-    Key("inter.broker.listener.name", STRING, None),
     Key("kafka.metrics.polling.interval.secs", INT, "10", Range(1)),
     Key("kafka.metrics.reporters", LIST, ""),
     Key("leader.imbalance.check.interval.seconds", LONG, "300", Range(1)),

@@ -5,17 +5,21 @@ Layers, the first that has the key wins: set for this broker while running, set 
 `load.py`. Values are checked when they enter a layer, so reading one cannot fail.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
 from broker.config.keys import KEYS, Key
-from broker.config.listeners import Listener, parse_listeners, parse_protocol_map
+from broker.config.listeners import Listener, check_advertised, check_ports, parse_listeners, parse_protocol_map
 from broker.config.values import Value, check, parse
 
 
 class ConfigError(ValueError):
-    """The configuration cannot be used. str() names the key and says why."""
+    """The configuration cannot be used. str() names the key and says why; `key` is the one to look at, if it is one."""
+
+    def __init__(self, sentence: str, key: str | None = None) -> None:
+        super().__init__(sentence)
+        self.key = key
 
 
 class Source(IntEnum):
@@ -72,8 +76,16 @@ def parse_value(key: Key, text: str) -> Value:
 class BrokerConfig:
     """The values in force. Names are Kafka's; asking for a key that does not exist is a KeyError, a bug of ours."""
 
-    def __init__(self, static: Mapping[str, str] | None = None) -> None:
-        """static: what was given at start, checked already (`load.py`)."""
+    def __init__(
+        self, static: Mapping[str, str] | None = None, *, cluster_id: str | None = None, is_container: bool = False
+    ) -> None:
+        """static: what was given at start, checked already (`load.py`).
+
+        cluster_id: the cluster a new data directory is to begin, any if None. is_container: whoever comes from the
+        default gateway is on the machine around this container.
+        """
+        self.cluster_id = cluster_id
+        self.is_container = is_container
         self.static: Mapping[str, str] = _node_under_both_names(static or {})
         self.per_broker: Mapping[str, str] = {}
         self.cluster_wide: Mapping[str, str] = {}
@@ -150,29 +162,42 @@ class BrokerConfig:
 
     @property
     def listeners(self) -> list[Listener]:
-        """The addresses to listen on, without a controller's."""
-        return self._addresses("listeners")
+        """The addresses to listen on, without a controller's. ValueError when they cannot be had together."""
+        return self._without_controllers(self._addresses("listeners", check_ports))
 
     @property
     def told_listeners(self) -> list[Listener]:
-        """The addresses advertised.listeners gives, which need not be all."""
-        return self._addresses("advertised.listeners")
+        """The addresses advertised.listeners gives, which need not be all. ValueError for one of no use."""
+        return self._without_controllers(self._addresses("advertised.listeners", check_advertised))
+
+    def told(self, listener: Listener) -> Listener | None:
+        """What the clients of a listener are told, None for the address they came in by; port 0 is the one bound.
+
+        A listener on a name is told under that name, as it is in Kafka.
+        """
+        for told in self.told_listeners:
+            if told.name == listener.name:
+                return told if told.host else None
+        return listener if listener.host and listener.ip_version is None else None
 
     @property
     def advertised_listeners(self) -> list[Listener]:
-        """What clients are told, for every listener; port 0 where the one that was bound shall be told."""
-        told = {listener.name: listener for listener in self.told_listeners}
-        return [told.get(listener.name) or _as_told(listener) for listener in self.listeners]
+        """An address for every listener, for the catalogue: it knows of no connection by which one could come in."""
+        return [self.told(listener) or _as_told(listener) for listener in self.listeners]
 
-    def _addresses(self, key: str) -> list[Listener]:
+    def _addresses(self, key: str, check: Callable[[str, list[Listener]], None]) -> list[Listener]:
         protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
-        controllers = {name.upper() for name in self.strings("controller.listener.names")}
-        protocols.update({name: "PLAINTEXT" for name in controllers if name not in protocols})
-        return [
-            listener
-            for listener in parse_listeners(key, self.strings(key), protocols)
-            if listener.name not in controllers
-        ]
+        protocols.update({name: "PLAINTEXT" for name in self._controllers() if name not in protocols})
+        listeners = parse_listeners(key, self.strings(key), protocols)
+        check(key, listeners)
+        return listeners
+
+    def _without_controllers(self, listeners: list[Listener]) -> list[Listener]:
+        controllers = self._controllers()
+        return [listener for listener in listeners if listener.name not in controllers]
+
+    def _controllers(self) -> set[str]:
+        return {name.upper() for name in self.strings("controller.listener.names")}
 
 
 def _node_under_both_names(static: Mapping[str, str]) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ _TEXTS = {
     "advertised.listeners": "What clients are told to connect to, where that differs from listeners.",
     "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served.",
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
+    "inter.broker.listener.name": "Must be the name of a listener. There is no other broker to talk to through it.",
     "log.dir": "The data directory, if log.dirs is not set.",
     "log.dirs": "The data directory. Exactly one is supported.",
     # connections and requests

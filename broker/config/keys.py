@@ -53,6 +53,7 @@ _TABLE = (
         PER_BROKER,
     ),
     Key("controller.listener.names", LIST, ""),
+    Key("inter.broker.listener.name", STRING, None),
     Key("log.dir", LIST, "data"),
     Key("log.dirs", LIST, None),
     # connections and requests

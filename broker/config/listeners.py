@@ -1,19 +1,19 @@
 """Listeners: where the broker accepts connections, and what it tells clients to connect to.
 
 `NAME://host:port`, separated by commas; the name is a protocol or is mapped to one by
-listener.security.protocol.map. Listeners named by controller.listener.names belong to a controller quorum of Kafka's
-and are not opened here. An empty host means every interface; what is advertised for it, unless advertised.listeners
-says, is `localhost`.
+listener.security.protocol.map. The rules are Apache Kafka's, down to which two listeners may share a port: one on an
+IPv4 and one on an IPv6 address. An empty host means every interface.
 """
 
 import re
 from collections.abc import Iterable
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import NamedTuple
 
 PLAINTEXT = "PLAINTEXT"
 PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
-_LISTENER = re.compile(r"([^:/]+)://(?:\[([^\]]*)\]|([^:\]]*)):(-?[0-9]+)")
+_LISTENER = re.compile(r"(.+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")
 
 
@@ -29,6 +29,27 @@ class Listener(NamedTuple):
     def is_every_interface(self) -> bool:
         return self.host in _EVERY_INTERFACE
 
+    @property
+    def ip_version(self) -> int | None:
+        """4 or 6; None where the host is a name, or empty."""
+        for version, family in ((4, AF_INET), (6, AF_INET6)):
+            try:
+                inet_pton(family, self.host.partition("%")[0])
+            except OSError:
+                continue
+            return version
+        return None
+
+    @property
+    def address(self) -> str:
+        """`host:port` as people write it."""
+        return address_text(self.host, self.port)
+
+
+def address_text(host: str, port: int) -> str:
+    """`host:port`, with IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
 
 def parse_listeners(key: str, addresses: Iterable[str], protocol_map: dict[str, str]) -> list[Listener]:
     """The listeners of one key. ValueError with a sentence that names the key and the address."""
@@ -39,17 +60,36 @@ def parse_listeners(key: str, addresses: Iterable[str], protocol_map: dict[str, 
     return listeners
 
 
+def check_ports(key: str, listeners: list[Listener]) -> None:
+    """ValueError when two listeners are on one port, unless one of them is on IPv4 and the other on IPv6."""
+    for port in {listener.port for listener in listeners} - {0}:
+        sharing = [listener for listener in listeners if listener.port == port]
+        if len(sharing) > 1 and sorted(each.ip_version or 0 for each in sharing) != [4, 6]:
+            named = " and ".join(listener.name for listener in sharing)
+            raise ValueError(f"{key}: {named} are on one port, {port}: each listener needs a port of its own")
+
+
+def check_advertised(key: str, listeners: list[Listener]) -> None:
+    """ValueError for an address nobody can connect to."""
+    for listener in listeners:
+        if listener.host and listener.is_every_interface:
+            raise ValueError(
+                f"{key}: {listener.name}://{listener.address} is no address that clients can connect to: "
+                "name the host or the address they reach this broker by"
+            )
+
+
 def _parse_listener(key: str, address: str, protocol_map: dict[str, str]) -> Listener:
     match = _LISTENER.fullmatch(address)
     if match is None:
         raise ValueError(f"{key}: {address} is not of the form NAME://host:port")
-    name, port = match[1].upper(), int(match[4])
+    name, port = match[1].upper(), int(match[3])
     if not 0 <= port <= 65535:
         raise ValueError(f"{key}: {address} has a port outside 0 to 65535")
     protocol = protocol_map.get(name)
     if protocol is None:
         raise ValueError(f"{key}: listener.security.protocol.map does not say which protocol {name} speaks")
-    return Listener(name, match[3] if match[2] is None else match[2], port, protocol)
+    return Listener(name, match[2], port, protocol)
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:

@@ -9,13 +9,17 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
-from broker.config.keys import KEYS
-from broker.config.listeners import PLAINTEXT
+from broker.config.environment import Environment
+from broker.config.keys import KEYS, Key
+from broker.config.listeners import PLAINTEXT, Listener
 from broker.config.refusals import asks_for
 from broker.config.values import InvalidValue
 from protocol.errors import DecodeError
 from protocol.files import properties as java_properties
 from protocol.records.compression import COMPRESSION_NAMES
+
+_INTER_BROKER = "inter.broker.listener.name"
+_INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
 class LoadedConfig(NamedTuple):
@@ -29,28 +33,42 @@ def load_config(
     *,
     flags: Mapping[str, str] | None = None,
     settings: Iterable[str] = (),
-    environment: Mapping[str, str] | None = None,
+    environment: Environment | None = None,
     properties: bytes = b"",
 ) -> LoadedConfig:
-    """The configuration to start with. ConfigError when it cannot be used.
+    """The configuration to start with. ConfigError when it cannot be used; it names the variable where one is to blame.
 
     flags: keys the command line's own flags stand for.   settings: the words after each --set, `key=value`.
-    environment: keys read from the environment.          properties: the bytes of a server.properties file.
+    environment: what was found in the environment.       properties: the bytes of a server.properties file.
     """
+    around = environment or Environment({}, {})
     try:
         from_file = java_properties.decode(properties)
     except DecodeError as broken:
         raise ConfigError(str(broken)) from broken
-    written = {**from_file, **(environment or {}), **_settings(settings)}
-    static = {**written, **(flags or {})}
-    warnings: list[str] = []
-    for name in sorted(static):
-        warnings += _examine(name, static[name])
-    config = BrokerConfig({name: text for name, text in static.items() if find_key(name) is not None})
-    _check_together(config)
-    # A flag may move the listener of a file that asks for protection, but it does not take the wish back.
-    _check_protocols(BrokerConfig({name: text for name, text in written.items() if find_key(name) is not None}))
+    stronger = {**around.settings, **_settings(settings)}
+    written = {**from_file, **stronger}
+    moved = _moved(flags or {}, from_file, stronger)
+    static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in moved}
+    try:
+        warnings = _examine(static)
+        config = _config(static, around)
+        _check_together(config, flags or {})
+        # A flag may move the listener of a file that asks for protection, but it does not take the wish back.
+        _check_protocols(_config(written, around))
+    except ConfigError as wrong:
+        variable = around.variables.get(wrong.key or "")
+        if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
+            raise
+        raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
+    if moved:
+        warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     return LoadedConfig(config, warnings)
+
+
+def _config(static: Mapping[str, str], around: Environment) -> BrokerConfig:
+    known = {name: text for name, text in static.items() if find_key(name) is not None}
+    return BrokerConfig(known, cluster_id=around.cluster_id, is_container=around.is_container)
 
 
 def _settings(settings: Iterable[str]) -> dict[str, str]:
@@ -63,51 +81,100 @@ def _settings(settings: Iterable[str]) -> dict[str, str]:
     return entries
 
 
-def _examine(name: str, text: str) -> list[str]:
-    """Warnings about one setting. ConfigError when it is wrong or asks for too much."""
-    key = find_key(name)
-    asked = asks_for(name, text, key)
-    if asked is not None:
-        raise ConfigError(f"{name} asks for {asked}, which this broker does not enforce: remove it to start")
-    if key is None:
-        return [f"unknown configuration key {name}: ignored"]
+def _moved(flags: Mapping[str, str], from_file: Mapping[str, str], stronger: Mapping[str, str]) -> list[str]:
+    """What a file says of its own listeners, and is not true of the one that --host and --port put in their place."""
+    if "listeners" not in flags or "listeners" not in from_file:
+        return []
+    return [name for name in ("advertised.listeners", _INTER_BROKER) if name in from_file and name not in stronger]
+
+
+def _examine(static: Mapping[str, str]) -> list[str]:
+    """Warnings about settings, each for itself. ConfigError for the first that is wrong or asks for too much."""
+    warnings = []
+    idle: dict[str, list[str]] = {}
+    for name, text in sorted(static.items()):
+        key = find_key(name)
+        asked = asks_for(name, text, key)
+        if asked is not None:
+            sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
+            raise ConfigError(sentence, name)
+        if key is None:
+            warnings.append(f"unknown configuration key {name}: ignored")
+        elif _changes_nothing(key, text):
+            from broker.config.docs import why_without_effect
+
+            idle.setdefault(why_without_effect(name), []).append(name)
+    return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
+
+
+def _changes_nothing(key: Key, text: str) -> bool:
+    """Whether the key is set to what it would do in Kafka and does not do here. ConfigError for a wrong value."""
     try:
         value = parse_value(key, text)
     except InvalidValue as wrong:
-        raise ConfigError(str(wrong)) from wrong
-    if name not in KEYS and text.strip() and (key.default is None or value != parse_value(key, key.default)):
-        return [f"configuration key {name} has no effect here"]
-    return []
+        raise ConfigError(str(wrong), key.name) from wrong
+    return (
+        key.name not in KEYS and bool(text.strip()) and (key.default is None or value != parse_value(key, key.default))
+    )
 
 
-def _check_together(config: BrokerConfig) -> None:
+def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     directories = config.strings("log.dirs") or config.strings("log.dir")
     if len(directories) != 1:
-        raise ConfigError(f"log.dirs names {len(directories)} directories: this broker keeps exactly one")
+        raise ConfigError(f"log.dirs names {len(directories)} directories: this broker keeps exactly one", "log.dirs")
     if {"node.id", "broker.id"} <= config.static.keys() and config.integer("node.id") != config.integer("broker.id"):
-        raise ConfigError("node.id and broker.id name two different nodes")
+        raise ConfigError("node.id and broker.id name two different nodes", "node.id")
     roles = config.strings("process.roles") if "process.roles" in config.static else ["broker"]
     if "broker" not in roles:
-        raise ConfigError("process.roles does not name broker: this broker cannot be a controller alone")
+        raise ConfigError(
+            "process.roles does not name broker: this broker cannot be a controller alone", "process.roles"
+        )
     codec = config.integer("offsets.topic.compression.codec")
     if codec not in COMPRESSION_NAMES:
         raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
-    try:
-        listeners, told = config.listeners, config.told_listeners
-    except ValueError as wrong:
-        raise ConfigError(str(wrong)) from wrong
+    _check_listeners(config)
+    if "listeners" not in flags:
+        _check_inter_broker(config)
+
+
+def _check_listeners(config: BrokerConfig) -> None:
+    listeners, told = _addresses(config)
     if not listeners:
-        raise ConfigError("listeners names no address for clients")
+        raise ConfigError("listeners names no address for clients", "listeners")
     unknown = {listener.name for listener in told} - {listener.name for listener in listeners}
     if unknown:
-        raise ConfigError(f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not")
+        raise ConfigError(
+            f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not", "advertised.listeners"
+        )
     _check_protocols(config)
 
 
+def _check_inter_broker(config: BrokerConfig) -> None:
+    """There is no other broker to talk to, but a name that is no listener's is a slip that Kafka refuses, too."""
+    if _INTER_BROKER not in config.static:
+        return
+    if _INTER_BROKER_PROTOCOL in config.static:
+        raise ConfigError(f"{_INTER_BROKER} and {_INTER_BROKER_PROTOCOL} exclude each other", _INTER_BROKER)
+    name = config.string(_INTER_BROKER)
+    names = [listener.name for listener in config.listeners]
+    if name.upper() not in names:
+        raise ConfigError(f"{_INTER_BROKER} is {name}, but listeners are {', '.join(names)}", _INTER_BROKER)
+
+
 def _check_protocols(config: BrokerConfig) -> None:
-    for listener in (*config.listeners, *config.told_listeners):
+    listeners, told = _addresses(config)
+    for listener in (*listeners, *told):
         if listener.protocol != PLAINTEXT:
             raise ConfigError(
                 f"listener {listener.name} asks for {listener.protocol}, which this broker does not enforce: "
-                f"only {PLAINTEXT} listeners are served"
+                f"only {PLAINTEXT} listeners are served",
+                "listeners",
             )
+
+
+def _addresses(config: BrokerConfig) -> tuple[list[Listener], list[Listener]]:
+    """(listeners, what is told of them). ConfigError."""
+    try:
+        return config.listeners, config.told_listeners
+    except ValueError as wrong:
+        raise ConfigError(str(wrong), str(wrong).partition(":")[0]) from wrong

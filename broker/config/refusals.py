@@ -35,6 +35,8 @@ def asks_for(name: str, value: str | None, key: Key | None) -> str | None:
         return None if value.strip() == "PLAINTEXT" else value.strip()
     if name.startswith(_LISTENER_PREFIX):  # listener.name.NAME.ssl.…, listener.name.NAME.MECHANISM.sasl.…
         words = name.split(".")[3:]
+        if words == ["max", "connections"]:
+            return "a limit of one listener"
         return _asked_by(".".join(words)) or _asked_by(".".join(words[1:]))
     return _asked_by(name)
 

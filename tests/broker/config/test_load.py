@@ -6,13 +6,16 @@ import pytest
 
 from broker.config import BrokerConfig, ConfigError, Listener, load_config
 from broker.config.accepted import ACCEPTED
+from broker.config.environment import Environment
 from broker.config.keys import KEYS
 
 
 def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:
     layers = {
         "properties": b"num.partitions=1\nlog.segment.bytes=2000000\nfetch.max.bytes=3000\nmax.connections=4\n",
-        "environment": {"num.partitions": "11", "log.segment.bytes": "12000000", "fetch.max.bytes": "13000"},
+        "environment": Environment(
+            {"num.partitions": "11", "log.segment.bytes": "12000000", "fetch.max.bytes": "13000"}, {}
+        ),
         "settings": ["num.partitions=21", "log.segment.bytes = 22000000"],
         "flags": {"num.partitions": "31"},
     }
@@ -42,7 +45,9 @@ def test_an_unknown_key_warns_and_starts() -> None:
 
 def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> None:
     _, warnings = load_config(settings=["num.io.threads=8", "num.network.threads=9"])
-    assert warnings == ["configuration key num.network.threads has no effect here"]
+    assert warnings == [
+        "no effect here: num.network.threads. The part of Apache Kafka it sets is not there in this broker."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +106,14 @@ def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
         ("listeners=9092", "9092 is not of the form NAME://host:port"),
         ("listeners=PLAINTEXT://h:99999", "port outside 0 to 65535"),
         ("listeners=PLAINTEXT://a:1,PLAINTEXT://b:2", "must have a different name"),
+        ("listeners=PLAINTEXT://a:1,B://b:1", "does not say which protocol B speaks"),
         ("listeners=INTERNAL://a:1", "listener.security.protocol.map does not say which protocol INTERNAL speaks"),
         ("listeners=", "listeners names no address"),
         ("listener.security.protocol.map=A:B", "A:B is not of the form NAME:PROTOCOL"),
+        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092 is no address that clients can"),
+        ("advertised.listeners=PLAINTEXT://[::]:9092", "PLAINTEXT://.::.:9092 is no address that clients can"),
+        ("inter.broker.listener.name=INTERNAL", "inter.broker.listener.name is INTERNAL, but listeners are PLAINTEXT"),
+        ("listener.name.external.max.connections=9", "asks for a limit of one listener"),
         ("process.roles=controller", "process.roles does not name broker"),
         ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is no codec: 0 to 4 are"),
         ("nothing", "a setting is written key=value"),
@@ -141,16 +151,14 @@ log.retention.hours=168
         ("EXTERNAL", 9094),
     ]
     assert [told.host for told in config.advertised_listeners] == ["broker", "localhost"]
-    assert warnings == [
-        "configuration key controller.quorum.voters has no effect here",
-        "configuration key inter.broker.listener.name has no effect here",
-    ]
+    assert warnings == ["no effect here: controller.quorum.voters. There is no controller quorum beside this node."]
 
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
-def test_every_interface_is_advertised_as_localhost(host: str) -> None:
+def test_the_catalogue_knows_every_interface_as_localhost(host: str) -> None:
     config = load_config(settings=[f"listeners=PLAINTEXT://{host}:9092"]).config
     assert config.listeners[0].is_every_interface
+    assert config.told(config.listeners[0]) is None
     assert config.advertised_listeners[0][1:3] == ("localhost", 9092)
 
 

@@ -1,0 +1,143 @@
+"""What `barnabas serve` can be told, and `barnabas doctor` with it: options, and the configuration they lead to.
+
+Read by a table of ours, since argparse costs a start ten milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker.cli.failures import UsageError
+
+if TYPE_CHECKING:
+    from broker.config import LoadedConfig
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = "9092"
+DEFAULT_DATA_DIR = "./data"
+_LEVELS = ("debug", "info", "warning", "error")
+
+Options = dict[str, list[str]]
+"""The words given for each option, in order."""
+
+Table = Mapping[str, tuple[str | None, str]]
+"""For each option what stands for its value, None where it takes none, and what it does."""
+
+OPTIONS: Table = {
+    "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
+    "--port": ("PORT", f"the port to listen on, 0 picks a free one (default {DEFAULT_PORT})"),
+    "--data-dir": ("DIR", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
+    "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
+    "--config": ("FILE", "a server.properties of Apache Kafka's"),
+    "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
+    "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
+    "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
+    "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
+    "--log-level": ("LEVEL", "debug, info (default), warning or error"),
+}
+
+
+class Wishes(NamedTuple):
+    """What is to be there once the broker runs: topics with their partitions, levels of features."""
+
+    topics: list[tuple[str, int]]
+    features: dict[str, int]
+
+
+def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serve") -> Options:
+    """The words given for each option of `command`. UsageError for anything that is none."""
+    options: Options = {}
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in table:
+            raise UsageError(f"{command}: {word!r} is no option (see barnabas {command} --help)")
+        if table[name][0] is None:
+            if equals:
+                raise UsageError(f"{command}: {name} takes no value")
+            value = "yes"
+        elif not equals:
+            given = next(words, None)
+            if given is None:
+                raise UsageError(f"{command}: {name} needs a value")
+            value = given
+        options.setdefault(name, []).append(value)
+    level = options.get("--log-level", ["info"])[-1]
+    if level not in _LEVELS:
+        raise UsageError(f"{command}: --log-level {level} is none of {', '.join(_LEVELS)}")
+    if "--ephemeral" in options and "--data-dir" in options:
+        raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
+    return options
+
+
+def load(options: Options, variables: Mapping[str, str]) -> LoadedConfig:
+    """The configuration that the options, these environment variables and the files they name lead to.
+
+    UsageError, ConfigError, OSError for a file that cannot be read.
+    """
+    from broker.config.environment import read_environment
+    from broker.config.load import load_config
+
+    properties = b""
+    for path in options.get("--config", []):
+        with open(path, "rb") as file:
+            properties += file.read() + b"\n"
+    return load_config(
+        flags=_flags(options),
+        settings=options.get("--set", []),
+        environment=read_environment(variables),
+        properties=properties,
+    )
+
+
+def _flags(options: Options) -> dict[str, str]:
+    """The configuration keys that options of their own stand for."""
+    flags = {}
+    if "--host" in options or "--port" in options:
+        host, port = options.get("--host", [DEFAULT_HOST])[-1], options.get("--port", [DEFAULT_PORT])[-1]
+        if not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+            raise UsageError(f"--port {port} is no port")
+        flags["listeners"] = f"PLAINTEXT://[{host}]:{port}" if ":" in host else f"PLAINTEXT://{host}:{port}"
+    if "--data-dir" in options:
+        flags["log.dirs"] = options["--data-dir"][-1]
+    return flags
+
+
+def wishes(options: Options) -> Wishes:
+    """What is to be there once the broker runs. UsageError for what cannot be."""
+    return Wishes([_topic(word) for word in options.get("--topic", [])], _features(options.get("--feature", [])))
+
+
+def _topic(word: str) -> tuple[str, int]:
+    name, colon, partitions = word.partition(":")
+    if not name or (colon and not (partitions.isascii() and partitions.isdecimal() and int(partitions) > 0)):
+        raise UsageError(f"--topic {word} is not NAME[:PARTITIONS]")
+    return name, int(partitions) if colon else -1
+
+
+def _features(words: list[str]) -> dict[str, int]:
+    """Levels by feature. UsageError for one that cannot be had."""
+    features: dict[str, int] = {}
+    if not words:
+        return features
+    from broker.catalogue.features import OFFERED_FEATURES
+
+    for word in words:
+        name, equals, level = word.partition("=")
+        if not (equals and level.isascii() and level.isdecimal()):
+            raise UsageError(f"--feature {word} is not NAME=LEVEL")
+        if name not in OFFERED_FEATURES:
+            raise UsageError(f"--feature {word}: there is no feature but {', '.join(OFFERED_FEATURES)}")
+        low, high = OFFERED_FEATURES[name]
+        if not low <= int(level) <= high:
+            raise UsageError(f"--feature {word}: the levels of {name} are {low} to {high}")
+        features[name] = int(level)
+    return features
+
+
+def table_text(table: Table = OPTIONS) -> str:
+    """The options, a line each, for --help."""
+    rows = [(f"{name} {value}" if value else name, text) for name, (value, text) in table.items()]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
