@@ -112,11 +112,20 @@ def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, s
 
 
 def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
-    """What another query's last batch still needs. What became of it otherwise is that query's to tell."""
+    """What another query's last batch still needs: its end, and a word of that for whoever repeats it when its ids
+    have long expired. What became of it otherwise is that query's to tell."""
     newest = view.ledger.newest()
     if newest is None or newest.query_id == batch.sink.query_id or view.ledger.is_settled(newest):
         return None
-    return _roll_forward(newest.transactions, view)
+    step = _roll_forward(newest.transactions, view)
+    if step is None and all(_standing(each, view) is Standing.COMMITTED for each in newest.transactions):
+        return _settle(batch, view, newest)
+    return step
+
+
+def _settle(batch: Batch, view: CommitView, record: Decided) -> CommitStep:
+    sequence = view.ledger.next_sequence(batch.run)
+    return Decide(Settled(record.query_id, record.batch_id, batch.run_id, batch.run, sequence))
 
 
 def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitView) -> CommitStep | None:
@@ -130,8 +139,7 @@ def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitVie
 def _finish(batch: Batch, view: CommitView) -> CommitStep:
     record = _decided(batch, view)
     if not batch.is_stream and not view.ledger.is_settled(record):
-        sequence = view.ledger.next_sequence(batch.run)
-        return Decide(Settled(batch.sink.query_id, batch.batch_id, batch.run_id, batch.run, sequence))
+        return _settle(batch, view, record)
     if view.is_swept:
         return Done()
     if view.listed is None or view.driver is None:

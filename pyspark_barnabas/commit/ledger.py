@@ -1,8 +1,8 @@
 """The ledger's records, and their bytes: docs/formats/ledger.md.
 
 `Run` shows the tasks of a run which token it has (`opening`). `Decided` is the commit point of a batch: it is there,
-committed, or the batch never happened. `Settled` says of a batch write that all its transactions are committed; of a
-stream the next batch says so.
+committed, or the batch never happened. `Settled` says that all transactions of a batch are committed: of a batch write,
+and of the last batch of a query that another one goes on after; elsewhere the next batch says so.
 
 Whoever writes one is a process of its own, often a fresh one, and yet the same producer as the one before: so every
 record has its `sequence`, the number under which it is produced on the ledger's partition. A run's first record is its
@@ -79,7 +79,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Every transaction of a batch that was decided is committed."""
+    """Every transaction of a batch that was decided is committed. The run is the one that says so, of any query."""
 
     query_id: str
     batch_id: int

@@ -22,7 +22,8 @@ class QuerySettings:
     is_data_source: bool = True
     has_async_progress_tracking: bool = False
     has_speculation: bool = False
-    max_stage_attempts: int = 1
+    is_atomic: bool = False
+    max_stage_attempts: int = 4
     transaction_timeout_ms: int = 900_000
     broker_max_timeout_ms: int | None = None
 
@@ -64,10 +65,10 @@ def _reasons(settings: QuerySettings) -> list[tuple[bool, str]]:
             "with speculation a task is run twice at a time, and both write: set spark.speculation to false",
         ),
         (
-            settings.max_stage_attempts != 1,
-            "when a stage is tried again, Spark counts the attempts at its tasks from 0 again, and two tasks would take"
-            " one transaction: set spark.stage.maxConsecutiveAttempts to 1; the query then stops, and its restart"
-            " repeats the batch",
+            settings.is_atomic and settings.max_stage_attempts != 1,
+            "when a stage is tried again, its tasks write again, and in atomic mode their first rows cannot be taken"
+            " out of the transaction: set spark.stage.maxConsecutiveAttempts to 1; the query then stops, and its"
+            " restart repeats the batch",
         ),
         (
             settings.output_mode == "update" and settings.is_data_source,

@@ -1,26 +1,44 @@
 """write(): whether a task writes its rows, and under which transactional id.
 
-An id is used again only when the ledger shows a later batch than the one it was decided in: a first attempt takes the
-id with which its partition won *two* batches ago, in the same run; every other attempt makes an id of its own. So an id
-has one user at a time, a run needs about two per partition, and no id of the last decision is touched before it is
-proven settled: one batch ago would be too soon, as a run that was overtaken between the end of its commit and Spark's
-own record of it would move on ids that its successor still has to look at.
+An id belongs to the process that made it, which runs one task at a time, and nobody else takes it to write: so a task
+that sleeps, of whatever attempt at the task or at its stage, holds up only what is its own. A process uses an id again
+only when the ledger shows two later batches of the run than the one it was decided in. One would be too soon, as a run
+that was overtaken between the end of its commit and Spark's own record of it would move on ids that its successor still
+has to look at. So a run needs about two ids for each process; an id that was not decided is left to the sweep.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from pyspark_barnabas.commit.batch import Batch, first_look
-from pyspark_barnabas.commit.identity import TaskId, parse_task_id
+from pyspark_barnabas.commit.identity import TaskId
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.states import Act, Call, Refuse, on
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain, WriteStep
 
 
-def decide_write(batch: Batch, ledger: Ledger, *, partition: int, attempt_number: int, task_attempt: int) -> WriteStep:
+class OwnId(NamedTuple):
+    """A transactional id that this very process made for this run, and the batch that it used it in last."""
+
+    transactional_id: str
+    batch_id: int
+
+
+def decide_write(
+    batch: Batch,
+    ledger: Ledger,
+    *,
+    partition: int,
+    attempt_number: int,
+    task_attempt: int,
+    own_ids: Iterable[OwnId] = (),
+) -> WriteStep:
     """What a task does with its rows.
 
     attempt_number counts the attempts at this partition in this batch, from 0; task_attempt is unique in the
-    application.
+    application. own_ids: those of this process under this prefix and run, at this cluster; none is fine.
     """
     state, sentence = first_look(batch, ledger)
     answer = on(state, Call.WRITE)
@@ -30,8 +48,8 @@ def decide_write(batch: Batch, ledger: Ledger, *, partition: int, attempt_number
         return SkipAndDrain()
     if batch.is_atomic:
         return _share(batch, ledger, partition, attempt_number)
-    inherited = _inherited_id(batch, ledger, partition) if attempt_number == 0 else None
-    return Produce(inherited or str(TaskId(batch.sink.prefix, batch.run, partition, task_attempt)))
+    free = next((each.transactional_id for each in own_ids if _is_free(each, batch, ledger)), None)
+    return Produce(free or str(TaskId(batch.sink.prefix, batch.run, partition, task_attempt)))
 
 
 def _share(batch: Batch, ledger: Ledger, partition: int, attempt_number: int) -> WriteStep:
@@ -44,12 +62,13 @@ def _share(batch: Batch, ledger: Ledger, partition: int, attempt_number: int) ->
     return Produce(batch.sink.driver_id, known=batch.run, written=ledger.written(batch.run))
 
 
-def _inherited_id(batch: Batch, ledger: Ledger, partition: int) -> str | None:
-    record = ledger.of(batch.sink.query_id, batch.batch_id - 2)
-    if record is None or record.run != batch.run:
-        return None
-    for transaction in record.transactions:
-        task = parse_task_id(transaction.transactional_id)
-        if task is not None and (task.prefix, task.run, task.partition) == (batch.sink.prefix, batch.run, partition):
-            return transaction.transactional_id
-    return None
+def _is_free(own: OwnId, batch: Batch, ledger: Ledger) -> bool:
+    """Whether the id's last transaction was decided, by this run, at least two batches ago."""
+    if own.batch_id > batch.batch_id - 2:
+        return False
+    record = ledger.of(batch.sink.query_id, own.batch_id)
+    return (
+        record is not None
+        and record.run == batch.run
+        and any(each.transactional_id == own.transactional_id for each in record.transactions)
+    )

@@ -77,7 +77,8 @@ def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Ma
         prefix=settings.prefix_of(run.query_id),
         trigger="continuous" if is_continuous else "processingTime",
         has_speculation=local_properties.get("spark.speculation", "false") == "true",
-        max_stage_attempts=attempts if settings.is_atomic else 1,
+        is_atomic=settings.is_atomic,
+        max_stage_attempts=attempts,
         transaction_timeout_ms=settings.transaction_timeout_ms,
     )
     reasons = refuse(query)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from pyspark_barnabas.commit.aborting import decide_abort
+from pyspark_barnabas.commit.atomic import describe_overlap
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
 from pyspark_barnabas.commit.identity import RunToken, Sink, batch_query_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
-from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped
+from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition, author
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import (
     AbortOurs,
@@ -27,7 +28,7 @@ from pyspark_barnabas.commit.steps import (
     WriteStep,
 )
 from pyspark_barnabas.commit.sweeping import choose
-from pyspark_barnabas.commit.writing import decide_write
+from pyspark_barnabas.commit.writing import OwnId, decide_write
 
 SINK, RUN = Sink("p", "q"), RunToken(1, 0)
 BATCH = Batch(SINK, "r", RUN, 5, checkpoint_hash="five")
@@ -71,11 +72,29 @@ def test_a_task_of_a_decided_batch_drains() -> None:
     assert _write(AFTER, replace(BATCH, checkpoint_hash=None)) == SkipAndDrain()  # it may not see the checkpoint
 
 
-def test_an_id_is_used_again_two_batches_later_by_a_first_attempt_of_its_partition() -> None:
+def test_a_process_uses_its_id_again_two_batches_later_if_it_was_decided() -> None:
     seventh, ledger = replace(BATCH, batch_id=7, checkpoint_hash=None), Ledger((*AFTER.records, _decided(6)))
-    assert _write(ledger, seventh) == Produce(FIRST.transactional_id)
-    assert _write(ledger, seventh, attempt_number=1) == Produce("p.1-0.0.30")
-    assert _write(ledger, replace(seventh, run=RunToken(1, 1))) == Produce("p.1-1.0.30")
+
+    def write(own: OwnId, batch: Batch = seventh) -> WriteStep:
+        return decide_write(batch, ledger, partition=0, attempt_number=0, task_attempt=30, own_ids=[own])
+
+    fresh = Produce("p.1-0.0.30")
+    assert write(OwnId(FIRST.transactional_id, 5)) == Produce(FIRST.transactional_id)
+    assert write(OwnId("p.1-0.0.9", 5)) == fresh  # it lost
+    assert write(OwnId(FIRST.transactional_id, 6)) == fresh
+    assert write(OwnId(FIRST.transactional_id, 4)) == fresh  # not decided in what it was used in last
+    other_run = Decided("q", 5, "s", RunToken(0, 9), 3, (FIRST,), 0, 0, (), None)
+    assert (
+        decide_write(
+            seventh,
+            Ledger((other_run, _decided(6))),
+            partition=0,
+            attempt_number=0,
+            task_attempt=30,
+            own_ids=[OwnId(FIRST.transactional_id, 5)],
+        )
+        == fresh
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +191,22 @@ def test_what_another_query_left_decided_is_committed_before_anything_new() -> N
     told = {left.transactional_id: View("Ongoing", 15, 1)} | OPEN
     assert next_step(BATCH, CommitView(ledger, MESSAGES, described=told)) == RollForward((left,))
     told[left.transactional_id] = View("CompleteCommit", 15, 1)
-    assert isinstance(next_step(BATCH, CommitView(ledger, MESSAGES, described=told)), Decide)
+    settled = Settled("gone", 2, "r", RUN, 6)
+    assert next_step(BATCH, CommitView(ledger, MESSAGES, described=told)) == Decide(settled)
+    after = CommitView(Ledger((*ledger.records, settled)), MESSAGES, described=told)
+    step = next_step(BATCH, after)
+    assert isinstance(step, Decide)
+    assert isinstance(step.record, Decided)
+    assert (step.record.batch_id, step.record.sequence) == (5, 7)
+
+
+def test_what_another_query_lost_is_not_called_settled() -> None:
+    left = PreparedTransaction("p.0-3.0.2", 15, 1)
+    ledger = Ledger((*BEFORE.records, _decided(2, left, run=RunToken(0, 3), query="gone")))
+    for became in (View("CompleteAbort", 15, 2), None):
+        step = next_step(BATCH, CommitView(ledger, MESSAGES, described={left.transactional_id: became} | OPEN))
+        assert isinstance(step, Decide)
+        assert isinstance(step.record, Decided)
 
 
 # --- the sweep ---
@@ -223,6 +257,40 @@ def test_in_atomic_mode_one_end_decides_and_shows() -> None:
     assert isinstance(step.record, Decided)
     assert (step.record.transactions, step.record.rows, step.record.is_atomic) == ((), 2, True)
     assert next_step(atomic, replace(view, ledger=Ledger((*BEFORE.records, step.record)))) == ListTasks()
+
+
+def test_in_atomic_mode_the_numbers_go_on_where_the_ledger_says() -> None:
+    atomic, shared = replace(BATCH, is_atomic=True), PreparedTransaction("p.driver", *RUN)
+    before = (WrittenPartition("a", 0, 9), WrittenPartition("a", 1, 4))
+    ledger = Ledger((replace(_decided(4), is_atomic=True, written=before),))
+    assert _write(ledger, atomic) == Produce("p.driver", known=RUN, written=before)
+    assert _write(ledger, replace(atomic, run=RunToken(1, 1))) == Produce("p.driver", known=RunToken(1, 1))
+    messages = [
+        Prepared("q", "r", RUN, 5, 0, shared, rows=1, written=(WrittenPartition("a", 1, 5),)),
+        Prepared("q", "r", RUN, 5, 1, shared, rows=2, written=(WrittenPartition("b", 0, 2),)),
+    ]
+    view = CommitView(ledger, messages, described={"p.driver": View("Ongoing", *RUN)})
+    step = next_step(atomic, view)
+    assert isinstance(step, Decide)
+    assert isinstance(step.record, Decided)
+    assert step.record.written == (("a", 0, 9), ("a", 1, 5), ("b", 0, 2))
+
+
+def test_in_atomic_mode_a_partition_that_two_tasks_wrote_is_refused() -> None:
+    shared = PreparedTransaction("p.driver", *RUN)
+    both = [
+        Prepared("q", "r", RUN, 5, each, shared, rows=1, written=(WrittenPartition("a", 3, 1),)) for each in range(2)
+    ]
+    view = CommitView(BEFORE, both, described={"p.driver": View("Ongoing", *RUN)})
+    sentence = _fails(next_step(replace(BATCH, is_atomic=True), view))
+    assert "a-3 was written by the tasks 0 and 1" in sentence
+    assert "df.repartition" in sentence
+    assert not describe_overlap([both[0], both[0]])
+
+
+def test_messages_tell_whose_they_are() -> None:
+    assert author([None, *MESSAGES]) == ("q", "r", RUN)
+    assert author([None]) is None
 
 
 def test_a_batch_write_is_settled_in_the_ledger_and_never_done_again() -> None:

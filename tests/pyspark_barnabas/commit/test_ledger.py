@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -120,6 +121,23 @@ def test_the_worked_bytes_of_the_page_are_ours() -> None:
     assert worked == [encode_value(each).decode() for each in (run, DECIDED, settled)]
     assert [decode_value(each.encode()) for each in worked] == [run, DECIDED, settled]
     assert encode_key(DECIDED) == b"8d3c"
+
+
+def test_a_runs_last_record_tells_what_comes_next() -> None:
+    other = RunToken(4711, 3)
+    written = (WrittenPartition("orders", 0, 12),)
+    begun, decided = Run("8d3c", "2f6b", RUN), replace(DECIDED, sequence=1, is_atomic=True, written=written)
+    ledger = Ledger((begun, decided, Run("8d3c", "77aa", other)))
+    assert [ledger.next_sequence(each) for each in (RUN, other, RunToken(1, 1))] == [2, 1, 0]
+    assert [ledger.written(each) for each in (RUN, other)] == [written, ()]
+    assert [Ledger(ledger.records[:count]).holder() for count in (0, 1, 3)] == [None, begun, ledger.records[2]]
+    assert ledger.newest() == decided
+
+
+def test_an_end_of_the_ledger_is_enough_that_begins_two_batches_before() -> None:
+    ledger = Ledger((DECIDED, Run("8d3c", "77aa", RUN)))
+    assert [ledger.reaches("8d3c", each) for each in (6, 7, 8, 9, 10)] == [False, False, False, True, True]
+    assert not ledger.reaches("other", 9)
 
 
 def test_a_later_batch_proves_the_one_before_settled() -> None:

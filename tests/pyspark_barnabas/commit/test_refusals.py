@@ -31,7 +31,7 @@ def test_update_mode_is_taken_by_foreach_batch() -> None:
         ({"trigger": "lunar"}, "use one of availableNow, once, processingTime"),
         ({"has_async_progress_tracking": True}, "set asyncProgressTrackingEnabled to false"),
         ({"has_speculation": True}, "set spark.speculation to false"),
-        ({"max_stage_attempts": 4}, "set spark.stage.maxConsecutiveAttempts to 1"),
+        ({"is_atomic": True}, "set spark.stage.maxConsecutiveAttempts to 1"),
         ({"output_mode": "update"}, "use foreachBatch"),
         ({"transaction_timeout_ms": 900_001}, "raise the broker's transaction.max.timeout.ms"),
     ],

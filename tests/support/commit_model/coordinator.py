@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyspark_barnabas.commit.ledger import LedgerRecord
+from pyspark_barnabas.commit.identity import parse_task_id
+from pyspark_barnabas.commit.ledger import Decided, LedgerRecord
 from pyspark_barnabas.commit.messages import PreparedTransaction
 from pyspark_barnabas.commit.standing import View
 
@@ -31,6 +32,12 @@ class Txn(NamedTuple):
     epoch: int
     state: str
     writes: tuple[Write, ...] = ()
+    sequences: tuple[tuple[int, int], ...] = ()
+    """Which sequence number comes next, in each partition that this epoch of the producer wrote."""
+
+
+LEDGER = -1
+"""The ledger's partition; those of the rows are numbered from 0."""
 
 
 class Refused(Exception):
@@ -69,10 +76,17 @@ class Broker(NamedTuple):
         raised = Txn(txn.producer_id, txn.epoch + 1, "Empty")
         return broker._put(transactional_id, raised), (raised.producer_id, raised.epoch)
 
-    def write(self, transactional_id: str, producer: tuple[int, int], what: Write) -> Broker:
+    def write(self, transactional_id: str, producer: tuple[int, int], what: Write, sequence: int) -> Broker:
         txn = self._require(transactional_id, producer)
+        partition = what.partition if isinstance(what, Row) else LEDGER
+        known = dict(txn.sequences)
+        if sequence > known.get(partition, 0):
+            raise Refused("OUT_OF_ORDER_SEQUENCE_NUMBER")
+        if sequence < known.get(partition, 0):
+            return self  # acknowledged as a repetition of what is there, and dropped
+        sequences = tuple(sorted((known | {partition: sequence + 1}).items()))
         writes = (*txn.writes, what) if txn.state == "Ongoing" else (what,)
-        return self._put(transactional_id, Txn(*producer, "Ongoing", writes))
+        return self._put(transactional_id, Txn(*producer, "Ongoing", writes, sequences))
 
     def end(self, transactional_id: str, producer: tuple[int, int], *, commit: bool) -> Broker:
         """EndTxn, which may be asked for again."""
@@ -83,10 +97,11 @@ class Broker(NamedTuple):
             raise Refused("INVALID_TXN_STATE")
         if not commit:
             broker = self.abort_open(transactional_id)
-            return broker._put(transactional_id, Txn(*producer, "CompleteAbort"))
+            return broker._put(transactional_id, Txn(*producer, "CompleteAbort", (), txn.sequences))
         rows = tuple(sorted((*self.rows, *(each for each in txn.writes if isinstance(each, Row)))))
         ledger = (*self.ledger, *(each for each in txn.writes if not isinstance(each, Row)))
-        return self._replace(rows=rows, ledger=ledger)._put(transactional_id, Txn(*producer, "CompleteCommit"))
+        committed = Txn(*producer, "CompleteCommit", (), txn.sequences)
+        return self._replace(rows=rows, ledger=ledger)._put(transactional_id, committed)
 
     def abort_open(self, transactional_id: str) -> Broker:
         """The coordinator aborts an open transaction: fenced, or its time is up. The epoch rises."""
@@ -95,6 +110,17 @@ class Broker(NamedTuple):
         lost = PreparedTransaction(transactional_id, txn.producer_id, txn.epoch)
         broker = self._replace(aborted=tuple(sorted({*self.aborted, lost}, key=repr)))
         return broker._put(transactional_id, Txn(txn.producer_id, txn.epoch + 1, "CompleteAbort"))
+
+    def expire(self) -> Broker:
+        """Tasks' ids that have ended are forgotten, but for those that the last decision names."""
+        decided = [each for each in self.ledger if isinstance(each, Decided)]
+        last = {each.transactional_id for each in decided[-1].transactions} if decided else set()
+        kept = [
+            (each, txn)
+            for each, txn in self.txns
+            if txn.state == "Ongoing" or each in last or parse_task_id(each) is None
+        ]
+        return self._replace(txns=tuple(kept))
 
     def _require(self, transactional_id: str, producer: tuple[int, int]) -> Txn:
         txn = self.find(transactional_id)

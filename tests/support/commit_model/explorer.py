@@ -6,7 +6,7 @@ in practice needs few of these, and the bound is what keeps the number of orders
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyspark_barnabas.commit.ledger import Decided
@@ -38,17 +38,18 @@ class Found(NamedTuple):
 def explore(scenario: Scenario, protocol: Protocol, *, ignoring: Collection[str] = ()) -> Found:
     """Every world of the scenario. Wrong for the first that must not be."""
     stepper = Stepper(scenario, protocol)
-    start = World(Broker(), (Run(),), scenario.faults)
+    start = World(Broker(), (Run("run 0"),), scenario.faults)
     came_from: dict[World, tuple[World, str] | None] = {start: None}
     restarted: dict[tuple[Broker, object, str], str] = {}
     stack, ended = [start], 0
     while stack:
         world = stack.pop()
         kinds = [kind for kind in check(scenario, world) if kind not in ignoring]
-        key = (world.broker, world.noted, world.runs[-1].query_id)
-        if not kinds and key not in restarted:
-            restarted[key] = finish_alone(stepper, scenario, world)
-            kinds = [restarted[key]] if restarted[key] not in ("", "lost", *ignoring) else []
+        for query_id in [] if kinds else repeated(scenario, world):
+            key = (world.broker, world.noted, query_id)
+            if key not in restarted:
+                restarted[key] = finish_alone(stepper, scenario, world, query_id)
+                kinds += [restarted[key]] if restarted[key] not in ("", "lost", *ignoring) else []
         if kinds:
             raise Wrong(kinds[0], _story(came_from, world))
         has_next = False
@@ -78,16 +79,22 @@ def check(scenario: Scenario, world: World) -> Iterator[str]:
     lost = {(record.query_id, record.batch_id) for record in decided if set(record.transactions) & set(broker.aborted)}
     if any(TELLS_LOSS in run.failure and (run.query_id, run.batch_id) not in lost for run in world.runs):
         yield "false alarm"
+    if not any(scenario.faults._replace(preemptions=0)) and any(run.failure for run in world.runs):
+        yield "fails for nothing"
     noted = ((query_id, batch) for query_id, last in world.noted for batch in range(last + 1))
     if rows_of(scenario, noted) - set(broker.rows):
         yield "missing"
 
 
-def finish_alone(stepper: Stepper, scenario: Scenario, world: World) -> str:
+def repeated(scenario: Scenario, world: World) -> Sequence[str]:
+    """Which queries may be started again: the newest, or any batch write."""
+    return [world.runs[-1].query_id] if scenario.is_stream else sorted({run.query_id for run in world.runs})
+
+
+def finish_alone(stepper: Stepper, scenario: Scenario, world: World, query_id: str) -> str:
     """A fresh run with nobody beside it: "" if it ends with everything shown once, "lost" if it says what is lost,
     otherwise what is wrong."""
-    query_id = world.runs[-1].query_id
-    alone = World(world.broker, (Run(query_id=query_id),), Faults(), world.noted)
+    alone = World(world.broker, (Run("alone", query_id=query_id),), Faults(), world.noted)
     while (after := stepper.alone(alone, 0)) is not None:
         alone = after
     wrong = next(check(scenario, alone), None)
@@ -96,10 +103,11 @@ def finish_alone(stepper: Stepper, scenario: Scenario, world: World) -> str:
     failure = alone.runs[0].failure
     if failure:
         return "lost" if TELLS_LOSS in failure and scenario.faults.timeouts else f"stuck: {failure}"
-    has_committed = world.last_noted(query_id) < scenario.batches - 1  # otherwise it found nothing to do
+    # otherwise it found nothing to do
+    has_committed = not scenario.is_stream or world.last_noted(query_id) < scenario.batches - 1
     whole = {(query_id, batch) for batch in range(scenario.batches)}
     if has_committed:
-        whole |= {(each.query_id, each.batch_id) for each in alone.broker.ledger}
+        whole |= {(each.query_id, each.batch_id) for each in alone.broker.ledger if isinstance(each, Decided)}
     if rows_of(scenario, whole) - set(alone.broker.rows):
         return "missing"
     return "open for ever" if has_committed and alone.broker.ongoing() else ""

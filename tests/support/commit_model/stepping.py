@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
-from pyspark_barnabas.commit.batch import Batch
-from pyspark_barnabas.commit.identity import RunToken, Sink, parse_task_id
+from pyspark_barnabas.commit.identity import parse_task_id
 from pyspark_barnabas.commit.ledger import Ledger
-from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped
+from pyspark_barnabas.commit.messages import author as author_of
 from pyspark_barnabas.commit.steps import (
     AbortOurs,
     CommitStep,
@@ -18,14 +18,13 @@ from pyspark_barnabas.commit.steps import (
     Done,
     Fail,
     ListTasks,
-    Produce,
     RollForward,
-    SkipAndDrain,
     Sweep,
 )
-from tests.support.commit_model.coordinator import Broker, Refused, Row
+from tests.support.commit_model.coordinator import Broker, Refused
+from tests.support.commit_model.tasks import TOO_LONG_MS, another, batch_of, begin, exchange, put, step_task
 from tests.support.commit_model.variants import Protocol
-from tests.support.commit_model.world import DRIVER, NEW_QUERY, PREFIX, Operation, Run, Scenario, Task, World
+from tests.support.commit_model.world import DRIVER, NEW_QUERY, QUERY, Operation, Run, Scenario, World
 
 _ENVIRONMENT = (-1, -1)
 
@@ -76,7 +75,7 @@ class Stepper:
         faults = world.faults
         if faults.starts:
             for query_id in self._queries(world):
-                runs = (*world.runs, Run(query_id=query_id))
+                runs = (*world.runs, Run(f"run {len(world.runs)}", query_id=query_id))
                 new = world._replace(runs=runs, faults=faults._replace(starts=faults.starts - 1))
                 yield Step(_ENVIRONMENT, f"a run of {query_id} is started", new._replace(last=(len(runs) - 1, -1)))
         for number, run in enumerate(world.runs):
@@ -87,12 +86,25 @@ class Stepper:
                 for task in run.tasks:
                     if task.batch_id == run.batch_id and run.messages[task.partition] is None:
                         told = f"run {number}: partition {task.partition} is given to another task"
-                        yield Step(_ENVIRONMENT, told, _put(fewer, number, _another(run, task)))
+                        yield Step(_ENVIRONMENT, told, put(fewer, number, another(run, task)))
+            if faults.restages and run.at == "tasks" and run.tasks:
+                yield Step(_ENVIRONMENT, f"run {number}: its stage is tried again", self._restage(world, number, run))
+            if faults.impatience:
+                fewer = world._replace(faults=faults._replace(impatience=faults.impatience - 1))
+                for task in run.tasks:
+                    if task.at == "open" and not task.opening.waited_ms:
+                        hurried = replace(task.opening, waited_ms=TOO_LONG_MS)
+                        told = f"run {number}: task {task.task_attempt} has waited too long"
+                        run_after = exchange(run, task, task._replace(opening=hurried))
+                        yield Step(_ENVIRONMENT, told, put(fewer, number, run_after))
         if faults.timeouts:
             fewer = world._replace(faults=faults._replace(timeouts=faults.timeouts - 1))
             for each in world.broker.ongoing():
                 timed_out = fewer._replace(broker=world.broker.abort_open(each))
                 yield Step(_ENVIRONMENT, f"{each} times out", timed_out)
+        if faults.expiries:
+            fewer = world._replace(faults=faults._replace(expiries=faults.expiries - 1))
+            yield Step(_ENVIRONMENT, "ids expire", fewer._replace(broker=world.broker.expire()))
         if world.in_flight:
             arrived = world._replace(in_flight=None)
             with suppress(Refused):  # its sender does not listen any more
@@ -100,15 +112,24 @@ class Stepper:
             yield Step(_ENVIRONMENT, "the EndTxn that nobody waits for arrives", arrived)
 
     def _queries(self, world: World) -> tuple[str, ...]:
+        if not self.scenario.is_stream:
+            return QUERY, NEW_QUERY
         latest = world.runs[-1].query_id
         return (latest, NEW_QUERY) if self.scenario.has_new_checkpoint and latest != NEW_QUERY else (latest,)
+
+    def _restage(self, world: World, number: int, run: Run) -> World:
+        faults = world.faults
+        for partition, message in enumerate(run.messages):
+            if message is None:
+                run = begin(run, run.batch_id, partition, 0)
+        return put(world._replace(faults=faults._replace(restages=faults.restages - 1)), number, run)
 
     def _raise(self, world: World, number: int, run: Run) -> World:
         """commit() gives up where it is; a request on its way may arrive later."""
         world = world._replace(faults=world.faults._replace(raises=world.faults.raises - 1))
         if run.operations and run.operations[0].kind == "end decision":
             world = world._replace(in_flight=run.token)
-        return _put(world, number, run.forget()._replace(at="abort", failure="raised"))
+        return put(world, number, run.forget()._replace(at="abort", failure="raised"))
 
     # --- a run ---
 
@@ -117,85 +138,43 @@ class Stepper:
         if driver is not None:
             yield (number, -1), driver
         for task in run.tasks:
-            yield (number, task.task_attempt), self._of_task(world, number, run, task)
+            step = step_task(self.protocol, self.scenario, world, number, task)
+            if step is not None:
+                yield (number, task.task_attempt), step
 
     def _of_driver(self, world: World, number: int, run: Run) -> tuple[str, World] | None:
         match run.at:
-            case "token":
-                broker, producer = world.broker.init_producer(DRIVER)
-                after = _put(world._replace(broker=broker), number, run._replace(at="plan", token=RunToken(*producer)))
-                return f"run {number} takes its token", after
             case "plan":
-                return f"run {number} reads the checkpoint", _put(
-                    world, number, self._begin(run, world.last_noted(run.query_id) + 1)
+                return f"run {number} reads the checkpoint", put(
+                    world, number, self._begin(run, self._first(world, run))
                 )
             case "tasks" if all(each is not None for each in run.messages):
-                return f"run {number} begins commit()", _put(world, number, run.forget()._replace(at="commit"))
+                author = author_of(run.messages)
+                assert author is not None
+                began = run.forget()._replace(at="commit", token=author.run)
+                return f"run {number} begins commit()", put(world, number, began)
             case "commit":
                 return self._commit(world, number, run)
             case "note":
-                if world.last_noted(run.query_id) >= run.batch_id:
-                    return f"run {number} finds its batch noted by another", _put(
-                        world, number, run._replace(at="over")
-                    )
-                noted = _put(world._replace(noted=_noted(world, run)), number, self._begin(run, run.batch_id + 1))
+                if world.last_noted(run.query_id) >= run.batch_id and self.scenario.is_stream:
+                    return f"run {number} finds its batch noted by another", put(world, number, run._replace(at="over"))
+                noted = put(world._replace(noted=_noted(world, run)), number, self._begin(run, run.batch_id + 1))
                 return f"run {number} notes batch {run.batch_id}", noted
             case "abort":
                 return self._abort(world, number, run)
         return None
 
+    def _first(self, world: World, run: Run) -> int:
+        return world.last_noted(run.query_id) + 1 if self.scenario.is_stream else 0
+
     def _begin(self, run: Run, batch_id: int) -> Run:
         if batch_id >= self.scenario.batches:
             return run.forget()._replace(at="over")
-        partitions = range(self.scenario.partitions)
-        tasks = tuple(Task(batch_id, each, 0, run.task_attempts + each) for each in partitions)
-        return run.forget()._replace(
-            at="tasks",
-            batch_id=batch_id,
-            tasks=(*run.tasks, *tasks),
-            messages=(None,) * len(partitions),
-            task_attempts=run.task_attempts + len(partitions),
-        )
-
-    def _batch(self, run: Run, batch_id: int) -> Batch:
-        return Batch(
-            Sink(PREFIX, run.query_id),
-            f"run {run.token}",
-            run.token,
-            batch_id,
-            checkpoint_hash=f"h{batch_id}",
-            is_atomic=self.scenario.is_atomic,
-        )
-
-    # --- a task ---
-
-    def _of_task(self, world: World, number: int, run: Run, task: Task) -> tuple[str, World]:
-        told = f"run {number}, batch {task.batch_id}, partition {task.partition}, task {task.task_attempt}"
-        if task.at == "read":
-            step = self.protocol.write(self._batch(run, task.batch_id), Ledger(world.broker.ledger), task)
-            if isinstance(step, Produce):
-                ready = task._replace(
-                    at="write" if step.known else "init",
-                    transactional_id=step.transactional_id,
-                    producer=step.known or (-1, -1),
-                )
-                return f"{told} may write as {step.transactional_id}", _put(world, number, _exchange(run, task, ready))
-            message: Message | None = None
-            if isinstance(step, SkipAndDrain):
-                message = Skipped(run.query_id, f"run {run.token}", run.token, task.batch_id, task.partition)
-            return f"{told}: {type(step).__name__}", _put(world, number, _report(run, task, message))
-        if task.at == "init":
-            broker, producer = world.broker.init_producer(task.transactional_id)
-            ready = task._replace(at="write", producer=producer)
-            return f"{told} initialises", _put(world._replace(broker=broker), number, _exchange(run, task, ready))
-        try:
-            row = Row(run.query_id, task.batch_id, task.partition)
-            broker = world.broker.write(task.transactional_id, task.producer, row)
-        except Refused as refused:
-            return f"{told} cannot write: {refused}", _put(world, number, _report(run, task, None))
-        prepared = PreparedTransaction(task.transactional_id, *task.producer)
-        message = Prepared(run.query_id, f"run {run.token}", run.token, task.batch_id, task.partition, prepared, rows=1)
-        return f"{told} writes", _put(world._replace(broker=broker), number, _report(run, task, message))
+        partitions = self.scenario.partitions
+        run = run.forget()._replace(at="tasks", batch_id=batch_id, messages=(None,) * partitions)
+        for partition in range(partitions):
+            run = begin(run, batch_id, partition, 0)
+        return run
 
     # --- commit() and abort() ---
 
@@ -203,19 +182,19 @@ class Stepper:
         if run.operations:
             return self._operate(world, number, run)
         if run.ledger is None:
-            return f"run {number} reads the ledger", _put(
+            return f"run {number} reads the ledger", put(
                 world, number, run._replace(ledger=Ledger(world.broker.ledger))
             )
-        step = self.protocol.commit(self._batch(run, run.batch_id), run)
+        step = self.protocol.commit(batch_of(self.scenario, run, run.token, run.batch_id), run)
         told = f"run {number}: {type(step).__name__}"
         match step:
             case Done():
-                return told, _put(world, number, run.forget()._replace(at="note"))
+                return told, put(world, number, run.forget()._replace(at="note"))
             case Fail(sentence):
-                return told, _put(world, number, run.forget()._replace(at="abort", failure=sentence))
+                return told, put(world, number, run.forget()._replace(at="abort", failure=sentence))
             case Describe(ids):
                 seen = dict(run.described) | {each: world.broker.describe(each) for each in ids}
-                return told, _put(world, number, run._replace(described=tuple(sorted(seen.items()))))
+                return told, put(world, number, run._replace(described=tuple(sorted(seen.items()))))
         return self._operate(world, number, run._replace(operations=_operations(step)))
 
     def _operate(self, world: World, number: int, run: Run) -> tuple[str, World]:
@@ -229,24 +208,29 @@ class Stepper:
             if "decision" in operation.kind:
                 run = run._replace(operations=(), is_fenced=True)
             told = f"run {number}: {operation.kind} is refused: {refused}"
-            return told, _put(world, number, run)
+            return told, put(world, number, run)
         named = operation.transactional_id or (operation.transaction.transactional_id if operation.transaction else "")
-        return f"run {number}: {operation.kind} {named}", _put(world._replace(broker=broker), number, run)
+        return f"run {number}: {operation.kind} {named}", put(world._replace(broker=broker), number, run)
 
     def _abort(self, world: World, number: int, run: Run) -> tuple[str, World]:
         if run.operations:
             return self._operate(world, number, run)
+        author = author_of(run.messages)
+        if author is None:
+            return f"run {number} is over, and has nothing to abort", put(world, number, run._replace(at="over"))
+        run = run._replace(token=author.run)
         if run.driver is None:
             seen = run._replace(driver=world.broker.describe(DRIVER))
-            return f"run {number}: abort() looks at the driver", _put(world, number, seen)
+            return f"run {number}: abort() looks at the driver", put(world, number, seen)
         if run.ledger is not None:
-            return f"run {number} is over", _put(world, number, run.forget()._replace(at="over"))
+            return f"run {number} is over", put(world, number, run.forget()._replace(at="over"))
         ledger = Ledger(world.broker.ledger)
-        step = self.protocol.abort(self._batch(run, run.batch_id), run.driver, ledger, run.messages)
+        batch = batch_of(self.scenario, run, run.token, run.batch_id)
+        step = self.protocol.abort(batch, run.driver, ledger, run.messages)
         run = run._replace(ledger=ledger)
         if isinstance(step, AbortOurs):
             run = run._replace(operations=tuple(Operation("abort", each) for each in step.transactions))
-        return f"run {number}: abort() reads the ledger: {type(step).__name__}", _put(world, number, run)
+        return f"run {number}: abort() reads the ledger: {type(step).__name__}", put(world, number, run)
 
 
 def _operations(step: CommitStep) -> tuple[Operation, ...]:
@@ -267,7 +251,7 @@ def _request(broker: Broker, run: Run, operation: Operation) -> tuple[Broker, Ru
     match operation.kind:
         case "write decision":
             assert record is not None
-            return broker.write(DRIVER, run.token, record), run
+            return broker.write(DRIVER, run.token, record, record.sequence), run
         case "end decision":
             return broker.end(DRIVER, run.token, commit=True), run._replace(ledger=None)
         case "commit" | "abort" as kind:
@@ -286,34 +270,5 @@ def _request(broker: Broker, run: Run, operation: Operation) -> tuple[Broker, Ru
     return broker, run._replace(is_swept=True)
 
 
-def _put(world: World, number: int, run: Run) -> World:
-    return world._replace(runs=(*world.runs[:number], run, *world.runs[number + 1 :]))
-
-
 def _noted(world: World, run: Run) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((dict(world.noted) | {run.query_id: run.batch_id}).items()))
-
-
-def _exchange(run: Run, task: Task, other: Task) -> Run:
-    return run._replace(tasks=tuple(other if each == task else each for each in run.tasks))
-
-
-def _another(run: Run, task: Task) -> Run:
-    attempt_number = 1 + max(
-        each.attempt_number for each in run.tasks if (each.batch_id, each.partition) == (task.batch_id, task.partition)
-    )
-    retry = Task(task.batch_id, task.partition, attempt_number, run.task_attempts)
-    return run._replace(tasks=(*run.tasks, retry), task_attempts=run.task_attempts + 1)
-
-
-def _report(run: Run, task: Task, message: Message | None) -> Run:
-    """The task is over. The first message of a partition counts, as Spark's commit coordinator has it."""
-    run = run._replace(tasks=tuple(each for each in run.tasks if each != task))
-    if run.at != "tasks" or task.batch_id != run.batch_id or run.messages[task.partition] is not None:
-        return run
-    if message is not None:
-        messages = (*run.messages[: task.partition], message, *run.messages[task.partition + 1 :])
-        return run._replace(messages=messages)
-    if any((each.batch_id, each.partition) == (task.batch_id, task.partition) for each in run.tasks):
-        return run  # another attempt is under way
-    return run._replace(at="abort", failure="a task failed")

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
-from pyspark_barnabas.commit.identity import TaskId
-from pyspark_barnabas.commit.ledger import Ledger
+from pyspark_barnabas.commit.identity import RunToken, TaskId
+from pyspark_barnabas.commit.ledger import Ledger, Settled
 from pyspark_barnabas.commit.messages import Message, Prepared
+from pyspark_barnabas.commit.opening import Opening, OpeningView
+from pyspark_barnabas.commit.opening import next_step as next_opening
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import (
     AbortOurs,
     AbortStep,
     CommitStep,
+    Decide,
     Describe,
     Done,
     ListTasks,
+    OpeningStep,
     Produce,
     RollForward,
     Sweep,
+    TakeToken,
+    UseToken,
+    Wait,
     WriteStep,
 )
-from pyspark_barnabas.commit.writing import decide_write
+from pyspark_barnabas.commit.writing import OwnId, decide_write
 from tests.support.commit_model.world import PREFIX, Run, Task
 
 
 class Protocol:
     """Ours."""
 
-    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
-        return _write(batch, ledger, task.partition, task.attempt_number, task.task_attempt)
+    keeps_what_it_read = False
+
+    def open(self, opening: Opening, view: OpeningView) -> OpeningStep:
+        return next_opening(opening, view)
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
+        return _write(batch, ledger, task.partition, task.attempt_number, task.task_attempt, own_ids)
 
     def commit(self, batch: Batch, run: Run) -> CommitStep:
         assert run.ledger is not None
@@ -44,8 +57,17 @@ class Protocol:
 
 
 @cache
-def _write(batch: Batch, ledger: Ledger, partition: int, attempt_number: int, task_attempt: int) -> WriteStep:
-    return decide_write(batch, ledger, partition=partition, attempt_number=attempt_number, task_attempt=task_attempt)
+def _write(
+    batch: Batch, ledger: Ledger, partition: int, attempt_number: int, task_attempt: int, own_ids: tuple[OwnId, ...]
+) -> WriteStep:
+    return decide_write(
+        batch,
+        ledger,
+        partition=partition,
+        attempt_number=attempt_number,
+        task_attempt=task_attempt,
+        own_ids=own_ids,
+    )
 
 
 _Seen = tuple[tuple[Message, ...], tuple[tuple[str, View | None], ...], frozenset[str] | None, View | None, bool, bool]
@@ -82,7 +104,7 @@ def _commit(
 class WithoutLedger(Protocol):
     """Each task's transaction is committed by commit(), and that is all."""
 
-    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
         return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.task_attempt)))
 
     def commit(self, batch: Batch, run: Run) -> CommitStep:
@@ -124,18 +146,29 @@ class AbortingByTheLedgerAlone(Protocol):
 class NamedByAttemptNumber(Protocol):
     """A task's id has the attempt number, which every batch counts anew, so that few ids are used."""
 
-    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
-        step = super().write(batch, ledger, task)
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
+        step = super().write(batch, ledger, task, own_ids)
         if not isinstance(step, Produce):
             return step
         return Produce(str(TaskId(batch.sink.prefix, batch.run, task.partition, task.attempt_number)))
 
 
+class InheritingByPartition(Protocol):
+    """A first attempt goes on with the id that won two batches before, whichever process made it."""
+
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
+        step = super().write(batch, ledger, task, own_ids)
+        before = ledger.of(batch.sink.query_id, batch.batch_id - 2)
+        if isinstance(step, Produce) and before and before.run == batch.run and task.attempt_number == 0:
+            return Produce(before.transactions[task.partition].transactional_id)
+        return step
+
+
 class InheritingFromTheLastBatch(Protocol):
     """A first attempt goes on with the id that won in the batch before."""
 
-    def write(self, batch: Batch, ledger: Ledger, task: Task) -> WriteStep:
-        step = super().write(batch, ledger, task)
+    def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
+        step = super().write(batch, ledger, task, own_ids)
         before = ledger.of(batch.sink.query_id, batch.batch_id - 1)
         if isinstance(step, Produce) and before and before.run == batch.run and task.attempt_number == 0:
             return Produce(before.transactions[task.partition].transactional_id)
@@ -169,3 +202,42 @@ class SweepingFirst(Protocol):
         if run.listed is None:
             return ListTasks()
         return Sweep(tuple(sorted(each for each in run.listed if not each.startswith(f"{PREFIX}.{batch.run}."))))
+
+
+class RegisteringWithoutReadingAgain(Protocol):
+    """Who took the token and registered it goes on from what it had read before."""
+
+    keeps_what_it_read = True
+
+    def open(self, opening: Opening, view: OpeningView) -> OpeningStep:
+        if view.is_registered and view.taken is not None:
+            return UseToken(view.taken)
+        return super().open(opening, view)
+
+
+class WaitingForNobody(Protocol):
+    """Every task that finds no record of its run takes the token."""
+
+    def open(self, opening: Opening, view: OpeningView) -> OpeningStep:
+        step = super().open(opening, view)
+        return TakeToken(opening.sink.driver_id) if isinstance(step, Wait) and not view.taken else step
+
+
+class KnownByTheQuery(Protocol):
+    """The token is the query's, which keeps it from run to run."""
+
+    def open(self, opening: Opening, view: OpeningView) -> OpeningStep:
+        own = [each for each in view.ledger.records if each.query_id == opening.sink.query_id] if view.ledger else []
+        return UseToken(own[-1].run) if own else super().open(opening, view)
+
+
+class LeavingNoWord(Protocol):
+    """What another query left decided is committed, and no more said about it."""
+
+    def commit(self, batch: Batch, run: Run) -> CommitStep:
+        step = super().commit(batch, run)
+        if isinstance(step, Decide) and isinstance(step.record, Settled) and step.record.query_id != run.query_id:
+            assert run.ledger is not None
+            passed_over = replace(step.record, run=RunToken(0, 0))
+            return super().commit(batch, run._replace(ledger=Ledger((*run.ledger.records, passed_over))))
+        return step

@@ -1,8 +1,10 @@
 """Spark with the sink, as steps that anybody may be stopped between: drivers, task attempts, a checkpoint, a broker.
 
-A *run* is one start of the query: it takes the run token, reads the checkpoint, has its tasks write, commits, notes
-the batch in the checkpoint, goes on. A crash needs no step of its own: a run that is never scheduled again is dead, one
-that is scheduled later was frozen. The steps of several runs, and of tasks whose run is over, mix in any order.
+A *run* is one start of the query: it reads the checkpoint, has its tasks find or take the run's token and write,
+commits, notes the batch in the checkpoint, goes on. A crash needs no step of its own: a run or a task that is never
+scheduled again is dead, one that is scheduled later was frozen. The steps of several runs, and of tasks whose run is
+over, mix in any order. A task that waits has no step until what it waits for stands in the ledger, or it has waited
+too long, which is a fault.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import NamedTuple
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord
 from pyspark_barnabas.commit.messages import Message, PreparedTransaction
+from pyspark_barnabas.commit.opening import OpeningView
 from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.writing import OwnId
 from tests.support.commit_model.coordinator import Broker
 
 PREFIX, QUERY, NEW_QUERY = "p", "q", "new"
@@ -20,15 +24,21 @@ DRIVER = f"{PREFIX}.driver"
 
 
 class Task(NamedTuple):
-    """An attempt at a partition. Where it stands: read (the ledger), init, write, or over."""
+    """An attempt at a partition. Where it stands: open, take, register, end register, init, write, or over."""
 
     batch_id: int
     partition: int
     attempt_number: int
     task_attempt: int
-    at: str = "read"
+    process: int
+    """One task at a time runs in it; who knows of an id that it made is nobody else."""
+    at: str = "open"
+    opening: OpeningView = OpeningView()
+    """What it saw so far; its ledger is None, except in ways that do not read again."""
+    token: RunToken = RunToken(-1, -1)
     transactional_id: str = ""
     producer: tuple[int, int] = (-1, -1)
+    sequence: int = 0
 
 
 class Operation(NamedTuple):
@@ -41,15 +51,18 @@ class Operation(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One start of the query. At: token, plan, tasks, commit, note, abort, over."""
+    """One start of the query. At: plan, tasks, commit, note, abort, over. The token is that of the messages."""
 
-    at: str = "token"
+    run_id: str
+    at: str = "plan"
     query_id: str = QUERY
     token: RunToken = RunToken(-1, -1)
     batch_id: int = -1
     tasks: tuple[Task, ...] = ()
     messages: tuple[Message | None, ...] = ()
     task_attempts: int = 0
+    own_ids: tuple[tuple[int, OwnId], ...] = ()
+    """The ids that each process made, and used last in which batch."""
     # What commit() or abort() has seen so far, and what is left of its present step.
     ledger: Ledger | None = None
     described: tuple[tuple[str, View | None], ...] = ()
@@ -73,7 +86,10 @@ class Faults(NamedTuple):
     starts: int = 0  # further runs
     raises: int = 0  # commit() raises, in the middle of anything; abort() follows
     retries: int = 0  # a task is given up for lost, and tried again
+    restages: int = 0  # its whole stage is: the attempts are counted anew
     timeouts: int = 0  # a transaction's time is up
+    impatience: int = 0  # a task has waited too long for its run's token
+    expiries: int = 0  # transactional ids that ended are forgotten, but for those of the last decision
     preemptions: int = 0  # somebody is stopped who could have gone on
 
 
@@ -103,3 +119,5 @@ class Scenario(NamedTuple):
     is_atomic: bool = False
     has_new_checkpoint: bool = False
     """Whether a further start may also be one with a new checkpoint, which nobody goes back from."""
+    is_stream: bool = True
+    """Otherwise each start is a batch write, of one batch: with the same idempotency key, or with another one."""
