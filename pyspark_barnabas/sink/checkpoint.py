@@ -1,7 +1,7 @@
 """What a checkpoint says of a query and of a batch: its id, how far its sources are read, and a hash of just that.
 
 Spark writes <checkpoint>/offsets/<batch> before the tasks of the batch begin: a line with the version, one with
-metadata as JSON, and one for each source, `-` where a source has no data. Offsets by topic, as {"orders": {"0": 18004}},
+metadata as JSON, and one for each source, `-` where a source has no data. Offsets by topic, {"orders": {"0": 18004}},
 are those of Kafka's source and of ours; of other sources nothing is known but the hash.
 
 The metadata holds the time at which the batch began, and a batch that is repeated keeps it. What is hashed are the
