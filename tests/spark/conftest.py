@@ -24,14 +24,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark on two threads with its stock Kafka connector."""
+    """Spark on two threads with its stock Kafka connector; a task is tried up to four times."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     scratch = tmp_path_factory.mktemp("spark")
     session = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[2,4]")
         .appName("barnabas-tests")
         .config("spark.jars", ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar"))))
         .config("spark.ui.enabled", "false")
+        .config("spark.speculation", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
