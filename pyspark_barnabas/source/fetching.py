@@ -73,6 +73,11 @@ class Fetcher:
         self._bytes = min(_FIRST_BYTES, fetch_bytes)
         self._ahead: Connection | None = None  # where a request is under way
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the next answer is on its way already."""
+        return self._ahead is not None
+
     def answers(self) -> Iterator[Answer]:
         """Everything up to the end of the range. Batches at both ends of it may reach beyond."""
         try:
@@ -86,6 +91,7 @@ class Fetcher:
         finally:
             if self._ahead is not None:
                 self._ahead.close()  # its answer is for nobody else
+                self._ahead = None
 
     def _next_answer(self) -> tuple[Answer, int]:
         """An answer that goes on, and its size in bytes, however often it has to be asked for."""

@@ -1,0 +1,22 @@
+"""One broker for the tests of this directory that want a real one; each uses topics of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.client import Client
+from tests.support.own_broker import OwnBroker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
+    with OwnBroker(tmp_path_factory.mktemp("source") / "data", {"log.retention.ms": -1}) as running:
+        yield running
+
+
+@pytest.fixture
+def client(broker: OwnBroker) -> Iterator[Client]:
+    with Client(broker.address, timeout_ms=10_000) as connected:
+        yield connected

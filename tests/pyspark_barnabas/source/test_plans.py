@@ -1,0 +1,212 @@
+"""The driver's part of both readers against a broker: bounds, changes of topics, limits, committed offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from client import admin
+from client.client import Client
+from client.offsets import committed_offsets
+from client.producer import Producer
+from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.source.batch_plan import plan_batch
+from pyspark_barnabas.source.errors import DataLoss, SourceError
+from pyspark_barnabas.source.offsets import Offsets
+from pyspark_barnabas.source.options import batch_settings, stream_settings
+from pyspark_barnabas.source.ranges import OffsetRange
+from pyspark_barnabas.source.stream_plan import StreamPlan
+from tests.support.own_broker import OwnBroker
+
+START_MS = 1_700_000_000_000
+
+BatchPlan = Callable[..., list[tuple[int, int, int]]]
+NewStream = Callable[..., StreamPlan]
+
+
+def fill(client: Client, topic: str, *counts: int, first_ms: int = START_MS) -> None:
+    """Records in each partition, at one a second from first_ms on; the topic is made if need be."""
+    if topic not in {info.name for info in admin.list_topics(client)}:
+        admin.create_topic(client, topic, partitions=len(counts))
+    with Producer(client) as producer:
+        for partition, count in enumerate(counts):
+            for number in range(count):
+                producer.send(topic, b"v", partition=partition, timestamp=first_ms + number * 1000)
+
+
+@pytest.fixture
+def batch_plan(client: Client, broker: OwnBroker) -> BatchPlan:
+    """batch_plan(topic, **options): (partition, start, end) of each task."""
+
+    def plan(topic: str, **options: str) -> list[tuple[int, int, int]]:
+        settings = batch_settings({"kafka.bootstrap.servers": broker.address, "subscribe": topic, **options})
+        return [tuple(each)[1:] for each in plan_batch(client, settings)]
+
+    return plan
+
+
+@pytest.fixture
+def stream(client: Client, broker: OwnBroker) -> NewStream:
+    def new(**options: str) -> StreamPlan:
+        return StreamPlan(client, stream_settings({"kafka.bootstrap.servers": broker.address, **options}))
+
+    return new
+
+
+def test_a_batch_reads_what_there_is(client: Client, batch_plan: BatchPlan) -> None:
+    fill(client, "whole", 5, 0, 7)
+    assert batch_plan("whole") == [(0, 0, 5), (2, 0, 7)]
+    assert batch_plan("whole", minPartitions="4") == [(0, 0, 2), (0, 2, 5), (2, 0, 3), (2, 3, 7)]
+    assert batch_plan("whole", maxRecordsPerPartition="4") == [(0, 0, 2), (0, 2, 5), (2, 0, 3), (2, 3, 7)]
+
+
+def test_a_batch_reads_between_offsets_and_moments(client: Client, batch_plan: BatchPlan) -> None:
+    fill(client, "between", 10, 20)
+    start = json.dumps({"between": {"0": -2, "1": 3}})
+    end = json.dumps({"between": {"0": 4, "1": -1}})
+    assert batch_plan("between", startingOffsets=start, endingOffsets=end) == [(0, 0, 4), (1, 3, 20)]
+    moments = {"startingTimestamp": str(START_MS + 2000), "endingTimestamp": str(START_MS + 15_000)}
+    assert batch_plan("between", **moments) == [(0, 2, 10), (1, 2, 15)]
+    by_partition = json.dumps({"between": {"0": START_MS + 9000, "1": START_MS}})
+    assert batch_plan("between", startingOffsetsByTimestamp=by_partition) == [(0, 9, 10), (1, 0, 20)]
+
+
+def test_a_moment_after_the_last_record_is_an_error_or_the_end(client: Client, batch_plan: BatchPlan) -> None:
+    fill(client, "late", 10, 20)
+    late = {"startingTimestamp": str(START_MS + 12_000)}
+    with pytest.raises(SourceError, match="no record of late-0 is as late"):
+        batch_plan("late", **late)
+    assert batch_plan("late", **late, startingOffsetsByTimestampStrategy="latest") == [(1, 12, 20)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"subscribe": "nowhere,named"}, "there is no topic 'nowhere'"),
+        ({"subscribe": "", "assign": '{"named":[0,1,9]}'}, "there is no partition named-9"),
+        ({"startingOffsets": '{"named":{"0":0}}'}, "startingOffsets says nothing of named-1"),
+        ({"endingOffsets": '{"named":{"0":0,"1":0,"2":0}}'}, "endingOffsets speaks of named-2"),
+        ({"startingOffsetsByTimestamp": '{"named":{"0":0}}'}, "startingOffsetsByTimestamp says nothing of named-1"),
+        (
+            {"startingOffsets": '{"named":{"0":3,"1":0}}', "endingOffsets": '{"named":{"0":2,"1":0}}'},
+            "named-0 from 3 to 2 cannot be",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(
+    client: Client, batch_plan: BatchPlan, options: dict[str, str], sentence: str
+) -> None:
+    fill(client, "named", *((5, 5) if "named" not in {t.name for t in admin.list_topics(client)} else ()))
+    with pytest.raises(SourceError, match=sentence):
+        batch_plan("named", **options)
+
+
+def test_offsets_that_are_not_there_are_a_loss(client: Client, batch_plan: BatchPlan) -> None:
+    fill(client, "aged", 10)
+    admin.delete_records(client, {("aged", 0): 4})
+    beyond = {"startingOffsets": '{"aged":{"0":2}}', "endingOffsets": '{"aged":{"0":12}}'}
+    with pytest.raises(DataLoss, match="aged-0 from 2 to 12 was to be read, and there is only 4 to 10"):
+        batch_plan("aged", **beyond)
+    assert batch_plan("aged", **beyond, failOnDataLoss="false") == [(0, 4, 10)]
+    assert batch_plan("aged") == [(0, 4, 10)]
+
+
+def test_reading_ends_where_the_first_open_transaction_begins(client: Client, batch_plan: BatchPlan) -> None:
+    fill(client, "open", 3)
+    producer = TransactionalProducer(client, "opener")
+    producer.init()
+    producer.begin()
+    producer.send("open", b"v", partition=0)
+    producer.flush()
+    assert batch_plan("open") == [(0, 0, 3)]
+    assert batch_plan("open", **{"kafka.isolation.level": "read_uncommitted"}) == [(0, 0, 4)]
+    producer.commit()
+    assert batch_plan("open") == [(0, 0, 5)]  # the marker is an offset, too
+
+
+def test_a_stream_begins_where_it_is_told_to(client: Client, stream: NewStream) -> None:
+    fill(client, "first", 4, 6)
+    assert stream(subscribe="first").first_offsets() == {("first", 0): 4, ("first", 1): 6}
+    assert stream(subscribePattern="firs.", startingOffsets="earliest").first_offsets() == {
+        ("first", 0): 0,
+        ("first", 1): 0,
+    }
+    assert stream(assign='{"first":[1]}', startingTimestamp=str(START_MS + 3000)).first_offsets() == {("first", 1): 3}
+    with pytest.raises(SourceError, match="there is no topic 'nowhere'"):
+        stream(subscribe="nowhere").first_offsets()
+    assert stream(subscribePattern="nowhere.*").first_offsets() == {}
+
+
+def test_a_batch_of_a_stream_is_limited(client: Client, stream: NewStream) -> None:
+    fill(client, "limited", 30, 10, 0)
+    plan = stream(subscribe="limited")
+    start = {("limited", 0): 0, ("limited", 1): 0, ("limited", 2): 0}
+    assert plan.end_of_batch(start, None, waits=False) == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
+    assert plan.seen == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
+    assert plan.end_of_batch(start, 20, waits=True) == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
+    without_one = {("limited", 0): 0}  # the others have come since: they count from their beginning
+    assert plan.end_of_batch(without_one, 20, waits=True) == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
+
+
+def test_a_stream_waits_for_enough_unless_its_end_is_fixed(client: Client, stream: NewStream) -> None:
+    fill(client, "enough", 5)
+    plan = stream(subscribe="enough", minOffsetsPerTrigger="10")
+    start: Offsets = {("enough", 0): 0}
+    assert plan.end_of_batch(start, None, waits=True) == {("enough", 0): 5}  # the first is not waited for
+    assert plan.end_of_batch(start, None, waits=True) == start
+    assert plan.end_of_batch(start, None, waits=False) == {("enough", 0): 5}
+    plan.fix_the_end()
+    assert plan.end_of_batch(start, None, waits=True) == {("enough", 0): 5}
+
+
+def test_what_comes_after_the_end_was_fixed_is_not_read(client: Client, stream: NewStream) -> None:
+    fill(client, "fixed", 5)
+    plan = stream(subscribe="fixed")
+    plan.fix_the_end()
+    fill(client, "fixed", 5)
+    assert plan.end_of_batch({("fixed", 0): 0}, None, waits=False) == {("fixed", 0): 5}
+
+
+def test_new_partitions_are_read_from_their_beginning(client: Client, stream: NewStream) -> None:
+    fill(client, "growing", 5)
+    plan = stream(subscribe="growing")
+    start = plan.first_offsets()
+    admin.create_partitions(client, "growing", 2)
+    fill(client, "growing", 1, 2)
+    end = plan.end_of_batch(start, None, waits=False)
+    assert plan.ranges(start, end) == [OffsetRange("growing", 0, 5, 6), OffsetRange("growing", 1, 0, 2)]
+
+
+def test_a_topic_that_goes_is_a_loss_or_passed_over(client: Client, stream: NewStream) -> None:
+    fill(client, "going", 5)
+    fill(client, "staying", 5)
+    both = {"subscribe": "going,staying", "startingOffsets": "earliest"}
+    start = stream(**both).first_offsets()
+    admin.delete_topic(client, "going")
+    end = stream(**both).end_of_batch(start, None, waits=False)
+    assert end == {("staying", 0): 5}
+    with pytest.raises(DataLoss, match="going-0 is gone"):
+        stream(**both).ranges(start, end)
+    assert stream(**both, failOnDataLoss="false").ranges(start, end) == [OffsetRange("staying", 0, 0, 5)]
+
+
+def test_a_topic_made_again_is_a_loss(client: Client, stream: NewStream) -> None:
+    fill(client, "again", 5)
+    admin.delete_topic(client, "again")
+    fill(client, "again", 2)
+    options = {"subscribe": "again", "fetchOffset.retryIntervalMs": "1"}
+    end = stream(**options).end_of_batch({("again", 0): 5}, None, waits=False)
+    assert end == {("again", 0): 2}
+    with pytest.raises(DataLoss, match="again-0 ends at 2, and was read up to 5"):
+        stream(**options).ranges({("again", 0): 5}, end)
+
+
+def test_the_groups_offsets_follow_if_asked_to(client: Client, stream: NewStream) -> None:
+    fill(client, "followed", 5)
+    end = {("followed", 0): 5}
+    stream(subscribe="followed", **{"kafka.group.id": "silent"}).commit(end)
+    assert committed_offsets(client, "silent") == {}
+    stream(subscribe="followed", commitOffsets="true", **{"kafka.group.id": "followers"}).commit(end)
+    assert committed_offsets(client, "followers") == end
