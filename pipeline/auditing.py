@@ -1,0 +1,191 @@
+"""The audit's questions, asked one after the other of the same rows.
+
+A question that cannot be asked (no broker, a topic that is not there, a log that cannot be read) gets the answer
+`unknown` with a sentence, and the others are still asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.frames import Frames
+from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
+from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
+from pipeline.verdict import Check, Finding
+from protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from pipeline.jobs.audit import AuditConfig
+
+_COLLECTED = 1000  # findings that are looked at one by one; more are only counted
+_SHOWN = 20
+_CANNOT_TELL = (PySparkException, Py4JError, KafkaError, OSError, ValueError)
+
+
+def ledger_topic(prefix: str) -> str:
+    """The topic of the ledger of the sink with this prefix."""
+    return f"__{prefix}.ledger"
+
+
+class Audit:
+    """One audit. Rows are read when a question needs them, and kept for the next."""
+
+    def __init__(self, spark: SparkSession, config: AuditConfig) -> None:
+        self._spark = spark
+        self._config = config
+        self._frames = Frames(spark, config.bootstrap_servers, config.data_directory)
+
+    def checks(self) -> list[Check]:
+        """Every question's answer."""
+        config = self._config
+        questions: dict[str, Callable[[], Check]] = {"coverage": self._coverage}
+        if config.has_ledger:
+            questions[f"ledger {ledger_topic(config.validate_prefix)}"] = lambda: self._ledger(
+                config.validate_prefix, self._outputs
+            )
+        if config.revenue_topic:
+            questions["sums"] = self._sums
+            if config.has_ledger:
+                questions[f"ledger {ledger_topic(config.aggregate_prefix)}"] = lambda: self._ledger(
+                    config.aggregate_prefix, coverage.with_lineage(self._frames.committed(config.revenue_topic))
+                )
+        if config.data_directory is not None:
+            questions["segments"] = self._segments
+        return [_answer(name, ask) for name, ask in questions.items()]
+
+    # --- what the questions share ---
+
+    @cached_property
+    def _source(self) -> DataFrame:
+        """The records that batches were decided about; without a ledger all of them."""
+        rows = self._frames.committed(self._config.source_topic)
+        if self._config.has_ledger:
+            ends = [(*place, end) for place, end in self._read_ledger(self._config.validate_prefix).ends().items()]
+            rows = coverage.decided_part(rows, self._spark.createDataFrame(ends, coverage.ENDS))
+        return rows.persist()
+
+    @cached_property
+    def _outputs(self) -> DataFrame:
+        config = self._config
+        return coverage.with_lineage(self._frames.committed(config.valid_topic, config.rejected_topic)).persist()
+
+    def _read_ledger(self, prefix: str) -> ReadLedger:
+        topic = ledger_topic(prefix)
+        rows = self._frames.committed(topic).select("offset", "value").collect()
+        return read_ledger(
+            topic, [LedgerRow(row.offset, None if row.value is None else bytes(row.value)) for row in rows]
+        )
+
+    # --- the questions ---
+
+    def _coverage(self) -> Check:
+        """Every record of the source became exactly one row, the right one, in order within its key."""
+        config = self._config
+        expected = coverage.with_lineage(
+            orders.outputs(
+                self._source,
+                reference.products(self._spark),
+                reference.rates(self._spark),
+                valid=config.valid_topic,
+                rejected=config.rejected_topic,
+            )
+        )
+        found = [
+            coverage.uncovered(self._source, self._outputs),
+            coverage.altered(expected, self._outputs),
+            coverage.reordered(self._outputs),
+        ]
+        by_topic = {row.topic: row["count"] for row in self._outputs.groupBy("topic").count().collect()}
+        counts = {
+            config.source_topic: self._source.count(),
+            **{topic: by_topic.get(topic, 0) for topic in (config.valid_topic, config.rejected_topic)},
+        }
+        return _collect("coverage", found, counts)
+
+    def _ledger(self, prefix: str, rows: DataFrame) -> Check:
+        """Each batch has the rows that its record in the ledger tells, and the group stands where it ended."""
+        ledger = self._read_ledger(prefix)
+        found = {
+            int(row.batch_id): BatchSum(row.rows, batches.digest_of(row.high, row.low))
+            for row in batches.sums(rows).collect()
+        }
+        return check_ledger(ledger_topic(prefix), ledger, found, self._frames.group_offsets(prefix))
+
+    def _sums(self) -> Check:
+        """The revenue that was written is what the valid orders add up to."""
+        config = self._config
+        valid = orders.read_valid(self._outputs.where(F.col("topic") == config.valid_topic))
+        expected = revenue.per_minute(valid).persist()
+        written = revenue.read_records(self._frames.committed(config.revenue_topic))
+        if config.output_mode == "update":
+            written = sums.last_of_each(written)
+        counts = {"windows": expected.count(), "written": written.count()}
+        return _collect("sums", [sums.wrong_sums(expected, written)], counts)
+
+    def _segments(self) -> Check:
+        """The logs are whole, no transaction is open, and what is committed is what was decided."""
+        config = self._config
+        outputs = [config.valid_topic, config.rejected_topic, *([config.revenue_topic] if config.revenue_topic else [])]
+        prefixes = [config.validate_prefix, *([config.aggregate_prefix] if config.revenue_topic else [])]
+        ledgers = [ledger_topic(prefix) for prefix in prefixes] if config.has_ledger else []
+        logs = self._frames.batches(config.source_topic, *outputs, *ledgers).persist()
+        found = [visibility.damaged(self._frames.findings(config.source_topic, *outputs, *ledgers))]
+        if not config.allow_open:
+            found.append(visibility.still_open(logs))
+        if config.has_ledger:
+            decided = self._decided(prefixes)
+            written = logs.where(F.col("topic").isin(outputs))
+            found += [visibility.half_visible(written, decided), visibility.undecided(written, decided)]
+        tally = logs.agg(
+            F.count("*").alias("batches"),
+            F.sum("size").alias("bytes"),
+            F.count_if(F.expr("control_type = 1")).alias("commits"),
+            F.count_if(F.expr("control_type = 0")).alias("aborts"),
+        ).first()
+        return _collect("segments", found, {name: count or 0 for name, count in tally.asDict().items()})
+
+    def _decided(self, prefixes: list[str]) -> DataFrame:
+        rows = [
+            (producer_id, epoch, batch_id, name)
+            for prefix in prefixes
+            for (producer_id, epoch), (batch_id, name) in self._read_ledger(prefix).transactions().items()
+        ]
+        return self._spark.createDataFrame(rows, visibility.DECIDED)
+
+
+def _answer(name: str, ask: Callable[[], Check]) -> Check:
+    try:
+        return ask()
+    except _CANNOT_TELL as error:
+        return Check(name, unknown=_sentence(error))
+
+
+def _sentence(error: BaseException) -> str:
+    """What went wrong, without the stack that Spark puts into its messages: the last line that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("at ", "File ", "^"))]
+    return (told or [type(error).__name__])[0][:500]
+
+
+def _collect(name: str, found: list[DataFrame], counts: Mapping[str, int]) -> Check:
+    """The check whose findings are the rows of these frames: each has the columns of coverage.FINDING."""
+    every = reduce(DataFrame.unionByName, found)
+    rows = every.limit(_COLLECTED).collect()
+    kinds: dict[str, int] = {}
+    for row in rows:
+        kinds[row.kind] = kinds.get(row.kind, 0) + 1
+    if len(rows) == _COLLECTED:
+        kinds = {row.kind: row["count"] for row in every.groupBy("kind").count().collect()}
+    first = sorted((Finding(*row) for row in rows), key=_in_order)
+    return Check(name, counts, dict(sorted(kinds.items())), tuple(first[:_SHOWN]))
+
+
+def _in_order(finding: Finding) -> tuple[str, str, int, int]:
+    return finding.kind, finding.topic or "", finding.partition or 0, finding.offset or 0

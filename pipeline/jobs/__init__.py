@@ -1,0 +1,1 @@
+"""The jobs, one module each: `python -m pipeline.jobs.validate --help`."""

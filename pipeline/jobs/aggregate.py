@@ -1,0 +1,59 @@
+"""`aggregate`: what each merchant earned, minute by minute.
+
+    python -m pipeline.jobs.aggregate --bootstrap-servers 127.0.0.1:9092 --checkpoint-location /var/lib/aggregate
+
+In append mode each minute is written once, when no order can come late for it any more. In update mode each is written
+again whenever it has changed; Spark offers that to no sink of Python's, so it goes through foreachBatch, with the same
+guarantee.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import DataStreamWriter
+
+from pipeline import running
+from pipeline.config import ConfigError, Streaming, load, setting
+from pipeline.transforms import orders, revenue
+
+
+@dataclass(frozen=True)
+class AggregateConfig(Streaming):
+    """The settings of `aggregate`."""
+
+    valid_topic: str = setting("orders.valid", "the topic of the valid orders")
+    revenue_topic: str = setting("revenue.1m", "the topic that the sums go to")
+    transactional_id_prefix: str = setting("aggregate", "what the names of all its transactions begin with")
+    output_mode: str = setting("append", "append: each minute once, when it is over; update: whenever it changes")
+    watermark_delay: str = setting("1 minute", "for how long orders may come late")
+
+
+def build(spark: SparkSession, config: AggregateConfig) -> DataStreamWriter:
+    """The query, but for its name, its checkpoint and its trigger."""
+    if config.output_mode not in ("append", "update"):
+        raise ConfigError(f"--output-mode is {config.output_mode!r}, and should be append or update")
+    raw = running.read_stream(spark, config, config.valid_topic)
+    sums = revenue.per_minute(orders.read_valid(raw), delay=config.watermark_delay)
+    writer = revenue.as_records(sums).writeStream.outputMode(config.output_mode)
+    options = running.sink_options(config, config.transactional_id_prefix, config.revenue_topic)
+    if config.output_mode == "update" and config.sink_format == "barnabas":
+        from pyspark_barnabas.spark_sink.for_each_batch import exactly_once
+
+        return writer.foreachBatch(exactly_once({**options, "checkpointLocation": config.checkpoint_location}))
+    return writer.format(config.sink_format).options(**options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the job. The exit status: 0 when all was read, 1 when it failed, 2 when its settings mean nothing."""
+    given = sys.argv[1:] if arguments is None else arguments
+    config = load(AggregateConfig, "aggregate", given, os.environ, "Sum up what merchants earn, minute by minute.")
+    return running.run("aggregate", config, lambda spark: build(spark, config))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""`audit`: whether the pipeline did what it promises, worked out again from everything it left behind.
+
+    python -m pipeline.jobs.audit --bootstrap-servers 127.0.0.1:9092 --data-directory ./data --report verdict.json
+
+It asks nobody who took part: outputs are counted against the source, batches against the ledger, transactions against
+the bytes of the logs, sums against the orders. The exit status is 0 if all is right, 1 if something is wrong, 2 if it
+could not tell; the report names what is wrong by topic, partition and offset.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipeline import auditing
+from pipeline.config import load, setting
+from pipeline.session import session
+from pipeline.verdict import Check, as_json, as_text, dump, overall
+
+
+@dataclass(frozen=True)
+class AuditConfig:
+    """The settings of `audit`."""
+
+    bootstrap_servers: str | None = setting(None, "brokers to read from, host:port, separated by commas")
+    data_directory: str | None = setting(None, "a broker's data directory to read, below what any broker tells")
+    source_topic: str = setting("orders.raw", "the topic that orders come from")
+    valid_topic: str = setting("orders.valid", "the topic of the valid orders")
+    rejected_topic: str = setting("orders.rejected", "the topic of all others")
+    revenue_topic: str = setting("revenue.1m", "the topic of the sums; empty where there is no `aggregate`")
+    validate_prefix: str = setting("validate", "the transactional id prefix of `validate`")
+    aggregate_prefix: str = setting("aggregate", "the transactional id prefix of `aggregate`")
+    output_mode: str = setting("append", "that of `aggregate`: append or update")
+    has_ledger: bool = setting(True, "whether the sink was the exactly-once one; false audits another sink's rows")
+    allow_open: bool = setting(False, "whether transactions may be open, as they are while the pipeline runs")
+    report: str | None = setting(None, "a file for the verdict, as JSON")
+    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, of a session that the job makes itself")
+
+
+def build(spark: SparkSession, config: AuditConfig) -> list[Check]:
+    """All checks, done."""
+    return auditing.Audit(spark, config).checks()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Audit, tell the verdict on stdout and in the report. The exit status: 0 right, 1 wrong, 2 could not tell."""
+    given = sys.argv[1:] if arguments is None else arguments
+    config = load(AuditConfig, "audit", given, os.environ, "Prove that every order was counted exactly once, or not.")
+    if config.bootstrap_servers is None and config.data_directory is None:
+        print("audit: give --bootstrap-servers, --data-directory or both: there is nothing to read", file=sys.stderr)
+        return 2
+    spark = session("audit", {"spark.sql.shuffle.partitions": str(config.shuffle_partitions)})
+    try:
+        checks = build(spark, config)
+    finally:
+        spark.stop()
+    report = as_json(checks, {"bootstrap_servers": config.bootstrap_servers, "data_directory": config.data_directory})
+    if config.report is not None:
+        Path(config.report).write_text(dump(report))
+    print(as_text(report))
+    return overall(checks).value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""What a ledger has to say for itself: batches without a gap, and the rows that each of them should have. Pure.
+
+Nothing here is believed because the ledger says so: the rows are counted and hashed again from the topics, and held
+against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pipeline.verdict import Check, Finding, check
+from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord, decode_value
+
+MODULUS = 1 << 64
+
+
+class LedgerRow(NamedTuple):
+    """A committed record of the ledger's topic: where it is, and its value."""
+
+    offset: int
+    value: bytes | None
+
+
+class BatchSum(NamedTuple):
+    """What was found of a batch in the topics."""
+
+    rows: int
+    digest: int
+
+
+class ReadLedger(NamedTuple):
+    """The ledger's records that can be read, with their offsets, and what is wrong with others."""
+
+    records: tuple[tuple[int, LedgerRecord], ...]
+    findings: tuple[Finding, ...]
+
+    def decided(self) -> list[tuple[int, Decided]]:
+        """The decisions, oldest first."""
+        return [(offset, each) for offset, each in self.records if isinstance(each, Decided)]
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """How far the source was read by what was decided, by topic and partition."""
+        found: dict[tuple[str, int], int] = {}
+        for _, each in self.decided():
+            for place in each.offsets:
+                at = place.topic, place.partition
+                found[at] = max(found.get(at, 0), place.offset)
+        return found
+
+    def transactions(self) -> dict[tuple[int, int], tuple[int, str]]:
+        """Batch and transactional id, by producer id and epoch."""
+        found: dict[tuple[int, int], tuple[int, str]] = {}
+        for _, each in self.decided():
+            if each.is_atomic:  # its rows stand in the driver's own transactions
+                found[each.run.producer_id, each.run.producer_epoch] = each.batch_id, "of the driver"
+            for txn in each.transactions:
+                found[txn.producer_id, txn.producer_epoch] = each.batch_id, txn.transactional_id
+        return found
+
+
+def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:
+    """The records of a ledger, oldest first."""
+    records: list[tuple[int, LedgerRecord]] = []
+    findings: list[Finding] = []
+    for row in sorted(rows):
+        try:
+            records.append((row.offset, decode_value(row.value)))
+        except LedgerDamaged as error:
+            findings.append(Finding("unreadable", topic, 0, row.offset, str(error)))
+    return ReadLedger(tuple(records), tuple(findings))
+
+
+def check_ledger(
+    topic: str,
+    ledger: ReadLedger,
+    found: Mapping[int, BatchSum],
+    committed: Mapping[tuple[str, int], int] | None,
+) -> Check:
+    """Whether the ledger tells the truth about the rows that were found, batch by batch.
+
+    found: of the committed rows in the topics, by the batch that they name. committed: the consumer group's offsets;
+    None where nobody could be asked.
+    """
+    decided = ledger.decided()
+    findings = [*ledger.findings, *_gaps(topic, decided), *_sums(topic, decided, found)]
+    if committed is not None:
+        findings += _offsets(topic, ledger.ends(), committed)
+    counts = {
+        "batches": len(decided),
+        "runs": len({each.run for _, each in decided}),
+        "rows": sum(each.rows for _, each in decided),
+    }
+    return check(f"ledger {topic}", findings, counts)
+
+
+def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[Finding]:
+    """Batches that have to be there between others of their query, and those that are there twice."""
+    findings = []
+    last: dict[str, int] = {}
+    for offset, each in decided:
+        before = last.get(each.query_id)
+        if before is not None and each.batch_id > before + 1:
+            missing = f"{before + 1}" if each.batch_id == before + 2 else f"{before + 1} to {each.batch_id - 1}"
+            detail = f"batch {each.batch_id} comes after batch {before}: the record of {missing} is missing"
+            findings.append(Finding("missing decision", topic, 0, offset, detail))
+        if before is not None and each.batch_id <= before:
+            detail = f"batch {each.batch_id} is decided after batch {before}: nothing is ever decided again"
+            findings.append(Finding("decided twice", topic, 0, offset, detail))
+        last[each.query_id] = each.batch_id
+    return findings
+
+
+def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int, BatchSum]) -> list[Finding]:
+    findings = []
+    by_batch: dict[int, list[tuple[int, Decided]]] = {}
+    for offset, each in decided:
+        by_batch.setdefault(each.batch_id, []).append((offset, each))
+    for batch_id, decisions in sorted(by_batch.items()):  # of several queries, if there were several checkpoints
+        rows = sum(each.rows for _, each in decisions)
+        digest = sum(each.digest for _, each in decisions) % MODULUS
+        there = found.get(batch_id, BatchSum(0, 0))
+        if there.rows != rows:
+            detail = f"batch {batch_id} has {rows} rows by the ledger, and {there.rows} are there"
+            findings.append(Finding("wrong count", topic, 0, decisions[0][0], detail))
+        elif there.digest != digest:
+            detail = (
+                f"the rows of batch {batch_id} are not those that were written: {there.digest:016x}, not {digest:016x}"
+            )
+            findings.append(Finding("wrong digest", topic, 0, decisions[0][0], detail))
+    for batch_id in sorted(set(found) - set(by_batch)):
+        detail = f"{found[batch_id].rows} rows say that they are of batch {batch_id}, which was never decided"
+        findings.append(Finding("undecided batch", topic, None, None, detail))
+    return findings
+
+
+def _offsets(
+    topic: str, ends: Mapping[tuple[str, int], int], committed: Mapping[tuple[str, int], int]
+) -> list[Finding]:
+    """The group's offsets were written in the same transactions, so they are those of the last decision."""
+    findings = []
+    for (source, partition), end in sorted(ends.items()):
+        stands = committed.get((source, partition))
+        if stands != end:
+            detail = f"the ledger {topic} has decided up to offset {end}, and the consumer group stands at {stands}"
+            findings.append(Finding("wrong group offset", source, partition, stands, detail))
+    return findings

@@ -1,0 +1,101 @@
+"""What a query says of itself while it runs: a line for people, a line of JSON for programs.
+
+Lines of JSON, appended, and not a file in Prometheus's format: each batch is a fact that happened once, and a process
+that is killed leaves all the facts up to then. (What is true now, the lag above all, the broker's consumer groups say
+to Prometheus: the sink commits its source's offsets with each batch.)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, TextIO
+
+from pyspark.sql.streaming import StreamingQueryListener
+
+
+def facts(progress: Mapping[str, Any]) -> dict[str, Any]:
+    """Of Spark's progress report, what is worth keeping: counts, milliseconds, and how far the source was read."""
+    took = progress.get("durationMs", {})
+    watermark = progress.get("eventTime", {}).get("watermark")
+    return {
+        "event": "batch",
+        "at_ms": time_of(progress["timestamp"]) + int(took.get("triggerExecution", 0)),
+        "query": progress.get("name") or progress["id"],
+        "run_id": progress["runId"],
+        "batch": progress["batchId"],
+        "rows": progress.get("numInputRows", 0),
+        "rows_per_second": round(progress.get("processedRowsPerSecond") or 0.0, 1),
+        "took_ms": int(took.get("triggerExecution", 0)),
+        "add_batch_ms": int(took.get("addBatch", 0)),
+        "sources": [
+            {"end": source.get("endOffset"), "latest": source.get("latestOffset")} for source in progress["sources"]
+        ],
+        "state_rows": sum(state.get("numRowsTotal", 0) for state in progress.get("stateOperators", [])),
+        "rows_dropped": sum(state.get("numRowsDroppedByWatermark", 0) for state in progress.get("stateOperators", [])),
+        "watermark": watermark,
+    }
+
+
+def line(found: Mapping[str, Any]) -> str:
+    """The facts of a batch as people read them."""
+    watermark = f", watermark {found['watermark']}" if found["watermark"] else ""
+    return (
+        f"{found['query']}: batch {found['batch']}, {found['rows']} rows in {found['took_ms']} ms"
+        f" ({found['rows_per_second']:.0f} rows/s){watermark}"
+    )
+
+
+def time_of(timestamp: str) -> int:
+    """Milliseconds of a time that Spark writes as 2026-11-21T19:00:00.123Z."""
+    return round(datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because the checks run without pyspark
+    """Writes down every batch, and every start and end of a query."""
+
+    def __init__(
+        self,
+        metrics: str | None,
+        out: TextIO | None = None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._metrics = metrics
+        self._out = out
+        self._now_ms = now_ms
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Spark's: a run of a query begins."""
+        self._say(f"{event.name or event.id}: started, run {event.runId}")
+        self._write({"event": "started", "at_ms": self._now_ms(), "query": event.name, "run_id": str(event.runId)})
+
+    def onQueryProgress(self, event: Any) -> None:
+        """Spark's: a batch is done, or a while has passed without one."""
+        found = facts(json.loads(event.progress.json))
+        self._say(line(found))
+        self._write(found)
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """Spark's: a run ended. What it failed with stands in its exception, which the job tells."""
+        self._write(
+            {
+                "event": "ended",
+                "at_ms": self._now_ms(),
+                "run_id": str(event.runId),
+                "failed": event.exception is not None,
+            }
+        )
+
+    def onQueryIdle(self, event: Any) -> None:
+        """Spark's: there is nothing to do."""
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._out or sys.stderr, flush=True)
+
+    def _write(self, found: Mapping[str, Any]) -> None:
+        if self._metrics is not None:
+            with open(self._metrics, "a") as file:
+                file.write(json.dumps(found) + "\n")
