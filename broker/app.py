@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from broker.api.dispatch import Dispatcher
 from broker.api.table import API_TABLE, offered_apis, table_for
@@ -27,7 +25,9 @@ from broker.fetch_sessions import FetchSessions
 from broker.flushing import GroupFlush
 from broker.housekeeping import Housekeeping
 from broker.log_lines import line, logger
-from broker.net.listener import Listener, bind
+from broker.net.bound import BoundAddress
+from broker.net.listener import Listener
+from broker.net.told import Told, default_gateways
 from broker.partitions import Partitions
 from broker.waiters import Waiters
 from protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
@@ -35,11 +35,14 @@ from storage.files import RealFiles
 from storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
+    import socket
     from concurrent.futures import ThreadPoolExecutor
 
+    from broker.api.metering import Meter
     from broker.catalogue.topics import NewTopic
-    from broker.config.listeners import Listener as Address
     from broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from broker.http.server import HttpServer
+    from protocol.files.meta_properties import MetaProperties
     from storage.files import Files
 
 _log = logger("app")
@@ -47,46 +50,10 @@ _DRAIN_MS = 1_500
 _PRELOAD_PAUSE_MS = 20
 _LOAD_TRANSACTIONS_MS = 1_000
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
-_OTHER_DESCRIPTORS = 32  # the loop's, the lock, checkpoints while they are written, modules while they are read
+_OTHER_DESCRIPTORS = 48  # the loop's, the lock, checkpoints while written, modules while read, connections of HTTP
+_STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
 _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
 _SYNC_HELPERS_MAX = 8  # one after another, each file costs a commit of the file system's journal
-
-
-class BoundAddress(NamedTuple):
-    """A listener of the configuration, with the sockets that serve it."""
-
-    listener: Address
-    advertised: Address
-    sockets: list[socket.socket]
-
-    @property
-    def port(self) -> int:
-        """The port, also when 0 was asked for."""
-        port: int = self.sockets[0].getsockname()[1]
-        return port
-
-
-def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
-    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`."""
-    bound: list[BoundAddress] = []
-    try:
-        for listener, advertised in zip(config.listeners, config.advertised_listeners, strict=True):
-            try:
-                bound.append(BoundAddress(listener, advertised, bind(listener.host, listener.port)))
-            except OSError as error:
-                error.filename = f"{listener.host}:{listener.port}"
-                raise
-    except OSError:
-        for each in bound:
-            close_sockets(each)
-        raise
-    return bound
-
-
-def close_sockets(bound: BoundAddress) -> None:
-    """Give the address back."""
-    for each in bound.sockets:
-        each.close()
 
 
 class Broker:
@@ -114,6 +81,9 @@ class Broker:
         self._clock = clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
+        self.state = _STARTING
+        self._meter: Meter | None = None
+        self._http: HttpServer | None = None
         assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
         self.catalogue = Catalogue.open(
             directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
@@ -127,7 +97,7 @@ class Broker:
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
         self.services = Services(
-            node=self._node(bound[0]),
+            node=_node(directory.meta, bound[0]),
             config=config,
             clock=clock,
             catalogue=self.catalogue,
@@ -178,9 +148,9 @@ class Broker:
             fresh_producer_id=self.services.producer_ids.next,
         )
 
-    def _node(self, bound: BoundAddress) -> Node:
-        meta, advertised = self._directory.meta, bound.advertised
-        return Node(meta.node_id, meta.cluster_id, advertised.host, advertised.port or bound.port)
+    def _told(self, bound: BoundAddress) -> Told:
+        gateways = default_gateways if self.services.config.is_container else None
+        return Told(self.services.node, bound.listener, bound.told, bound.port, gateways)
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are told that listener's advertised address."""
@@ -188,14 +158,13 @@ class Broker:
         for notice in self._directory.notices:
             _log.warning(notice)
         await self.settle_transactions()
-        dispatchers = []
+        dispatcher = Dispatcher(self.services, meter=self._meter)
         for bound in self.bound:
-            dispatcher = Dispatcher(replace(self.services, node=self._node(bound)))
-            await self.listener.listen(bound.sockets, dispatcher)
-            dispatchers.append(dispatcher)
+            await self.listener.listen(bound.sockets, dispatcher, self._told(bound))
         self.listener.watch_idle()
         self._housekeeping.start()
-        self._preload(dispatchers[0], [row for row in API_TABLE if row.handler in _PRELOADED])
+        self.state = _RUNNING
+        self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
         _log.info(
             line(
                 "broker started",
@@ -205,6 +174,26 @@ class Broker:
                 found=_state_of(self._directory),
             )
         )
+
+    async def open_http(self, sockets: Sequence[socket.socket]) -> None:
+        """Tell over HTTP how the broker is, and count for it. Before `start`."""
+        from time import perf_counter_ns
+
+        from broker.api.metering import Meter
+        from broker.http.front import open_http
+
+        self._meter = Meter(perf_counter_ns)
+        self._http = await open_http(self, self._meter, sockets)
+
+    def _close_http(self) -> None:
+        if self._http is not None:
+            self._http.close()
+
+    def unready_reason(self) -> str | None:
+        """Why clients cannot work with this broker now, or None."""
+        if self.state != _RUNNING:
+            return "the broker is starting" if self.state == _STARTING else "the broker is stopping"
+        return self._directory.offline_reason
 
     async def settle_transactions(self) -> None:
         """Finish what a killed run left prepared, before anybody reads; after a clean stop only look, in time.
@@ -220,6 +209,7 @@ class Broker:
 
     async def stop(self) -> None:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
+        self.state = _STOPPING
         self.listener.stop_accepting()
         self._housekeeping.stop()
         if self.services.deferred_transactions.built is not None:
@@ -237,10 +227,12 @@ class Broker:
             self.catalogue.close()
         finally:
             self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch)
+            self._close_http()
         _log.info(line("broker stopped"))
 
     def abandon(self) -> None:
         """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
+        self._close_http()
         self.listener.stop_accepting()
         self.listener.abort()
         self._housekeeping.stop()
@@ -278,10 +270,12 @@ async def start_broker(
     descriptor_limit: int,
     topics: Iterable[NewTopic] = (),
     features: Mapping[str, int] | None = None,
+    http: Sequence[socket.socket] = (),
 ) -> Broker:
     """A broker over the configuration's directory that accepts connections, on the running loop.
 
-    `topics` are created unless they are there, `features` given their levels, before anybody is let in. CatalogueError,
+    `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
+    sockets to tell on how the broker is, from before it can be used until it has stopped. CatalogueError,
     StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it.
     """
     loop = asyncio.get_running_loop()
@@ -302,6 +296,8 @@ async def start_broker(
         for topic in topics:
             if topic.name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
+        if http:
+            await broker.open_http(http)
         await broker.start()
     except BaseException:
         directory.close(clean=False)
@@ -329,6 +325,13 @@ def open_directory(
         node_id=config.node_id,
         new_id=lambda: random_bytes(16),
         open_files_max=open_files_max(limit),
+    )
+
+
+def _node(meta: MetaProperties, bound: BoundAddress) -> Node:
+    told = bound.told or bound.listener
+    return Node(
+        meta.node_id, meta.cluster_id, "localhost" if told.is_every_interface else told.host, told.port or bound.port
     )
 
 

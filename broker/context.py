@@ -29,9 +29,9 @@ class Node(NamedTuple):
     node_id: int
     cluster_id: str
     host: str
-    """The advertised host."""
+    """The host to connect to."""
     port: int
-    """The advertised port: the one bound, when port 0 was asked for."""
+    """The port to connect to: the one bound, when port 0 was asked for."""
 
 
 class OfferedApi(NamedTuple):
@@ -64,6 +64,7 @@ class Services:
     """The parts of a running broker."""
 
     node: Node
+    """This broker under the address of its first listener. What a peer is told is `RequestContext.node`."""
     config: BrokerConfig
     clock: Clock
     catalogue: Catalogue
@@ -90,7 +91,16 @@ class Services:
 class RequestContext:
     """The facts of one request, besides its body."""
 
-    __slots__ = ("api_key", "api_version", "client_host", "client_id", "connection", "correlation_id", "services")
+    __slots__ = (
+        "_node",
+        "api_key",
+        "api_version",
+        "client_host",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "services",
+    )
 
     def __init__(
         self,
@@ -101,6 +111,7 @@ class RequestContext:
         client_id: str | None = None,
         client_host: str = "127.0.0.1",
         connection: object = None,
+        node: Node | None = None,
     ) -> None:
         self.services = services
         self.api_key = api_key
@@ -111,3 +122,9 @@ class RequestContext:
         """The peer's address without its port."""
         self.connection = connection
         """Which connection asked: compared, never called."""
+        self._node = node
+
+    @property
+    def node(self) -> Node:
+        """This broker as the peer is to know it: its host and port depend on how the peer came in."""
+        return self._node or self.services.node

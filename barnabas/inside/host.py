@@ -12,11 +12,12 @@ from typing import Any
 
 from barnabas.inside import questions
 from barnabas.snapshots import copy_directory
-from broker.app import BoundAddress, Broker, bind_listeners, close_sockets, start_broker
+from broker.app import Broker, start_broker
 from broker.catalogue import CatalogueError
 from broker.catalogue.topics import NewTopic
 from broker.config.broker_config import ConfigError
 from broker.config.load import load_config
+from broker.net.bound import BoundAddress, bind_listeners, close_sockets
 from protocol.errors import KafkaError
 from storage.errors import StorageError
 

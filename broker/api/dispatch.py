@@ -24,7 +24,7 @@ from broker.api import hot
 from broker.api.answers import Answer, CloseConnection, Parked, code_of
 from broker.api.error_responses import error_response
 from broker.api.table import Row, table_for
-from broker.context import RequestContext, Services
+from broker.context import Node, RequestContext, Services
 from protocol.errors import DecodeError
 from protocol.headers import encode_response_header
 from protocol.primitives import skip_tags
@@ -44,6 +44,9 @@ class Client(Protocol):
     client_host: str
     client_id: str | None
     client_id_raw: bytes
+
+    @property
+    def node(self) -> Node | None: ...
 
 
 Handle = Callable[[Request, RequestContext], Response | Awaitable[Response]]
@@ -164,6 +167,7 @@ class _Entry:
             client.client_id,
             client.client_host,
             client,
+            client.node,
         )
         try:
             result = self._handle(request, context)

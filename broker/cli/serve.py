@@ -18,11 +18,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from broker.cli.serve_options import Options, Wishes, load, parse, table_text, wishes
+from broker.cli.serve_options import Options, Wishes, http_address, load, parse, table_text, wishes
 
 if TYPE_CHECKING:
-    from broker.app import BoundAddress
+    import socket
+
     from broker.config import BrokerConfig
+    from broker.net.bound import BoundAddress
+
+_KAFKAS_LINES = """\
+[BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
+[KafkaServer id={node_id}] started
+Kafka Server started"""
+"""What test libraries wait for in the log of a container with Kafka's images: any of these, by library and version."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,12 +49,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def _serve(options: Options) -> int:
     from broker import log_lines
-    from broker.app import bind_listeners, close_sockets
+    from broker.net.bound import bind_listeners, close_sockets
 
-    log_lines.configure(options.get("--log-level", ["info"])[-1])
-    wished = wishes(options)
+    log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
+    wished, address = wishes(options), http_address(options)
     config = _config(options)
+    bound: list[BoundAddress] = []
     try:
+        http = [] if address is None else _bind_http(*address)
         bound = bind_listeners(config)
     except OSError as error:
         print(f"barnabas: {_cannot_listen(error)}", file=sys.stderr)
@@ -54,7 +64,8 @@ def _serve(options: Options) -> int:
     loop = _new_loop()
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_run(config, bound, wished, ends_with_stdin="--stop-with-stdin" in options))
+        ends_with_stdin = "--stop-with-stdin" in options
+        return loop.run_until_complete(_run(config, bound, wished, http, ends_with_stdin=ends_with_stdin))
     finally:
         for each in bound:
             close_sockets(each)
@@ -69,6 +80,17 @@ def _config(options: Options) -> BrokerConfig:
     for warning in loaded.warnings:
         logger("config").warning(line(warning))
     return loaded.config
+
+
+def _bind_http(host: str, port: int) -> list[socket.socket]:
+    """OSError names the address in `filename`."""
+    from broker.net.bound import bind
+
+    try:
+        return bind(host, port)
+    except OSError as error:
+        error.filename = f"--http {host}:{port}"
+        raise
 
 
 def _cannot_listen(error: OSError) -> str:
@@ -90,7 +112,14 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _run(config: BrokerConfig, bound: list[BoundAddress], wished: Wishes, *, ends_with_stdin: bool) -> int:
+async def _run(
+    config: BrokerConfig,
+    bound: list[BoundAddress],
+    wished: Wishes,
+    http: list[socket.socket],
+    *,
+    ends_with_stdin: bool,
+) -> int:
     from broker.app import start_broker
     from broker.catalogue.topics import NewTopic
     from storage.files import raise_descriptor_limit
@@ -106,9 +135,12 @@ async def _run(config: BrokerConfig, bound: list[BoundAddress], wished: Wishes, 
         descriptor_limit=raise_descriptor_limit(),
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
+        http=http,
     )
-    addresses = ",".join(_address(each) for each in bound)
+    addresses = ",".join(each.address for each in bound)
     print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
+    if config.is_container:
+        print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:
         _stop_with_stdin(asyncio.get_running_loop(), stopping)
     await stopping.wait()
@@ -128,11 +160,6 @@ def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -
             loop.call_soon_threadsafe(stopping.set)
 
     Thread(target=read, name="stdin", daemon=True).start()
-
-
-def _address(bound: BoundAddress) -> str:
-    host = bound.listener.host or "0.0.0.0"
-    return f"[{host}]:{bound.port}" if ":" in host else f"{host}:{bound.port}"
 
 
 def _help() -> str:

@@ -17,6 +17,7 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
 _LEVELS = ("debug", "info", "warning", "error")
+_FORMATS = ("text", "json")
 
 Options = dict[str, list[str]]
 """The words given for each option, in order."""
@@ -34,7 +35,9 @@ OPTIONS: Table = {
     "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
+    "--http": ("HOST:PORT", "tell /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
+    "--log-format": ("FORMAT", "text (default) or json, one object to a line"),
 }
 
 
@@ -66,6 +69,9 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     level = options.get("--log-level", ["info"])[-1]
     if level not in _LEVELS:
         raise UsageError(f"{command}: --log-level {level} is none of {', '.join(_LEVELS)}")
+    log_format = options.get("--log-format", ["text"])[-1]
+    if log_format not in _FORMATS:
+        raise UsageError(f"{command}: --log-format {log_format} is none of {', '.join(_FORMATS)}")
     if "--ephemeral" in options and "--data-dir" in options:
         raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
     return options
@@ -102,6 +108,17 @@ def _flags(options: Options) -> dict[str, str]:
     if "--data-dir" in options:
         flags["log.dirs"] = options["--data-dir"][-1]
     return flags
+
+
+def http_address(options: Options) -> tuple[str, int] | None:
+    """Where to speak HTTP, if anywhere. UsageError for what is no address."""
+    if "--http" not in options:
+        return None
+    given = options["--http"][-1]
+    host, colon, port = given.rpartition(":")
+    if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
+        raise UsageError(f"--http {given} is not HOST:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def wishes(options: Options) -> Wishes:

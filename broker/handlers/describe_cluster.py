@@ -17,7 +17,7 @@ _BROKER, _CONTROLLER = 1, 2
 
 
 def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
-    services, node = context.services, context.services.node
+    services, node = context.services, context.node
     if request.endpoint_type != _BROKER:
         return _refuse(request.endpoint_type)
     rack = services.config.value("broker.rack")

@@ -32,7 +32,7 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
 
 
 def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
-    node = context.services.node
+    node = context.node
     try:
         if key_type == _GROUP:
             context.services.groups.prepare(key)

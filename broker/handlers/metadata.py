@@ -27,7 +27,7 @@ _BY_ID_SINCE = 12
 
 
 def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    services, node = context.services, context.services.node
+    services, node = context.services, context.node
     asked = request.topics
     if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
         return _refuse(asked)

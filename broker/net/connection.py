@@ -19,16 +19,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from broker.api.answers import CloseConnection, Parked
+from broker.config.listeners import address_text
 from broker.log_lines import line, logger
 from broker.net.outgoing import Outgoing
 from broker.net.receive import FramingError, Receiver
+from broker.net.told import plain_host
 from storage.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sized
 
     from broker.api.dispatch import Dispatcher
+    from broker.context import Node
     from broker.net.listener import Listener
+    from broker.net.told import Told
 
 _log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10
@@ -45,10 +49,12 @@ class Connection(asyncio.BufferedProtocol):
         "_is_writable",
         "_last_piece_bytes",
         "_listener",
+        "_node",
         "_outgoing",
         "_parked",
         "_receiver",
         "_send_memory",
+        "_told",
         "_transport",
         "_unread_bytes",
         "client_host",
@@ -59,7 +65,7 @@ class Connection(asyncio.BufferedProtocol):
         "quiet_sweeps",
     )
 
-    def __init__(self, listener: Listener, dispatcher: Dispatcher) -> None:
+    def __init__(self, listener: Listener, dispatcher: Dispatcher, told: Told | None = None) -> None:
         self.peer = "?"
         self.client_host = "?"
         self.client_id: str | None = None
@@ -69,6 +75,8 @@ class Connection(asyncio.BufferedProtocol):
         """How many sweeps for idle connections went by since the last byte."""
         self.is_closed = False
         self._listener = listener
+        self._told = told
+        self._node: Node | None = None
         self._dispatch = dispatcher.dispatch
         self._send_memory = listener.send_memory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
@@ -96,14 +104,22 @@ class Connection(asyncio.BufferedProtocol):
     def is_parked(self) -> bool:
         return self._parked is not None
 
+    @property
+    def node(self) -> Node | None:
+        """This broker as the peer is to know it; None for what the services say."""
+        if self._node is None and self._told is not None:
+            local_host = plain_host(self._transport.get_extra_info("sockname")[0])
+            self._node = self._told.to(local_host, self.client_host)
+        return self._node
+
     # --- from the event loop ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
-        self.client_host = host
-        self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
+        self.client_host = host = plain_host(host)
+        self.peer = address_text(host, port)
         self._listener.connection_opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

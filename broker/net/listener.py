@@ -6,7 +6,6 @@ Knows addresses and numbers of connections; what is said on a connection is `con
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 import sys
 from collections.abc import Callable
@@ -20,13 +19,11 @@ from broker.net.receive import shared_buffer
 if TYPE_CHECKING:
     from broker.api.dispatch import Dispatcher
     from broker.clock import Clock
+    from broker.net.told import Told
 
 _log = logger("net")
 _BACKLOG = 1024
 _SWEEPS_PER_IDLE_TIME = 4
-_PORT_ATTEMPTS = 16
-_KERNEL_SEND_BYTES = 256 << 10
-"""For each connection. Left alone the kernel gives 4 MB, and a thousand deaf peers then have all it has for TCP."""
 
 
 class Listener:
@@ -58,10 +55,15 @@ class Listener:
         self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
-    async def listen(self, sockets: list[socket.socket], dispatcher: Dispatcher) -> None:
-        """Accept connections on bound sockets, to be served by `dispatcher`."""
+    async def listen(self, sockets: list[socket.socket], dispatcher: Dispatcher, told: Told | None = None) -> None:
+        """Accept connections on bound sockets, to be served by `dispatcher`.
+
+        told: what the peers are told of where the broker is; None for what the services say.
+        """
         for each in sockets:
-            server = await self.loop.create_server(lambda: Connection(self, dispatcher), sock=each, backlog=_BACKLOG)
+            server = await self.loop.create_server(
+                lambda: Connection(self, dispatcher, told), sock=each, backlog=_BACKLOG
+            )
             self._servers.append(server)
 
     def watch_idle(self) -> None:
@@ -88,6 +90,11 @@ class Listener:
         if len(self._connections) > self._sockets_max:
             return f"more than {self._sockets_max} connections, all that the limit of open files (ulimit -n) allows"
         return None
+
+    @property
+    def connections_count(self) -> int:
+        """How many connections there are."""
+        return len(self._connections)
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
@@ -141,39 +148,3 @@ def _write_gathered(transport: asyncio.Transport, buffers: list[bytes | bytearra
 def _write_joined(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:
     for buffer in buffers:
         transport.write(buffer)
-
-
-def bind(host: str, port: int) -> list[socket.socket]:
-    """Sockets bound to `host` and `port`; port 0 takes a free one, the same for every address of the host.
-
-    `localhost` and 127.0.0.1 also mean ::1 where there is one, so that both reach us whatever a client resolves first.
-    OSError when the address cannot be had.
-    """
-    if host not in ("127.0.0.1", "localhost"):
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        found = socket.getaddrinfo(host or None, port, family if host else 0, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)
-        return [_bound(found[0][0], found[0][4])]
-    for _ in range(_PORT_ATTEMPTS):
-        first = _bound(socket.AF_INET, ("127.0.0.1", port))
-        try:
-            return [first, _bound(socket.AF_INET6, ("::1", first.getsockname()[1]))]
-        except OSError as error:
-            if port != 0 or error.errno != errno.EADDRINUSE:
-                return [first]
-            first.close()
-    raise OSError(errno.EADDRINUSE, "no port is free on both 127.0.0.1 and ::1")
-
-
-def _bound(family: int, address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]) -> socket.socket:
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_SEND_BYTES)
-        if family == socket.AF_INET6:
-            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address[0] != "::")  # :: is IPv4, too
-        bound.bind(address)
-        bound.setblocking(False)
-    except OSError:
-        bound.close()
-        raise
-    return bound

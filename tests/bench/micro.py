@@ -21,12 +21,13 @@ from typing import Any, NamedTuple, cast
 import uvloop
 
 from broker.api.dispatch import Dispatcher
-from broker.app import BoundAddress, Broker, open_directory
+from broker.app import Broker, open_directory
 from broker.clock import SystemClock
 from broker.config import BrokerConfig
 from broker.config.listeners import PLAINTEXT, Listener
 from broker.coordinator.transaction.model import InitReply, InitRequest
 from broker.coordinator.transaction.states import TransactionState
+from broker.net.bound import BoundAddress
 from broker.net.connection import Connection
 from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from protocol.messages.end_txn import EndTxnRequest

@@ -12,9 +12,10 @@ from struct import Struct
 from typing import Any
 
 from broker.api.dispatch import Dispatcher
-from broker.app import BoundAddress, Broker, open_directory
+from broker.app import Broker, open_directory
 from broker.config import BrokerConfig
 from broker.config.listeners import PLAINTEXT, Listener
+from broker.net.bound import BoundAddress
 from broker.net.connection import Connection
 from protocol.headers import encode_request_header, parse_response_header
 from protocol.records.builder import NewRecord, build_batch

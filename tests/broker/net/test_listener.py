@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from broker.net.listener import Listener, bind
+from broker.net.bound import bind
+from broker.net.listener import Listener
 from protocol.headers import parse_response_header
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest

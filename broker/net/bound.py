@@ -1,0 +1,113 @@
+"""Sockets for the listeners of the configuration: bound first of all, so that a port in use is said first.
+
+Knows addresses and sockets; nobody listens on them yet.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import NamedTuple
+
+from broker.config import BrokerConfig
+from broker.config.listeners import Listener as Address
+from broker.config.listeners import address_text
+
+_PORT_ATTEMPTS = 16
+_NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
+_KERNEL_SEND_BYTES = 256 << 10
+"""For each connection. Left alone the kernel gives 4 MB, and a thousand deaf peers then have all it has for TCP."""
+
+
+class BoundAddress(NamedTuple):
+    """A listener of the configuration, with the sockets that serve it."""
+
+    listener: Address
+    told: Address | None
+    """What its clients are told; None for the address they came in by."""
+    sockets: list[socket.socket]
+
+    @property
+    def port(self) -> int:
+        """The port, also when 0 was asked for."""
+        return self.listener.port or int(self.sockets[0].getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        """`host:port` as the ready line has it."""
+        return address_text(self.listener.host or "0.0.0.0", self.port)
+
+
+def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
+    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`."""
+    listeners = config.listeners
+    ports = [listener.port for listener in listeners]
+    bound: list[BoundAddress] = []
+    try:
+        for listener in listeners:
+            try:
+                sockets = bind(listener.host, listener.port, alone=ports.count(listener.port) == 1)
+            except OSError as error:
+                error.filename = listener.address
+                raise
+            bound.append(BoundAddress(listener, config.told(listener), sockets))
+    except OSError:
+        for each in bound:
+            close_sockets(each)
+        raise
+    return bound
+
+
+def close_sockets(bound: BoundAddress) -> None:
+    """Give the address back."""
+    for each in bound.sockets:
+        each.close()
+
+
+def bind(host: str, port: int, *, alone: bool = True) -> list[socket.socket]:
+    """Sockets bound to `host` and `port`; port 0 takes a free one, the same for every address of the host.
+
+    Unless another listener has the port on the other version of IP (not `alone`), 127.0.0.1 and `localhost` also mean
+    ::1 where there is one, so that both reach us whatever a client resolves first, and `::` also means IPv4. An empty
+    host is every interface of both. OSError when the address cannot be had.
+    """
+    if host == "":
+        try:
+            return [_bound(socket.AF_INET6, ("::", port))]
+        except OSError as error:
+            if error.errno not in _NO_IPV6:
+                raise
+            return [_bound(socket.AF_INET, ("0.0.0.0", port))]
+    if host not in ("127.0.0.1", "localhost") or not alone:
+        found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+        family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)  # IPv4 first, as in Java
+        return [_bound(family, address, is_ipv6_only=not alone)]
+    for _ in range(_PORT_ATTEMPTS):
+        first = _bound(socket.AF_INET, ("127.0.0.1", port))
+        try:
+            return [first, _bound(socket.AF_INET6, ("::1", first.getsockname()[1]))]
+        except OSError as error:
+            if port != 0 or error.errno != errno.EADDRINUSE:
+                return [first]
+            first.close()
+    raise OSError(errno.EADDRINUSE, "no port is free on both 127.0.0.1 and ::1")
+
+
+def _bound(
+    family: int,
+    address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
+    *,
+    is_ipv6_only: bool = False,
+) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_SEND_BYTES)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, is_ipv6_only or address[0] != "::")
+        bound.bind(address)
+        bound.setblocking(False)
+    except OSError:
+        bound.close()
+        raise
+    return bound
