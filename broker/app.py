@@ -276,7 +276,8 @@ async def start_broker(
 
     `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
     sockets to tell on how the broker is, from before it can be used until it has stopped. CatalogueError,
-    StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it.
+    StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it, and one that is new
+    is gone again.
     """
     loop = asyncio.get_running_loop()
     clock = SystemClock(loop, lambda error: _log.error(line("timer failed", error=repr(error)), exc_info=error))
@@ -298,6 +299,10 @@ async def start_broker(
                 broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
         if http:
             await broker.open_http(http)
+    except BaseException:
+        directory.give_up()
+        raise
+    try:
         await broker.start()
     except BaseException:
         directory.close(clean=False)
@@ -324,6 +329,7 @@ def open_directory(
         files,
         node_id=config.node_id,
         new_id=lambda: random_bytes(16),
+        cluster_id=config.cluster_id,
         open_files_max=open_files_max(limit),
     )
 

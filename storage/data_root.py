@@ -31,16 +31,17 @@ class Inventory(NamedTuple):
     notices: list[str]
 
 
-def open_root(disk: Disk) -> Directory:
-    """The root, made with its parents where there is nothing yet."""
+def open_root(disk: Disk) -> tuple[Directory, bool]:
+    """The root, made with its parents where there is nothing yet; and whether it was."""
     root = Directory(disk, disk.path)
     try:
         disk.files.stat(disk.path)
     except FileNotFoundError:
         _make_path(disk, disk.path)
+        return root, True
     except OSError as error:
         raise from_os_error(disk.path, "look at the directory", error) from error
-    return root
+    return root, False
 
 
 def lock_root(root: Directory) -> Lock:
@@ -56,16 +57,22 @@ def lock_root(root: Directory) -> Lock:
         raise from_os_error(path, "lock", error) from error
 
 
-def read_meta_properties(root: Directory, node_id: int, new_id: Callable[[], bytes]) -> MetaProperties:
-    """Whose directory this is; written where it is empty, completed where it lacks a directory id."""
+def read_meta_properties(
+    root: Directory, node_id: int, new_id: Callable[[], bytes], cluster_id: str | None = None
+) -> tuple[MetaProperties, bool]:
+    """Whose directory this is, and whether it is new: written where it is empty, completed where it lacks an id.
+
+    cluster_id: the cluster a new directory begins; one is drawn if it is None.
+    """
     data = root.read(names.META_PROPERTIES)
+    is_new = data is None
     if data is None:
         present = {entry.name for entry in root.entries()} - _OWN_LEFTOVERS
         if present:
             raise NotADataDirectory(
                 root.path, f"not empty, and without {names.META_PROPERTIES} not a data directory: {min(present)}"
             )
-        meta = MetaProperties(uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id))
+        meta = MetaProperties(cluster_id or uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id))
     else:
         try:
             meta = meta_properties.decode(data)
@@ -74,10 +81,10 @@ def read_meta_properties(root: Directory, node_id: int, new_id: Callable[[], byt
         if meta.node_id != node_id:
             raise NotADataDirectory(root.path, f"belongs to node.id {meta.node_id}, and this is {node_id}")
         if meta.directory_id is not None:
-            return meta
+            return meta, False
         meta = meta._replace(directory_id=_draw_id(new_id))
     root.write_atomically(names.META_PROPERTIES, meta_properties.encode(meta))
-    return meta
+    return meta, is_new
 
 
 def take_inventory(root: Directory) -> Inventory:

@@ -44,6 +44,9 @@ class LogDirectory:
         self.path = root.path
         self.meta = meta
         self.was_clean = was_clean
+        self.is_new = False
+        """There was nothing in it before this run."""
+        self._is_made = False
         self.notices = inventory.notices
         self.deletions = Deletions()
         self._root = root
@@ -68,17 +71,22 @@ class LogDirectory:
         *,
         node_id: int,
         new_id: Callable[[], bytes],
+        cluster_id: str | None = None,
         open_files_max: int = OPEN_FILES_MAX,
     ) -> LogDirectory:
         """Take the directory over, or make one of a path that is missing or empty. `new_id` draws 16 random bytes.
 
-        LockedError, NotADataDirectory and StorageError say in a sentence what is wrong.
+        cluster_id: the cluster that a new one begins; another keeps its own, and a notice says so. LockedError,
+        NotADataDirectory and StorageError say in a sentence what is wrong.
         """
-        root = open_root(Disk(files, path, open_files_max=open_files_max))
+        root, is_made = open_root(Disk(files, path, open_files_max=open_files_max))
         lock = lock_root(root)
         try:
-            meta = read_meta_properties(root, node_id, new_id)
+            meta, is_new = read_meta_properties(root, node_id, new_id, cluster_id)
             directory = cls(root, lock, meta, new_id, was_clean=root.exists(names.CLEAN_SHUTDOWN))
+            directory.is_new, directory._is_made = is_new, is_made
+            if cluster_id not in (None, meta.cluster_id):
+                directory.notices.append(f"{path} belongs to cluster {meta.cluster_id} and stays so, not {cluster_id}")
             root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
             root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
             return directory
@@ -128,6 +136,32 @@ class LogDirectory:
                 with suppress(FileRemoved):  # somebody else's hand: nothing of ours runs in between
                     size += directory.size(name)
         return size
+
+    def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
+        """(log start, log end, bytes, segments) of a partition nobody opened; None where only opening it would tell.
+
+        StorageError if the directory is offline or cannot be listed.
+        """
+        self._root.disk.check_online()
+        key = topic, partition
+        end = self.resting_end(topic, partition)
+        if end is None:
+            return None
+        if key not in self._live:
+            return 0, 0, 0, 0
+        directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        found = [each for each in map(names.parse_segment_file, directory.names()) if each is not None]
+        live = [each for each in found if each.state is names.FileState.LIVE]
+        bases = [each.base_offset for each in live if each.kind is names.FileKind.LOG]
+        start = max(min(bases, default=0), self._log_starts.offsets.get(key, 0))
+        return start, end, self.size_of(topic, partition), len(bases)
+
+    def resting_end(self, topic: str, partition: int) -> int | None:
+        """The log end of a partition nobody opened in this run, None where only opening it would tell."""
+        key = topic, partition
+        if key not in self._live:
+            return 0
+        return self._recovery_points.offsets.get(key) if self.was_clean and key not in self._logs else None
 
     def volume(self) -> Volume:
         """The room of the file system the directory is on. StorageError."""
@@ -239,6 +273,21 @@ class LogDirectory:
             self._root.disk.close()
             with suppress(OSError):  # the name may stay, as after a kill; the lock itself is let go all the same
                 self._lock.release()
+
+    def give_up(self) -> None:
+        """End a start that failed before anybody was let in: what it made where nothing was is removed again."""
+        try:
+            if self.is_new and self.offline_reason is None:
+                for entry in self._root.entries():
+                    if entry.is_directory:
+                        self._root.subdirectory(entry.name).remove_tree()
+                    elif entry.name != names.LOCK:
+                        self._root.remove(entry.name)
+        finally:
+            self.close(clean=False)
+        if self._is_made:
+            with suppress(OSError):  # somebody was quicker to put something in
+                self._root.disk.files.rmdir(self.path)
 
     # --- helpers ---
 

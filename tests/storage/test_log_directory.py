@@ -68,6 +68,40 @@ def test_a_directory_without_its_id_gets_one() -> None:
     assert directory.meta.directory_id is not None
 
 
+def _with_cluster(files: MemoryFiles, cluster_id: str) -> LogDirectory:
+    return LogDirectory.open("/data", files, node_id=NODE_ID, new_id=lambda: os.urandom(16), cluster_id=cluster_id)
+
+
+def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_its_own() -> None:
+    files = MemoryFiles()
+    directory = _with_cluster(files, "blue")
+    assert (directory.meta.cluster_id, directory.is_new, directory.notices) == ("blue", True, [])
+    directory.close(clean=True)
+    directory = _with_cluster(files, "red")
+    assert (directory.meta.cluster_id, directory.is_new) == ("blue", False)
+    assert directory.notices == ["/data belongs to cluster blue and stays so, not red"]
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_a_start_that_is_given_up_leaves_nothing_where_nothing_was(was_there: bool) -> None:
+    files = MemoryFiles()
+    if was_there:
+        files.mkdir("/data")
+    directory = start(files)
+    open_log(directory)
+    directory.give_up()
+    assert [entry.name for entry in files.entries("/")] == (["data"] if was_there else [])
+    assert not was_there or files.entries("/data") == []
+
+
+def test_a_start_that_is_given_up_leaves_what_was_there() -> None:
+    files = MemoryFiles()
+    start(files).close(clean=True)
+    again = start(files)
+    again.give_up()
+    assert start(files).meta == again.meta
+
+
 def _of_another_node(files: MemoryFiles) -> None:
     start(files, node_id=7).close(clean=True)
 

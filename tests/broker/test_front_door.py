@@ -1,0 +1,319 @@
+"""`barnabas serve` as a stand-in for Apache Kafka: its files and variables start it, several listeners each tell their
+own address, and what cannot be used is refused before anything is made."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from broker.app import start_broker
+from broker.cli import main
+from broker.config import load_config
+from broker.config.environment import read_environment
+from broker.net.bound import bind_listeners, close_sockets
+from client.addresses import Address
+from client.clock import Deadline, SystemClock
+from client.connection import Connection
+from protocol.messages.describe_cluster import DescribeClusterRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.metadata import MetadataRequest
+from tests.support.forwarder import Forwarder
+
+Refused = Callable[..., tuple[int, str]]
+
+
+def speaks_ipv6() -> bool:
+    """Whether this machine's loopback does."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+# What config/kraft/server.properties of Apache Kafka 3.9 and config/server.properties of 4.3 set.
+SHIPPED = {
+    "3.9": b"""
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+""",
+    "4.3": b"""
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=2
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+""",
+}
+
+# What the modules of testcontainers give a container, for Java, Go and Python or Node without a quorum.
+MODULES = {
+    "java": {
+        "CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
+        "KAFKA_LISTENERS": "PLAINTEXT://0.0.0.0:9092,BROKER://0.0.0.0:9093, CONTROLLER://0.0.0.0:9094",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:32768,BROKER://0f5c2b:9093",
+        "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
+        "KAFKA_PROCESS_ROLES": "broker,controller",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9094",
+        "KAFKA_NODE_ID": "1",
+        "KAFKA_BROKER_ID": "1",
+        "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_LOG_FLUSH_INTERVAL_MESSAGES": "9223372036854775807",
+        "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+    },
+    "names": {
+        "KAFKA_LISTENERS": "PLAINTEXT://:9092,BROKER://:9093,CONTROLLER://:9094,TC-0://kafka:19092",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+        "CONTROLLER:PLAINTEXT,TC-0:PLAINTEXT",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:32768,BROKER://kafka:9093,TC-0://kafka:19092",
+        "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_REST_BOOTSTRAP_SERVERS": "PLAINTEXT://kafka:9093",
+    },
+    "zookeeper": {
+        "KAFKA_LISTENERS": "PLAINTEXT://0.0.0.0:9093,BROKER://0.0.0.0:9092",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:32768,BROKER://172.17.0.2:9092",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
+        "KAFKA_ZOOKEEPER_CONNECT": "localhost:2181",
+        "KAFKA_BROKER_ID": "1",
+        "KAFKA_LOG4J_LOGGERS": "kafka.controller=INFO",
+        "KAFKA_HEAP_OPTS": "-Xmx1G",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "bootstrap"), [("3.9", "voters"), ("4.3", "bootstrap.servers")])
+def test_the_file_kafka_ships_starts_as_it_is(version: str, bootstrap: str) -> None:
+    config, warnings = load_config(properties=SHIPPED[version])
+    assert [(each.name, each.host, each.port) for each in config.listeners] == [("PLAINTEXT", "", 9092)]
+    assert [told and (told.host, told.port) for told in map(config.told, config.listeners)] == [("localhost", 9092)]
+    assert f"no effect here: controller.quorum.{bootstrap}. There is no controller quorum beside this node." in warnings
+    assert len(warnings) <= 2
+
+
+@pytest.mark.parametrize("version", SHIPPED)
+def test_a_flag_moves_the_listener_of_the_file_and_what_the_file_tells_of_it(version: str) -> None:
+    config, warnings = load_config(properties=SHIPPED[version], flags={"listeners": "PLAINTEXT://127.0.0.1:0"})
+    assert [config.told(each) for each in config.listeners] == [None]
+    assert [warning.partition(" not used")[0] for warning in warnings if "not used" in warning] == [
+        "advertised.listeners and inter.broker.listener.name"
+    ]
+    kept, _ = load_config(
+        properties=SHIPPED[version],
+        flags={"listeners": "PLAINTEXT://127.0.0.1:0"},
+        settings=["advertised.listeners=PLAINTEXT://here:1"],
+    )
+    assert [told and told.host for told in map(kept.told, kept.listeners)] == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("module", "told", "unknown"),
+    [
+        ("java", ["localhost:32768", "0f5c2b:9093"], []),
+        ("names", ["localhost:32768", "kafka:9093", "kafka:19092"], ["rest.bootstrap.servers"]),
+        ("zookeeper", ["localhost:32768", "172.17.0.2:9092"], ["zookeeper.connect"]),
+    ],
+)
+def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
+    module: str, told: list[str], unknown: list[str]
+) -> None:
+    config, warnings = load_config(environment=read_environment(MODULES[module]))
+    assert [each.address for each in map(config.told, config.listeners) if each] == told
+    assert [each.split()[3].rstrip(":") for each in warnings if each.startswith("unknown")] == unknown
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """refused(*arguments, **variables): (exit status, the one line on stderr) of a start that does not succeed."""
+    for name in ("barnabas", "asyncio"):  # a start sets up the logging of its process, which is ours here
+        for attribute in ("handlers", "propagate", "level"):
+            monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
+
+    def run(*arguments: str, **variables: str) -> tuple[int, str]:
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            status = main(["serve", "--log-level", "error", *arguments])
+        out, err = capsys.readouterr()
+        assert out == ""
+        (said,) = err.strip().splitlines()
+        return status, said
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "status", "words"),
+    [
+        ([], {"KAFKA_NUM_PARTITIONS": "many"}, 1, "KAFKA_NUM_PARTITIONS: Invalid value many"),
+        ([], {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "does not say which protocol A speaks"),
+        (["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
+         {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B are on one port, 9092"),
+        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "no address that clients can connect to"),
+        (["--set", "log.segment.bytes=1.5"], {}, 1, "Not a number of type INT"),
+        (["--feature", "transaction.version=9"], {}, 2, "the levels of transaction.version are 0 to 2"),
+        (["--feature", "no.such=1"], {}, 2, "there is no feature but"),
+        (["--port", "0", "--feature", "metadata.version=7"], {}, 1, "INVALID_UPDATE_VERSION"),
+        (["--port", "0", "--feature", "kraft.version=0"], {}, 1, "INVALID_UPDATE_VERSION"),
+        (["--port", "0", "--topic", "no/name"], {}, 1, "INVALID_TOPIC_EXCEPTION"),
+        ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:9092"}, 1, "asks for SASL_PLAINTEXT"),
+        ([], {"KAFKA_LISTENERS": "SSL://:9092"}, 1, "asks for SSL"),
+        ([], {"KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN"}, 1, "KAFKA_SASL_ENABLED_MECHANISMS: sasl.enabled.mechanisms"),
+        ([], {"KAFKA_AUTHORIZER_CLASS_NAME": "x.Y"}, 1, "asks for an authorizer"),
+        (["--host", "no.such.host.invalid", "--port", "0"], {}, 1, "cannot listen on no.such.host.invalid:0"),
+        (["--host", "192.0.2.1", "--port", "0"], {}, 1, "cannot listen on 192.0.2.1:0"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(
+    refused: Refused, tmp_path: Path, arguments: list[str], variables: dict[str, str], status: int, words: str
+) -> None:
+    told = refused("--data-dir", str(tmp_path / "new" / "data"), *arguments, **variables)
+    assert (told[0], words in told[1]) == (status, True), told
+    assert list(tmp_path.rglob("*")) in ([], [tmp_path / "new"])
+
+
+# --- several listeners ---
+
+
+def addresses_told(host: str, port: int) -> set[tuple[str, int]]:
+    """Every host and port that a client is told which came in by this one."""
+    deadline = Deadline(SystemClock(), 30_000)
+    connection = Connection(Address(host, port), "front door", deadline)
+    try:
+        metadata = connection.ask(MetadataRequest(topics=[]), deadline)
+        cluster = connection.ask(DescribeClusterRequest(include_cluster_authorized_operations=False), deadline)
+        found = connection.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), deadline)
+    finally:
+        connection.close()
+    return {(each.host, each.port) for each in (*metadata.brokers, *cluster.brokers, *found.coordinators)}
+
+
+@asynccontextmanager
+async def running(data_dir: Path, **settings: str) -> AsyncIterator[dict[str, int]]:
+    """A broker in this process; the ports of its listeners by name."""
+    named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
+    config, _ = load_config(settings=[f"log.dirs={data_dir}", *named])
+    bound = bind_listeners(config)
+    broker = await start_broker(config, bound, descriptor_limit=256)
+    try:
+        yield {each.listener.name: each.port for each in bound}
+    finally:
+        await broker.stop()
+
+
+async def test_each_listener_tells_its_own_address_and_one_without_tells_where_a_client_came_in(tmp_path: Path) -> None:
+    names = ("PLAIN", "NAMED", "TOLD", "WIDE")
+    async with running(
+        tmp_path / "data",
+        listeners="PLAIN://127.0.0.1:0,NAMED://localhost:0,TOLD://127.0.0.1:0,WIDE://:0,CONTROLLER://:1",
+        advertised_listeners="TOLD://kafka.example:29092,CONTROLLER://:1",
+        listener_security_protocol_map=",".join(f"{name}:PLAINTEXT" for name in (*names, "CONTROLLER")),
+        controller_listener_names="CONTROLLER",
+        inter_broker_listener_name="PLAIN",
+    ) as ports:
+        assert tuple(ports) == names
+        assert len(set(ports.values())) == len(names)
+        for host, name, told in (
+            ("127.0.0.1", "PLAIN", ("127.0.0.1", ports["PLAIN"])),
+            ("127.0.0.1", "NAMED", ("localhost", ports["NAMED"])),
+            ("127.0.0.1", "TOLD", ("kafka.example", 29092)),
+            ("127.0.0.1", "WIDE", ("127.0.0.1", ports["WIDE"])),
+            ("127.0.0.2", "WIDE", ("127.0.0.2", ports["WIDE"])),
+        ):
+            assert await asyncio.to_thread(addresses_told, host, ports[name]) == {told}, name
+
+
+@pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
+async def test_every_interface_is_that_of_ipv6_too(tmp_path: Path) -> None:
+    async with running(tmp_path / "data", listeners="PLAINTEXT://:0") as ports:
+        port = ports["PLAINTEXT"]
+        assert await asyncio.to_thread(addresses_told, "::1", port) == {("::1", port)}
+
+
+@pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
+@pytest.mark.parametrize("hosts", [("127.0.0.1", "[::1]"), ("0.0.0.0", "[::]")])
+def test_two_listeners_share_a_port_on_the_two_versions_of_ip(hosts: tuple[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    protocols = "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
+    config, _ = load_config(settings=[f"listeners=A://{hosts[0]}:{port},B://{hosts[1]}:{port}", protocols])
+    bound = bind_listeners(config)
+    assert [each.port for each in bound] == [port, port]
+    for each in bound:
+        close_sockets(each)
+
+
+async def test_a_stock_client_works_through_a_mapped_port_that_is_advertised(tmp_path: Path) -> None:
+    with Forwarder("127.0.0.2") as mapped:
+        async with running(
+            tmp_path / "data",
+            listeners="INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0",
+            advertised_listeners=f"OUTSIDE://{mapped.address}",
+            listener_security_protocol_map="INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+        ) as ports:
+            mapped.target = ("127.0.0.1", ports["OUTSIDE"])
+            await asyncio.to_thread(write_and_read, mapped.address)
+            assert mapped.connections >= 2
+            came = mapped.connections
+            await asyncio.to_thread(write_and_read, f"127.0.0.1:{ports['INSIDE']}")
+            assert mapped.connections == came
+
+
+def write_and_read(address: str) -> None:
+    """One record, there and back, by kafka-python."""
+    producer = KafkaProducer(bootstrap_servers=address)
+    producer.send("mapped", b"there and back").get(timeout=30)
+    producer.close()
+    consumer = KafkaConsumer(bootstrap_servers=address, group_id=None, auto_offset_reset="earliest")
+    consumer.assign([TopicPartition("mapped", 0)])
+    assert next(consumer).value == b"there and back"
+    consumer.close()
