@@ -13,7 +13,6 @@ from pyspark.sql.streaming import DataStreamWriter
 from pipeline.config import ConfigError, Streaming
 from pipeline.progress import ProgressListener
 from pipeline.session import session
-from pyspark_barnabas.data_source import BarnabasDataSource
 
 AVAILABLE_NOW = "available-now"
 
@@ -42,15 +41,12 @@ def sink_options(config: Streaming, prefix: str, topic: str | None) -> dict[str,
     return options
 
 
-def run(
-    name: str, config: Streaming, build: Callable[[SparkSession], DataStreamWriter], session_name: str | None = None
-) -> int:
+def run(name: str, config: Streaming, build: Callable[[SparkSession], DataStreamWriter]) -> int:
     """Run the query until there is nothing left, or until it fails. The exit status: 0, or 1 with a sentence."""
     if config.checkpoint_location is None:
         _say("--checkpoint-location has to be given: it is where the query remembers what it has done")
         return 2
-    spark = session(session_name or name, {"spark.sql.shuffle.partitions": str(config.shuffle_partitions)})
-    spark.dataSource.register(BarnabasDataSource)
+    spark = session(name, {"spark.sql.shuffle.partitions": str(config.shuffle_partitions)})
     spark.streams.addListener(ProgressListener(config.metrics))
     try:
         writer = build(spark).queryName(name).option("checkpointLocation", config.checkpoint_location)

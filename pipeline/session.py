@@ -18,7 +18,7 @@ SETTINGS = {
     "spark.speculation": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "WARN",
+    "spark.log.level": "ERROR",
 }
 
 

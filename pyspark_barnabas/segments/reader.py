@@ -88,7 +88,7 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
 class _PushFilters:
     """`pushFilters` as Spark calls it, where it calls it at all: its look at whether there is one finds the default."""
 
-    __func__ = DataSourceReader.pushFilters
+    __func__ = staticmethod(DataSourceReader.pushFilters)
 
     def __init__(self, reader: SegmentReader) -> None:
         self._reader = reader
