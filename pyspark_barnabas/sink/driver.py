@@ -16,6 +16,7 @@ from client.transaction_admin import ONGOING, fence, list_transactions
 from client.transaction_sets import end_all, find_transactions
 from client.transactions import ProducerIdentity
 from protocol.errors import KafkaError
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.committing import CommitView, next_step
@@ -25,7 +26,6 @@ from pyspark_barnabas.commit.messages import Author, Message, PreparedTransactio
 from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fail, ListTasks, RollForward, Sweep
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
-from pyspark_barnabas.sink.clients import client_for
 from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger_access import LedgerAccess

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from client.client import Client
 from client.transactions import EXPLICIT, ProducerIdentity, end
 from protocol.errors import KafkaError
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
-from pyspark_barnabas.sink.clients import client_for
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger_access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run

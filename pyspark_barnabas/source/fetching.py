@@ -48,8 +48,12 @@ class Unfinished(SourceError):
 
 
 class Answer(NamedTuple):
-    """Whole batches with their headers, and the transactions among them that were aborted (None: not asked for)."""
+    """Whole batches with their headers, the first of which may begin before `start`, from where on they were asked for.
 
+    aborted: the transactions among them that were aborted; None where that was not asked for.
+    """
+
+    start: int
     batches: list[Batch]
     aborted: list[Aborted] | None
 
@@ -99,7 +103,7 @@ class Fetcher:
         pauses_ms = backoffs_ms()
         while True:
             try:
-                data = self._ask(patience)
+                data = self._ask()
             except KafkaError as error:
                 pause_ms = next(pauses_ms)
                 if not error.code.retriable or patience.left_ms <= pause_ms or self._is_gone(error, patience):
@@ -109,7 +113,7 @@ class Fetcher:
                 continue
             batches = self._whole_batches(data)
             if batches and batches[-1][0].next_offset > self.position:
-                return Answer(batches, self._aborted(data)), len(data.records or b"")
+                return Answer(self.position, batches, self._aborted(data)), len(data.records or b"")
             if data.records and not batches:
                 self._bytes = min(2 * self._bytes, _MOST_BYTES)
             if patience.is_over:
@@ -119,9 +123,9 @@ class Fetcher:
         """Whether brokers have said for long enough that there is no such partition."""
         return error.code in GONE and patience.left_ms < self._patience_ms - _GONE_AFTER_MS
 
-    def _ask(self, patience: Deadline) -> PartitionData:
+    def _ask(self) -> PartitionData:
         connection, self._ahead = self._ahead, None
-        deadline = self._client.deadline(min(self._client.timeout_ms, patience.left_ms + _WAIT_MS))
+        deadline = self._client.deadline()
         if connection is None:
             connection = self._send(deadline)
         response: FetchResponse = connection.receive(deadline)

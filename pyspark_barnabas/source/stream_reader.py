@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from pyspark_barnabas.source.clients import own_client
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source.offsets import Json, from_json, to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
@@ -33,7 +33,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
     @property
     def _plan(self) -> StreamPlan:
         if self._made is None:
-            self._made = StreamPlan(own_client(self._settings.connection), self._settings)
+            self._made = StreamPlan(client_for(self._settings.connection), self._settings)
         return self._made
 
     def initialOffset(self) -> Json:
@@ -78,4 +78,4 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def stop(self) -> None:
         """The run is over."""
-        own_client(self._settings.connection).close()
+        client_for(self._settings.connection).close()

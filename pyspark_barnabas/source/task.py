@@ -15,14 +15,13 @@ import pyarrow as pa
 from client.client import Client
 from client.offsets import READ_UNCOMMITTED
 from protocol.errors import DecodeError, ErrorCode, KafkaError
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source import cluster
-from pyspark_barnabas.source.clients import own_client
 from pyspark_barnabas.source.columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.errors import SourceError, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
-from pyspark_barnabas.source.varints import Array
 from pyspark_barnabas.source.visible import visible
 
 _FIELDS = [
@@ -41,7 +40,7 @@ _SCHEMA_WITH_HEADERS = pa.schema([*_FIELDS, pa.field("headers", HEADERS)])
 def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The rows of the range."""
     rows = _Rows(settings, wanted)
-    for answer in _answers(own_client(settings.connection), settings, wanted):
+    for answer in _answers(client_for(settings.connection), settings, wanted):
         yield from rows.of(answer)
 
 
@@ -94,16 +93,16 @@ class _Rows:
         self._schema = _SCHEMA_WITH_HEADERS if settings.with_headers else _SCHEMA
 
     def of(self, answer: Answer) -> Iterator[pa.RecordBatch]:
-        batches = visible(answer.batches, answer.aborted, self._wanted.start, self._wanted.end)
+        batches = visible(answer.batches, answer.aborted, answer.start, self._wanted.end)
         try:
             for columns in read_columns(batches, with_headers=self._settings.with_headers):
-                rows = self._rows(columns, batches)
+                rows = self._rows(columns, batches, answer.start)
                 if rows.num_rows:
                     yield rows
         except DecodeError as error:
             raise SourceError(f"{self._wanted.topic}-{self._wanted.partition} is damaged: {error}") from error
 
-    def _rows(self, columns: Columns, batches: list[Batch]) -> pa.RecordBatch:
+    def _rows(self, columns: Columns, batches: list[Batch], start: int) -> pa.RecordBatch:
         count = len(columns.offsets)
         arrays = [
             columns.keys,
@@ -116,15 +115,12 @@ class _Rows:
         ]
         if columns.headers is not None:
             arrays.append(columns.headers)
-        return self._within(columns.offsets, pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        is_wanted = (columns.offsets >= start) & (columns.offsets < self._wanted.end)
+        return rows if is_wanted.all() else rows.filter(pa.array(is_wanted))
 
     def _timestamp_type(self, columns: Columns, batches: list[Batch]) -> pa.Array:
         kinds = [batches[number][0].timestamp_type for number, _ in columns.spans]
         if len(set(kinds)) == 1:
             return self._timestamp_types[kinds[0]].slice(0, len(columns.offsets))
         return pa.array(np.repeat(kinds, [count for _, count in columns.spans]), pa.int32())
-
-    def _within(self, offsets: Array, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Without the rows in front of the range and behind it."""
-        is_wanted = (offsets >= self._wanted.start) & (offsets < self._wanted.end)
-        return rows if is_wanted.all() else rows.filter(pa.array(is_wanted))

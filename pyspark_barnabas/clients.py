@@ -18,9 +18,3 @@ def client_for(connection: ConnectionSettings) -> Client:
     if found is None:
         found = clients[os.getpid(), connection] = connection.client()
     return found
-
-
-def forget_clients() -> None:
-    """Close what this thread keeps."""
-    for client in _kept.__dict__.pop("clients", {}).values():
-        client.close()
