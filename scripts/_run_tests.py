@@ -53,7 +53,14 @@ class Group:
 
 def _fast() -> Iterator[Group]:
     yield Group("check", 60, command=("scripts/check",))
-    paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/pyspark_barnabas")
+    paths = (
+        "tests/protocol",
+        "tests/storage",
+        "tests/broker",
+        "tests/client",
+        "tests/pyspark_barnabas",
+        "tests/pipeline",
+    )
     for version in ("3.11", "3.12", "3.13"):
         yield Group(f"fast-{version}", 60, paths, venv=f".venv-{version}", lock="test", python=version, workers=2)
 
