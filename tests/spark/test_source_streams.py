@@ -1,0 +1,189 @@
+"""`spark.readStream.format("barnabas")` while topics change, brokers die and records are lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from client import admin
+from client.client import Client
+from client.offsets import committed_offsets
+from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.data_source import BarnabasDataSource
+from tests.support import topics
+from tests.support.server import Server
+from tests.support.waiting import until
+
+
+class Reading:
+    """A stream that writes the numbers of a topic into files, and what a test does to both."""
+
+    def __init__(self, spark: SparkSession, server: Server, name: str, directory: Path) -> None:
+        self.spark, self.server, self.topic = spark, server, name
+        self.directory = directory
+        self.sent = 0
+
+    def create(self, partitions: int) -> None:
+        topics.create(self.server.address, self.topic, partitions)
+
+    def send(self, count: int) -> None:
+        """The next numbers."""
+        topics.send(self.server.address, self.topic, (b"%d" % n for n in range(self.sent, self.sent + count)))
+        self.sent += count
+
+    def frame(self, source: str = "barnabas", **options: str) -> DataFrame:
+        named = {"kafka.bootstrap.servers": self.server.address, "startingOffsets": "earliest"}
+        if "subscribePattern" not in options:
+            named["subscribe"] = self.topic
+        return self.spark.readStream.format(source).options(**(named | options)).load()
+
+    def start(self, source: str = "barnabas", *, once: bool = False, **options: str) -> StreamingQuery:
+        writer = self.frame(source, **options).selectExpr("CAST(value AS STRING) AS value").writeStream
+        writer = writer.format("text").option("checkpointLocation", str(self.directory / "checkpoint"))
+        return (writer.trigger(availableNow=True) if once else writer).start(str(self.directory / "found"))
+
+    def run(self, source: str = "barnabas", **options: str) -> None:
+        """All there is."""
+        assert self.start(source, once=True, **options).awaitTermination(60)
+
+    @contextmanager
+    def running(self, **options: str) -> Iterator[StreamingQuery]:
+        query = self.start(**options)
+        try:
+            yield query
+        finally:
+            query.stop()
+
+    def failure(self, **options: str) -> str:
+        """What the query fails with."""
+        query = self.start(once=True, **options)
+        with pytest.raises(PySparkException):
+            query.awaitTermination(60)
+        return str(query.exception())
+
+    def found(self) -> list[int]:
+        if not (self.directory / "found").exists():
+            return []
+        return sorted(int(row.value) for row in self.spark.read.text(str(self.directory / "found")).collect())
+
+    def wait_for(self, count: int, query: StreamingQuery) -> None:
+        until(lambda: query.exception() is not None or self.lines() >= count, timeout_s=60)
+        assert query.exception() is None
+
+    def lines(self) -> int:
+        """Without Spark, as it is asked often."""
+        files = (self.directory / "found").glob("part-*")
+        return sum(file.read_bytes().count(b"\n") for file in files)
+
+
+@pytest.fixture
+def reading(spark: SparkSession, server: Server, request: pytest.FixtureRequest, tmp_path: Path) -> Reading:
+    spark.dataSource.register(BarnabasDataSource)
+    return Reading(spark, server, request.node.name.replace("test_", ""), tmp_path)
+
+
+def test_a_stream_goes_on_with_new_partitions_and_a_broker_that_was_killed(reading: Reading) -> None:
+    reading.create(1)
+    reading.send(50)
+    with reading.running() as query:
+        reading.wait_for(50, query)
+        with Client(reading.server.address) as client:
+            admin.create_partitions(client, reading.topic, 3)
+        reading.send(50)
+        reading.wait_for(100, query)
+        reading.server.kill()
+        reading.server.start()
+        reading.send(50)
+        reading.wait_for(150, query)
+        ends = json.loads(query.lastProgress["sources"][0]["endOffset"])
+    assert reading.found() == list(range(150))
+    assert ends.keys() == {reading.topic}
+    assert list(ends[reading.topic]) == ["0", "1", "2"]
+
+
+def test_a_stream_goes_on_from_the_stock_sources_checkpoint(reading: Reading) -> None:
+    reading.create(3)
+    reading.send(40)
+    reading.run("kafka")
+    reading.send(40)
+    reading.run("barnabas")
+    reading.send(40)
+    reading.run("kafka")
+    assert reading.found() == list(range(120))
+
+
+def test_a_stream_waits_at_an_open_transaction(reading: Reading) -> None:
+    reading.create(1)
+    with Client(reading.server.address) as client:
+        producer = TransactionalProducer(client, reading.topic)
+        producer.init()
+        for number, commits in enumerate((True, False, True)):
+            producer.begin()
+            producer.send(reading.topic, b"%d" % number, partition=0)
+            producer.flush()
+            reading.run(maxOffsetsPerTrigger="1")
+            assert reading.found() == [0][:number]
+            producer.commit() if commits else producer.abort()
+    reading.run(maxOffsetsPerTrigger="1")
+    assert reading.found() == [0, 2]
+
+
+def test_offsets_follow_in_a_group_if_asked_to(reading: Reading) -> None:
+    reading.create(2)
+    reading.send(20)
+    group = {"kafka.group.id": reading.topic, "commitOffsets": "true"}
+    with reading.running(**group) as query, Client(reading.server.address) as client:
+        reading.wait_for(20, query)
+        reading.send(20)  # with the next batch the offsets of the one before are committed
+        reading.wait_for(40, query)
+        until(lambda: sum(committed_offsets(client, reading.topic).values()) >= 20)
+
+
+def test_lost_records_fail_the_query_unless_that_is_allowed(reading: Reading) -> None:
+    reading.create(1)
+    reading.send(30)
+    reading.run()
+    reading.send(30)
+    with Client(reading.server.address) as client:
+        admin.delete_records(client, {(reading.topic, 0): 50})
+    failure = reading.failure()
+    assert "was to be read from 30, and has only 50 to 60" in failure
+    assert "set failOnDataLoss to false" in failure
+    reading.run(failOnDataLoss="false")
+    assert reading.found() == [*range(30), *range(50, 60)]
+
+
+def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Reading) -> None:
+    reading.create(1)
+    reading.send(30)
+    reading.run()
+    with Client(reading.server.address) as client:
+        admin.delete_topic(client, reading.topic)
+    reading.create(1)
+    reading.send(5)
+    assert "ends at 5, and was read up to 30" in reading.failure(**{"fetchOffset.retryIntervalMs": "10"})
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"subscribe": "nowhere"}, "there is no topic 'nowhere'"),
+        ({"startingOffsets": '{"t":{"0":1}}'}, "startingOffsets says nothing of"),
+        ({"endingOffsets": "latest"}, "a stream has no end"),
+        (
+            {"kafka.bootstrap.servers": "127.0.0.1:1", "kafka.request.timeout.ms": "200"},
+            "cannot connect to 127.0.0.1:1",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(reading: Reading, options: dict[str, str], sentence: str) -> None:
+    reading.topic = "numbers-to-refuse"
+    reading.send(1)  # which makes the topic
+    assert sentence in reading.failure(**options)
