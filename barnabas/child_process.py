@@ -13,6 +13,7 @@ from typing import Any
 from barnabas import pool
 from barnabas.channel import encode, receive
 from barnabas.errors import BarnabasError, NotRunning
+from barnabas.running import LOG_NAME
 from barnabas.settings import Wire
 
 START_TIMEOUT_S = 60.0
@@ -31,7 +32,8 @@ class ChildProcess:
         self.home = home
         self.pid = 0
         self._end: int | None = None
-        self._socket = pool.current().fork(settings, home)
+        self._pool = pool.current()
+        self._socket = self._pool.fork(settings, home)
         _owned.add(self)
         try:
             facts = self._receive(START_TIMEOUT_S)
@@ -110,8 +112,10 @@ class ChildProcess:
     def _gone(self) -> NotRunning:
         """It hung up: what to tell once the process has ended, too."""
         self._wait_and_close()
-        lines = read_log(self.home).splitlines()[-_LAST_LINES:]
-        return NotRunning("\n".join(["the broker's process has ended; its last words:", *lines]))
+        said = read_log(self.home) if self.pid else self._pool.last_words()
+        return NotRunning(
+            "\n".join(["the broker's process has ended; its last words:", *said.splitlines()[-_LAST_LINES:]])
+        )
 
     def _wait_and_close(self) -> None:
         if not self._has_ended(_END_TIMEOUT_S):
@@ -137,7 +141,7 @@ def read_log(home: str | None) -> str:
     """The log of the brokers that lived in `home`."""
     if home is None:
         return ""
-    with suppress(OSError), open(os.path.join(home, "broker.log"), encoding="utf-8", errors="replace") as file:
+    with suppress(OSError), open(os.path.join(home, LOG_NAME), encoding="utf-8", errors="replace") as file:
         return file.read()
     return ""
 

@@ -34,6 +34,7 @@ main(int(descriptor), int(parent))
 """
 _NEEDED = ("crc32c", "cramjam", "lz4", "re2", "uvloop", "zstandard")
 _END_TIMEOUT_S = 10.0
+_LAST_WORDS_S = 1.0
 
 
 class Pool:
@@ -76,7 +77,7 @@ class Pool:
                 self._socket.sendall(request[HEAD.size :])
         except OSError:
             ours.close()
-            raise BarnabasError(f"the process that starts brokers has ended: {self._last_words()}") from None
+            raise BarnabasError(f"the process that starts brokers has ended: {self.last_words()}") from None
         return ours
 
     def close(self) -> None:
@@ -95,9 +96,10 @@ class Pool:
         self._socket.close()
         self._process.returncode = 0  # it is not ours to wait for
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
+        """What the nursery said before it ended; waits for that end."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_TIMEOUT_S)
+            self._process.wait(_LAST_WORDS_S)
         said = self._process.stderr.read() if self._process.stderr is not None and not self.is_alive else b""
         return said.decode(errors="replace").strip() or f"exit status {self._process.returncode}"
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+LOG_NAME = "broker.log"
+"""In a broker's home."""
+
 
 class Running(Protocol):
     """home: the directory of its log and, without one given, its data. warnings: about its configuration."""

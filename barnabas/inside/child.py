@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import traceback
 from typing import Any, NoReturn, cast
 
 from barnabas.channel import HEAD, decode, encode
@@ -13,16 +12,9 @@ from barnabas.inside.host import FORESEEN, Host, open_host
 from broker import log_lines
 from storage.files import raise_descriptor_limit
 
-LOG_NAME = "broker.log"
-
 
 def run(owner: socket.socket, settings: dict[str, Any], home: str, parent: int | None) -> NoReturn:
     """Be a broker over `home` until the owner, or `parent` (a descriptor, readable when it has ended), is gone."""
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    log = os.open(os.path.join(home, LOG_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for standard in (1, 2):
-        os.dup2(log, standard)
-    os.close(log)
     log_lines.configure(settings["log_level"])
     loop = _new_loop()
     asyncio.set_event_loop(loop)
@@ -50,10 +42,6 @@ async def _live(owner: socket.socket, settings: dict[str, Any], home: str, paren
         writer.write(encode(("failed", str(error))))
         await writer.drain()
         return 1
-    except Exception:
-        writer.write(encode(("failed", traceback.format_exc())))
-        await writer.drain()
-        raise
     facts = {"pid": os.getpid(), "port": host.port, "home": home, "data_dir": data_dir, "warnings": host.warnings}
     writer.write(encode(("ready", facts)))
     while True:

@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from barnabas.channel import HEAD, decode, encode, read_exactly
+from barnabas.running import LOG_NAME
 from broker.ephemeral import EphemeralDirectory
 
 
@@ -121,19 +122,32 @@ class Nursery:
             self._children.add(pid)
 
     def _become_broker(self, owner: socket.socket, request: dict[str, Any]) -> NoReturn:
+        home = request["home"] or os.path.join(self._home, str(self._count))
         try:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             for each in (self._requests, self._ended, self._wake):
                 each.close()
+            _speak_into(home)
             from barnabas.inside.child import run
 
-            run(owner, request, request["home"] or os.path.join(self._home, str(self._count)), self._parent)
+            run(owner, request, home, self._parent)
         except BaseException:
             traceback.print_exc()
+            owner.setblocking(True)
+            owner.sendall(encode(("failed", traceback.format_exc())))
         finally:
             os._exit(1)  # whatever happened, it must not go on as a nursery
+
+
+def _speak_into(home: str) -> None:
+    """Let whatever this process says from now on go to the log in `home`."""
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    log = os.open(os.path.join(home, LOG_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for standard in (1, 2):
+        os.dup2(log, standard)
+    os.close(log)
 
 
 def prepare() -> Iterator[str]:

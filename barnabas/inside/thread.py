@@ -16,6 +16,7 @@ from typing import Any
 
 from barnabas.errors import BarnabasError, NotRunning
 from barnabas.inside.host import FORESEEN, Host, open_host
+from barnabas.running import LOG_NAME
 from broker import log_lines
 from broker.ephemeral import EphemeralDirectory
 
@@ -37,7 +38,7 @@ class BrokerThread:
         self.home: str | None = home
         self.pid = os.getpid()
         self.data_dir: str = settings["data_dir"] or os.path.join(home, "data")
-        self._log = os.path.join(home, "broker.log")
+        self._log = os.path.join(home, LOG_NAME)
         self._settings = settings
         self._loop = asyncio.new_event_loop()
         self._ready: Future[Host] = Future()

@@ -1,0 +1,59 @@
+"""Projects as users have them, outside the repository, with packages of the names the broker's own have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OWN_PACKAGES = ("broker", "client", "protocol", "storage")
+TIMEOUT_S = 60
+
+
+class Project:
+    """A directory with tests, which other packages of the names `broker`, `storage`, … lie beside."""
+
+    def __init__(self, home: Path, python: str = sys.executable) -> None:
+        self.home = home
+        self.python = python
+        for name in OWN_PACKAGES:
+            self.write(f"{name}/__init__.py", f"WHOSE = 'the project'\nNAME = '{name}'\n")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """`python -m pytest` in the project, whose directory is also on PYTHONPATH."""
+        inherited = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "KAFKA"))}
+        return subprocess.Popen(
+            [self.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-rA", *arguments],
+            cwd=self.home,
+            env={**inherited, "PYTHONPATH": str(self.home), "KAFKA_NUM_PARTITIONS": "nonsense"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> str:
+        """What pytest prints when all tests pass."""
+        status, said = self.ended(self.start(*arguments))
+        assert status == 0, said
+        return said
+
+    @staticmethod
+    def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+        """(exit status, what it printed)"""
+        said, _ = process.communicate(timeout=TIMEOUT_S)
+        return process.returncode, said
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
