@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
@@ -278,6 +279,18 @@ class GroupCoordinator:
             if owned.index == partition:
                 owned.machine.durable.release_marker(producer_id, is_commit=is_commit)
         self._topic.release_marker(partition, producer_id)
+
+    def load_in_background(self, partitions: Collection[int]) -> None:
+        """Load those of these partitions that were not used yet, while nobody waits for it."""
+        left = [index for index in partitions if not self._partitions.is_used(index)]
+
+        def load_next() -> None:
+            if left:
+                self._clock.call_later(0, load_next)
+                with suppress(KafkaError):  # the broker stops
+                    self._partitions.begin(left.pop())
+
+        load_next()
 
     def loaded(self) -> Iterator[GroupPartition]:
         """The partitions that are in use and ready: for tests and for whoever looks inside."""

@@ -99,6 +99,10 @@ class CoordinatorPartitions(Generic[M]):
             if partition.is_ready:
                 yield partition
 
+    def is_used(self, index: int) -> bool:
+        """Whether the partition was asked for in this run."""
+        return index in self._used
+
     def begin(self, index: int) -> CoordinatorPartition[M]:
         """The partition, loaded or being loaded."""
         if self._is_closed:

@@ -1,0 +1,180 @@
+"""One HTTP connection: bytes in, one request at a time, its answer out. h11 knows the protocol.
+
+A peer can hold little: a request's head of 16 KiB at most, no body, and each request has to be whole within some
+seconds of its first byte; nothing is received while an answer is made or waits for the peer to take it, and a peer
+that takes nothing is cut off. HEAD is GET without the body; other methods are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, cast
+
+import h11
+
+from broker.http.pages import METHOD_NOT_ALLOWED, Page
+from broker.log_lines import line, logger
+
+if TYPE_CHECKING:
+    from broker.clock import Timer
+    from broker.http.server import HttpServer
+
+_log = logger("http")
+HEAD_BYTES_MAX = 16 << 10
+REQUEST_TIMEOUT_MS = 5_000
+"""For a whole request, for what is between two requests, and for the peer to take an answer."""
+_METHODS = (b"GET", b"HEAD")
+_INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
+
+
+class HttpConnection(asyncio.Protocol):
+    """The protocol of one accepted socket."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
+        self._timer: Timer | None = None
+        self._answering: asyncio.Task[None] | None = None
+        self._target = b""
+        self._is_head = False
+        self._is_writable = True
+        self.peer = "?"
+
+    # --- from the event loop ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)
+        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
+        self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
+        self._expect("no whole request came in time")
+        self._server.connection_opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        if self._answering is not None:
+            self._answering.cancel()
+        self._server.connection_closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._http.receive_data(data)
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        self._http.receive_data(b"")
+        self._go_on()
+        return self._answering is not None  # the answer still leaves
+
+    def pause_writing(self) -> None:
+        self._is_writable = False
+
+    def resume_writing(self) -> None:
+        self._is_writable = True
+        if self._answering is None and not self._transport.is_closing():
+            self._answered()
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Read on until a request is whole, or what is there does not suffice, or is no HTTP."""
+        try:
+            while self._answering is None and not self._transport.is_closing():
+                event = self._http.next_event()
+                if event is h11.NEED_DATA or event is h11.PAUSED:
+                    return
+                if isinstance(event, h11.Request):
+                    self._refuse_or_note(event)
+                elif isinstance(event, h11.Data):
+                    self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
+                elif isinstance(event, h11.EndOfMessage):
+                    self._answer()
+                elif isinstance(event, h11.ConnectionClosed):
+                    self.close()
+        except h11.RemoteProtocolError as error:
+            if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                self._send(Page(error.error_status_hint, f"{error}\n".encode()), is_last=True)
+            self.close()
+
+    def _refuse_or_note(self, request: h11.Request) -> None:
+        self._target, self._is_head = request.target, request.method == b"HEAD"
+        if request.method not in _METHODS:
+            self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are known here\n"), is_last=True)
+
+    def _answer(self) -> None:
+        self._stop_waiting()
+        self._transport.pause_reading()
+        self._answering = asyncio.ensure_future(self._answer_later(self._target))
+
+    async def _answer_later(self, target: bytes) -> None:
+        path = target.decode("ascii", "replace").partition("?")[0]
+        try:
+            page = await self._server.pages.page(path)
+        except Exception as error:
+            _log.error(line("request failed", path=path, peer=self.peer, error=repr(error)), exc_info=error)
+            page = Page(_INTERNAL_ERROR, b"this went wrong, the log says how\n")
+        self._answering = None
+        if self._transport.is_closing():
+            return
+        self._send(page, is_last=self._server.is_closing)
+        if self._is_writable:
+            self._answered()
+        else:
+            self._expect("the answer was not taken in time")
+
+    def _answered(self) -> None:
+        """The answer is with the kernel: on to the next request."""
+        if self._transport.is_closing():
+            return
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            self.close()
+            return
+        self._http.start_next_cycle()
+        self._server.connection_answered(self)
+        self._expect("no whole request came in time")
+        self._transport.resume_reading()
+        self._go_on()
+
+    def _send(self, page: Page, *, is_last: bool) -> None:
+        headers = [("content-type", page.content_type), ("content-length", str(len(page.body)))]
+        headers += [("allow", "GET, HEAD")] if page.status == METHOD_NOT_ALLOWED else []
+        headers += [("connection", "close")] if is_last else []
+        phrase = HTTPStatus(page.status).phrase.encode()
+        response = h11.Response(status_code=page.status, headers=headers, reason=phrase)
+        body = [] if self._is_head else [h11.Data(data=page.body)]
+        parts = (response, *body, h11.EndOfMessage())
+        self._transport.write(b"".join(self._http.send(part) or b"" for part in parts))
+        if is_last:
+            self.close()
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def _expect(self, otherwise: str) -> None:
+        """Something has to happen in time; if not, the connection ends for that reason."""
+        self._stop_waiting()
+        self._timer = self._server.clock.call_later(REQUEST_TIMEOUT_MS, lambda: self._cut_off(otherwise))
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _cut_off(self, reason: str) -> None:
+        _log.debug(line("connection closed", peer=self.peer, reason=reason))
+        self._transport.abort()
+
+    @property
+    def is_answering(self) -> bool:
+        """An answer is being made, or waits for the peer to take it."""
+        return self._answering is not None or not self._is_writable
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def close(self) -> None:
+        """Close after what was written, as far as the peer takes it in time."""
+        if not self._transport.is_closing():
+            self._transport.close()
+            self._expect("the answer was not taken in time")

@@ -1,0 +1,43 @@
+"""From a broker to its pages."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from broker.http.pages import Pages
+from broker.http.server import HttpServer
+
+if TYPE_CHECKING:
+    from broker.api.metering import Meter
+    from broker.context import Services
+    from broker.net.listener import Listener
+
+
+class Observed(Protocol):
+    """What is asked of a broker."""
+
+    services: Services
+    listener: Listener
+    state: int
+    """Kafka's number of it: metrics/sources.py."""
+
+    def unready_reason(self) -> str | None:
+        """Why clients cannot work with it now, or None."""
+
+
+async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.socket]) -> HttpServer:
+    """Serve the broker's pages on bound sockets."""
+    clock = broker.services.clock
+
+    async def scrape() -> bytes:
+        from broker.http.metrics.scrape import scrape
+        from broker.http.metrics.sources import Sources
+
+        listener = broker.listener
+        return await scrape(Sources(broker.services, meter, lambda: listener.connections_count, lambda: broker.state))
+
+    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape))
+    await server.listen(sockets)
+    return server

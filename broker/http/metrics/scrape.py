@@ -1,0 +1,81 @@
+"""One scrape: every part is read, then written down in Prometheus's text format, family by family.
+
+It runs on the event loop, where what is read cannot change meanwhile, in slices of a few milliseconds: between two of
+them whatever else is due has its turn. So a scrape is not of one instant, but each value in it is true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from broker.http.metrics.broker import read_broker
+from broker.http.metrics.groups import read_groups
+from broker.http.metrics.partitions import read_partitions
+from broker.http.metrics.requests import read_requests
+from broker.http.metrics.sources import Readings, Sources
+from broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
+from broker.http.metrics.transactions import read_transactions
+from broker.turns import let_others_run
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric as Family
+
+
+
+async def scrape(sources: Sources) -> bytes:
+    """The metrics as text."""
+    client: Any = await asyncio.get_running_loop().run_in_executor(None, import_module, "prometheus_client")
+    readings = await read_all(sources)
+    families = [_family(client, metric, readings) for metric in METRICS]
+    families += _pythons_own(client)
+    text = []
+    for family in families:
+        text.append(client.generate_latest(_Registry([family])))
+        await let_others_run(sources.services.clock)
+    return b"".join(text)
+
+
+async def read_all(sources: Sources) -> Readings:
+    """The values of every metric there is something to say for."""
+    readings = Readings()
+    read_broker(sources, readings)
+    read_requests(sources, readings)
+    await read_partitions(sources, readings)
+    await read_groups(sources, readings)
+    await read_transactions(sources, readings)
+    return readings
+
+
+class _Registry:
+    """As much of a registry as is needed to write families down."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Family]:
+        return self._families
+
+
+def _pythons_own(client: Any) -> Iterable[Family]:
+    """Those of the process, the interpreter and its garbage collector."""
+    registry = client.CollectorRegistry()
+    for collector in (client.ProcessCollector, client.PlatformCollector, client.GCCollector):
+        collector(registry=registry)
+    return list(registry.collect())
+
+
+def _family(client: Any, metric: Metric, readings: Readings) -> Family:
+    name = metric.name.removesuffix("_total")
+    family: Family = client.Metric(name, metric.help, metric.kind)
+    for labels, value in readings.values.get(metric.name, ()):
+        if metric.kind == HISTOGRAM:
+            for bound, count in value.buckets:
+                family.add_sample(f"{name}_bucket", labels | {"le": bound}, count)
+            family.add_sample(f"{name}_count", labels, value.buckets[-1][1])
+            family.add_sample(f"{name}_sum", labels, value.total)
+        else:
+            family.add_sample(f"{name}_total" if metric.kind == COUNTER else name, labels, value)
+    return family

@@ -1,0 +1,51 @@
+"""What is read for a scrape, and what comes of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.http.metrics.table import BY_NAME, HISTOGRAM
+
+if TYPE_CHECKING:
+    from broker.api.metering import Meter
+    from broker.context import Services
+
+STARTING, RUNNING, STOPPING = 1, 3, 6
+"""Kafka's numbers of a broker's states."""
+
+
+class Sources(NamedTuple):
+    """The parts of a broker that metrics are read from."""
+
+    services: Services
+    meter: Meter
+    connections: Callable[[], int]
+    """How many connections of Kafka's protocol there are."""
+    state: Callable[[], int]
+    """STARTING, RUNNING or STOPPING."""
+
+
+class Times(NamedTuple):
+    """The value of a histogram."""
+
+    buckets: Sequence[tuple[str, int]]
+    """(upper bound, how many are not above it), the last one `+Inf`."""
+    total: float
+
+
+class Readings:
+    """The values of one scrape, by metric."""
+
+    def __init__(self) -> None:
+        self.values: defaultdict[str, list[tuple[dict[str, str], Any]]] = defaultdict(list)
+        """name -> [(labels, number or Times)]"""
+
+    def add(self, name: str, value: float | Times, *labels: object) -> None:
+        """A value. `labels` are those of the table in their order, or none at all for the sum over them."""
+        metric = BY_NAME[name]
+        assert isinstance(value, Times) == (metric.kind == HISTOGRAM), f"{name} is a {metric.kind}"
+        assert len(labels) in (0, len(metric.labels)), f"{name} has the labels {metric.labels}"
+        named = dict(zip(metric.labels, map(str, labels), strict=False))
+        self.values[name].append((named, value))

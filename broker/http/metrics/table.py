@@ -1,0 +1,174 @@
+"""Every metric of this broker: name, kind, labels, meaning. docs/metrics.md is made from it, and tests hold the rest.
+
+Where an exporter that people have in front of Apache Kafka gives a metric, it has that exporter's name here, so that
+dashboards and alerts stay as they are: `JMX` is the Prometheus JMX exporter with the rules that come with it, `lag` is
+kafka_exporter. What neither has begins with `barnabas_`. prometheus-client adds those of the process and of Python.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+JMX, LAG, OWN = "JMX exporter", "kafka_exporter", "Barnabas"
+
+PARTITIONS_MAX = 1_000
+"""How many partitions have series of their own."""
+TOPICS_MAX = 500
+"""How many topics have."""
+GROUPS_MAX = 500
+"""How many groups have."""
+GROUP_PARTITIONS_MAX = 1_000
+"""How many pairs of a group and a partition it committed something for have."""
+
+_PARTITION = ("topic", "partition")
+_COMMITTED = ("consumergroup", "topic", "partition")
+
+
+class Metric(NamedTuple):
+    """One row."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    help: str
+    like: str
+    """Whose name it is."""
+
+
+METRICS = (
+    Metric("barnabas_info", GAUGE, ("version", "node_id", "cluster_id"), "Which broker this is; always 1.", OWN),
+    Metric(
+        "kafka_server_kafkaserver_brokerstate", GAUGE, (), "1 starting, 3 running, 6 stopping: Kafka's numbers.", JMX
+    ),
+    Metric("kafka_brokers", GAUGE, (), "Brokers of the cluster: 1.", LAG),
+    Metric("kafka_controller_kafkacontroller_activecontrollercount", GAUGE, (), "1: this node.", JMX),
+    Metric("kafka_controller_kafkacontroller_globaltopiccount", GAUGE, (), "Topics, the broker's own too.", JMX),
+    Metric("kafka_controller_kafkacontroller_globalpartitioncount", GAUGE, (), "Partitions of all topics.", JMX),
+    Metric(
+        "kafka_controller_kafkacontroller_offlinepartitionscount", GAUGE, (), "Partitions that cannot be used.", JMX
+    ),
+    Metric("kafka_server_replicamanager_partitioncount", GAUGE, (), "Partitions on this node.", JMX),
+    Metric("kafka_server_replicamanager_leadercount", GAUGE, (), "Partitions this node leads.", JMX),
+    Metric("kafka_server_replicamanager_underreplicatedpartitions", GAUGE, (), "0: one replica is all there is.", JMX),
+    Metric(
+        "kafka_server_replicamanager_underminisrpartitioncount",
+        GAUGE,
+        (),
+        "Partitions used in this run whose min.insync.replicas is above 1: acks=all is refused there.",
+        JMX,
+    ),
+    Metric("kafka_server_replicamanager_offlinereplicacount", GAUGE, (), "Partitions that cannot be used.", JMX),
+    Metric("kafka_log_logmanager_offlinelogdirectorycount", GAUGE, (), "1 once the data directory has failed.", JMX),
+    Metric("kafka_server_socket_server_metrics_connection_count", GAUGE, (), "Connections of Kafka's protocol.", JMX),
+    Metric(
+        "kafka_network_requestmetrics_requests_total",
+        COUNTER,
+        ("request", "version"),
+        "Requests that were answered.",
+        JMX,
+    ),
+    Metric(
+        "kafka_network_requestmetrics_errors_total",
+        COUNTER,
+        ("request", "error"),
+        "Error codes in answers, wherever in an answer they stand. Answers without one are not counted here.",
+        JMX,
+    ),
+    Metric(
+        "kafka_network_requestmetrics_totaltimems",
+        HISTOGRAM,
+        ("request",),
+        "Milliseconds from a request to its answer, what it waited for included.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_messagesin_total",
+        COUNTER,
+        ("topic",),
+        "Records appended in this run, control records included; without a topic, of all there were.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_bytesin_total",
+        COUNTER,
+        ("topic",),
+        "Bytes of batches appended in this run; without a topic, of all there were.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_bytesout_total",
+        COUNTER,
+        ("topic",),
+        "Bytes of batches given to readers in this run; without a topic, of all there were.",
+        JMX,
+    ),
+    Metric("kafka_topic_partitions", GAUGE, ("topic",), "Partitions of a topic.", LAG),
+    Metric("kafka_topic_partition_current_offset", GAUGE, _PARTITION, "The next offset to be assigned.", LAG),
+    Metric("kafka_topic_partition_oldest_offset", GAUGE, _PARTITION, "The first offset there is.", LAG),
+    Metric("kafka_log_log_logendoffset", GAUGE, _PARTITION, "The next offset to be assigned.", JMX),
+    Metric("kafka_log_log_logstartoffset", GAUGE, _PARTITION, "The first offset there is.", JMX),
+    Metric("kafka_log_log_numlogsegments", GAUGE, _PARTITION, "Segments of the log.", JMX),
+    Metric("kafka_log_log_size", GAUGE, _PARTITION, "Bytes of the segments, without their indexes.", JMX),
+    Metric(
+        "kafka_cluster_partition_laststableoffsetlag",
+        GAUGE,
+        _PARTITION,
+        "How many offsets readers of committed records are kept back by open transactions.",
+        JMX,
+    ),
+    Metric("kafka_consumergroup_members", GAUGE, ("consumergroup",), "Members of a group.", LAG),
+    Metric("kafka_consumergroup_current_offset", GAUGE, _COMMITTED, "What a group committed for a partition.", LAG),
+    Metric("kafka_consumergroup_lag", GAUGE, _COMMITTED, "The partition's end less what the group committed.", LAG),
+    Metric(
+        "kafka_consumergroup_lag_sum", GAUGE, ("consumergroup", "topic"), "That over all partitions of a topic.", LAG
+    ),
+    Metric(
+        "barnabas_consumergroup_lag_committed",
+        GAUGE,
+        _COMMITTED,
+        "As kafka_consumergroup_lag, to where a reader of committed records can get.",
+        OWN,
+    ),
+    Metric("kafka_coordinator_group_groupmetadatamanager_numgroups", GAUGE, (), "Groups there are.", JMX),
+    Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsempty", GAUGE, (), "Those without members.", JMX),
+    Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsstable", GAUGE, (), "Those at work.", JMX),
+    Metric(
+        "kafka_coordinator_group_groupmetadatamanager_numgroupspreparingrebalance",
+        GAUGE,
+        (),
+        "Those that wait for their members to join.",
+        JMX,
+    ),
+    Metric(
+        "kafka_coordinator_group_groupmetadatamanager_numgroupscompletingrebalance",
+        GAUGE,
+        (),
+        "Those that wait for their leader's assignment.",
+        JMX,
+    ),
+    Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsdead", GAUGE, (), "0: they are forgotten.", JMX),
+    Metric("barnabas_transactions", GAUGE, ("state",), "Transactional ids by the state of their transaction.", OWN),
+    Metric("barnabas_transactions_open", GAUGE, (), "Transactions that are open, or ended and not complete.", OWN),
+    Metric(
+        "barnabas_transactions_oldest_open_seconds", GAUGE, (), "How long the oldest of them is open; 0: none.", OWN
+    ),
+    Metric("barnabas_transactions_completed_total", COUNTER, ("result",), "Transactions completed in this run.", OWN),
+    Metric("barnabas_transactions_timed_out_total", COUNTER, (), "Those aborted for their timeout.", OWN),
+    Metric(
+        "barnabas_producers_fenced_total",
+        COUNTER,
+        (),
+        "Requests refused because another producer has the id now: PRODUCER_FENCED, INVALID_PRODUCER_EPOCH.",
+        OWN,
+    ),
+    Metric(
+        "barnabas_metrics_left_out",
+        GAUGE,
+        ("what",),
+        "Partitions, topics and groups that have no series of their own, since there are too many.",
+        OWN,
+    ),
+)
+
+BY_NAME = {metric.name: metric for metric in METRICS}

@@ -1,0 +1,70 @@
+"""The pages: /live, /ready, /metrics, and a list of them at /.
+
+/live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
+503 with the reason in a line. /metrics is what Prometheus scrapes: it is made at most once a second, however many ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from broker.clock import Clock
+
+OK, NOT_FOUND, METHOD_NOT_ALLOWED, SERVICE_UNAVAILABLE = 200, 404, 405, 503
+PLAIN_TEXT = "text/plain; charset=utf-8"
+METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_FRESH_S = 1.0
+
+
+class Page(NamedTuple):
+    """An answer."""
+
+    status: int
+    body: bytes
+    content_type: str = PLAIN_TEXT
+
+
+class Pages:
+    """Which page is at which path."""
+
+    def __init__(
+        self, clock: Clock, unready_reason: Callable[[], str | None], scrape: Callable[[], Awaitable[bytes]]
+    ) -> None:
+        """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics."""
+        self._clock = clock
+        self._unready_reason = unready_reason
+        self._scrape = scrape
+        self._scraping: asyncio.Task[bytes] | None = None
+        self._scraped_at = 0.0
+
+    async def page(self, path: str) -> Page:
+        """What is at a path, which has no query any more."""
+        if path == "/live":
+            return Page(OK, b"live\n")
+        if path == "/ready":
+            reason = self._unready_reason()
+            return Page(OK, b"ready\n") if reason is None else Page(SERVICE_UNAVAILABLE, f"{reason}\n".encode())
+        if path == "/metrics":
+            return Page(OK, await self._metrics(), METRICS_TEXT)
+        if path == "/":
+            return Page(OK, b"/live\n/ready\n/metrics\n")
+        return Page(NOT_FOUND, b"there are /live, /ready and /metrics\n")
+
+    async def _metrics(self) -> bytes:
+        """The metrics, as they were at most a second ago. Who asks while they are made waits for the same."""
+        scraping = self._scraping
+        if scraping is None or (scraping.done() and not self._is_fresh(scraping)):
+            scraping = self._scraping = asyncio.ensure_future(self._scrape_now())
+        return await asyncio.shield(scraping)
+
+    async def _scrape_now(self) -> bytes:
+        text = await self._scrape()
+        self._scraped_at = self._clock.monotonic()
+        return text
+
+    def _is_fresh(self, scraping: asyncio.Task[bytes]) -> bool:
+        failed = scraping.cancelled() or scraping.exception() is not None
+        return not failed and self._clock.monotonic() - self._scraped_at < _FRESH_S

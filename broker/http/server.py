@@ -1,0 +1,73 @@
+"""The sockets that speak HTTP, and how many connections they keep.
+
+A connection more than there may be takes the place of the one that has waited longest for its next request, so a peer
+that opens many of them and says nothing keeps nobody out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker.log_lines import Seldom, line, logger
+
+if TYPE_CHECKING:
+    from broker.clock import Clock
+    from broker.http.connection import HttpConnection
+    from broker.http.pages import Pages
+
+_log = logger("http")
+CONNECTIONS_MAX = 16
+
+
+class HttpServer:
+    """Serves `pages` on bound sockets, on the running event loop."""
+
+    def __init__(self, clock: Clock, pages: Pages) -> None:
+        self.clock = clock
+        self.pages = pages
+        self.is_closing = False
+        self._connections: dict[HttpConnection, None] = {}
+        self._servers: list[asyncio.Server] = []
+        self._crowding = Seldom(_log.warning)
+
+    async def listen(self, sockets: Sequence[socket.socket]) -> None:
+        """Accept connections; the address is told in the log."""
+        loop = asyncio.get_running_loop()
+        for each in sockets:
+            self._servers.append(await loop.create_server(self._connection, sock=each, backlog=CONNECTIONS_MAX))
+        host, port = sockets[0].getsockname()[:2]
+        _log.info(line("http listening", address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
+
+    def _connection(self) -> HttpConnection:
+        from broker.http.connection import HttpConnection  # thirty milliseconds that a start need not wait for
+
+        return HttpConnection(self)
+
+    def connection_opened(self, connection: HttpConnection) -> None:
+        """Told by the connection."""
+        self._connections[connection] = None
+        if len(self._connections) > CONNECTIONS_MAX:
+            quiet = [each for each in self._connections if not each.is_answering]
+            self._crowding.line("crowded", self.clock.now_ms(), "too many connections", allowed=CONNECTIONS_MAX)
+            (quiet[0] if quiet else connection).abort()
+
+    def connection_closed(self, connection: HttpConnection) -> None:
+        """Told by the connection."""
+        self._connections.pop(connection, None)
+
+    def connection_answered(self, connection: HttpConnection) -> None:
+        """Told by the connection: of all that wait for their next request, it is the one that waits shortest."""
+        if self._connections.pop(connection, self) is None:
+            self._connections[connection] = None
+
+    def close(self) -> None:
+        """No more connections; those there are end, what was written still leaves."""
+        self.is_closing = True
+        for server in self._servers:
+            server.close()
+        for connection in list(self._connections):
+            if not connection.is_answering:
+                connection.close()
