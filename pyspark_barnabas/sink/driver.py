@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from client.client import Client
+from client.clock import Deadline
 from client.errors import UnsupportedByBroker
 from client.transaction_admin import ONGOING, fence, list_transactions
 from client.transaction_sets import end_all, find_transactions
@@ -78,11 +79,12 @@ def abort(
         return  # no task got as far as an open transaction that anybody knows of
     prefix, client = settings.prefix_of(query_id), client_for(settings.connection)
     batch = _batch(settings, batch_id, known, checkpoint, is_stream=is_stream)
-    deadline = client.deadline(_ABORT_TIMEOUT_MS)
+    timeout_ms = min(_ABORT_TIMEOUT_MS, settings.delivery_timeout_ms)
+    deadline = client.deadline(timeout_ms)
     try:
         # Before the ledger is read: while the driver's transaction is open, the decision may be on its way.
-        driver = _views(client, [batch.sink.driver_id])[batch.sink.driver_id]
-        access = LedgerAccess(client, prefix, query_id, batch_id, _ABORT_TIMEOUT_MS)
+        driver = _views(client, [batch.sink.driver_id], deadline)[batch.sink.driver_id]
+        access = LedgerAccess(client, prefix, query_id, batch_id, timeout_ms)
         step = decide_abort(batch, driver, access.read(waits=False), messages)
         if isinstance(step, AbortOurs):
             end_all(client, _identities(step.transactions), commit=False, deadline=deadline)
@@ -173,10 +175,10 @@ def _batch(
     )
 
 
-def _views(client: Client, ids: Iterable[str]) -> dict[str, View | None]:
+def _views(client: Client, ids: Iterable[str], deadline: Deadline | None = None) -> dict[str, View | None]:
     return {
         name: None if state is None else View(state.transaction_state, state.producer_id, state.producer_epoch)
-        for name, state in find_transactions(client, ids).items()
+        for name, state in find_transactions(client, ids, deadline).items()
     }
 
 

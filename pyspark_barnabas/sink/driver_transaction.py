@@ -54,7 +54,7 @@ def write_record(
     name, identity = driver_id(prefix), ProducerIdentity(*record.run)
     where: TopicPartition = (topic, 0)
     group = settings.group_of(record.query_id)
-    moved = {(each.topic, each.partition): each.offset for each in offsets}
+    moved = _of_this_cluster(client, {(each.topic, each.partition): each.offset for each in offsets}) if group else {}
     deadline = client.deadline(timeout_ms)
     doing = "writing the decision"
     sender = BatchSender(
@@ -69,7 +69,7 @@ def write_record(
     try:
         sender.put(_batch(client, where, record))
         sender.flush()
-        if moved and group:
+        if moved:
             doing = f"committing the source's offsets for group {group!r}"
             add_offsets(client, name, identity, group, deadline)
             commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
@@ -87,6 +87,15 @@ def _batch(client: Client, where: TopicPartition, record: LedgerRecord) -> NewBa
     now_ms = client.clock.now_ms()
     built = build_batch([NewRecord(encode_key(record), encode_value(record), (), now_ms)])
     return NewBatch(*where, memoryview(built)[HEADER_SIZE:], 1, now_ms, now_ms)
+
+
+def _of_this_cluster(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Those of partitions that are there: the source may have been deleted, or be another cluster's."""
+    unknown = {topic for topic, _ in offsets} - client.cluster.topics.keys()
+    if unknown:
+        client.refresh(unknown, client.deadline())
+    topics = client.cluster.topics
+    return {place: offset for place, offset in offsets.items() if place[1] in topics[place[0]].partitions}
 
 
 def _failed(error: KafkaError, settings: SinkSettings, prefix: str, doing: str) -> SinkFailed:

@@ -98,14 +98,12 @@ def _produce(
             transaction.put(batch)
         transaction.flush()
     except BaseException as error:
-        _give_up(client, transaction)
+        _give_up(client, settings, transaction)
         if isinstance(error, ValueError) and not isinstance(error, LedgerDamaged):
             raise SinkFailed(str(error)) from error
         raise
     identity = transaction.identity
-    prepared = None
-    if identity is not None and transaction.is_own:
-        prepared = PreparedTransaction(transaction.transactional_id, *identity)
+    prepared = None if identity is None else PreparedTransaction(transaction.transactional_id, *identity)
     return Prepared(
         task.query_id,
         task.run_id,
@@ -136,11 +134,11 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
     return Encoder(layout, lambda topic: count_partitions(client, topic), client.clock.now_ms)
 
 
-def _give_up(client: Client, transaction: TaskTransaction) -> None:
+def _give_up(client: Client, settings: SinkSettings, transaction: TaskTransaction) -> None:
     """Let readers go on; a refusal does not matter, as what is not decided is swept later."""
     transaction.close()
     own: ProducerIdentity | None = transaction.identity
     if own is not None and transaction.is_own:
-        deadline = client.deadline(_ABORT_TIMEOUT_MS)
+        deadline = client.deadline(min(_ABORT_TIMEOUT_MS, settings.delivery_timeout_ms))
         with suppress(KafkaError):
             end(client, transaction.transactional_id, own, commit=False, protocol=EXPLICIT, deadline=deadline)

@@ -1,0 +1,129 @@
+"""A proxy in front of a broker that loses connections where a test wants it: before a request arrives, or its answer.
+
+The broker advertises the proxy's address (`advertised.listeners`), so that every connection goes through it. It reads
+frames, and knows of each request its API; `heard` counts them. A cut names the request by its place in what is heard
+from then on. `is_down` turns everybody away, as a broker that is gone does.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from enum import Enum
+from types import TracebackType
+from typing import Self
+
+from protocol.framing import FrameBuffer, frame
+from protocol.registry import ApiKey
+
+_UNCOUNTED = frozenset({ApiKey.API_VERSIONS})
+
+
+class Cut(Enum):
+    """Where the connection is lost."""
+
+    BEFORE = "before the request reaches the broker"
+    AFTER = "when the broker has done it, before the answer is seen"
+
+
+class CuttingProxy:
+    """Listens on a free port from the start; `target` is the broker's port, to be set when it is known."""
+
+    def __init__(self) -> None:
+        self.target = 0
+        self.heard: list[ApiKey] = []
+        self.is_down = False
+        self._cut: tuple[int, Cut, bool] | None = None
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def listen(self) -> None:
+        """Count from here; nothing is cut, everybody is let in."""
+        with self._lock:
+            self.heard.clear()
+            self._cut, self.is_down = None, False
+
+    def cut(self, nth: int, where: Cut, *, for_good: bool = False) -> None:
+        """Lose the connection at the nth request from here (from 0); for good: and let nobody in after it."""
+        with self._lock:
+            self.heard.clear()
+            self._cut, self.is_down = (nth, where, for_good), False
+
+    def __enter__(self) -> Self:
+        self._run(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for each in list(self._sockets):
+            _shut(each)
+        for thread in list(self._threads):
+            thread.join()
+
+    def _run(self, work: object, *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]  # because any callable will do
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self._sockets.append(connection)
+                self._run(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        """One request after the other: as the broker answers in order, nothing is lost by it."""
+        frames = FrameBuffer()
+        with connection, suppress(OSError):
+            if self.is_down:
+                return
+            with socket.create_connection(("127.0.0.1", self.target)) as broker:
+                self._sockets.append(broker)
+                while data := connection.recv(1 << 16):
+                    for request in frames.feed(data):
+                        where = self._judge(ApiKey(int.from_bytes(request[:2], "big")))
+                        if where is Cut.BEFORE:
+                            return
+                        broker.sendall(frame(request))
+                        answer = _receive(broker)
+                        if where is Cut.AFTER or answer is None:
+                            return
+                        connection.sendall(frame(answer))
+
+    def _judge(self, api: ApiKey) -> Cut | None:
+        with self._lock:
+            if self.is_down:
+                return Cut.BEFORE
+            if api in _UNCOUNTED:
+                return None
+            self.heard.append(api)
+            if self._cut is None or len(self.heard) - 1 != self._cut[0]:
+                return None
+            _, where, self.is_down = self._cut
+            self._cut = None
+            return where
+
+
+def _receive(broker: socket.socket) -> memoryview | None:
+    frames = FrameBuffer()
+    while data := broker.recv(1 << 16):
+        for answer in frames.feed(data):
+            return answer
+    return None
+
+
+def _shut(each: socket.socket) -> None:
+    with suppress(OSError):
+        each.shutdown(socket.SHUT_RDWR)
