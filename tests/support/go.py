@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "compat" / "go"
+EXAMPLE = ROOT / "examples" / "go"
 
 
 def build_all() -> None:
@@ -21,6 +22,7 @@ def build_all() -> None:
     go_clients()
     go_transactions()
     franz_go_tests()
+    go_example()
 
 
 def go_clients() -> Path:
@@ -36,6 +38,11 @@ def go_transactions() -> Path:
 def franz_go_tests() -> Path:
     """The tests that franz-go brings along in its module, of which some want a broker."""
     return _built("franz-go.test", "test", "-c", "github.com/twmb/franz-go/pkg/kgo")
+
+
+def go_example() -> Path:
+    """The Go example of docs/testing.md, as a program that runs its tests."""
+    return _built("example.test", "test", "-c", ".", sources=EXAMPLE)
 
 
 def confluent_kafka_go() -> Path:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.kafka_jars import CACHE, KAFKA_VERSION, client_libs, kafka_libs
@@ -79,14 +80,20 @@ def class_command(libs: Path, main_class: str, *arguments: str) -> list[str]:
 
 def compile_program(source: Path, libs: Path) -> Path:
     """The directory of classes of `source`, compiled against `libs` if that has not been done yet."""
-    text = source.read_bytes()
+    return compile_programs([source], libs)
+
+
+def compile_programs(sources: Sequence[Path], libs: Path) -> Path:
+    """The same of several files that belong together."""
+    text = b"".join(source.read_bytes() for source in sources)
     classes = ROOT / ".cache" / "java" / hashlib.sha256(text + str(libs).encode()).hexdigest()[:16]
     if not classes.is_dir():
         partial = classes.with_name(f"{classes.name}.{os.getpid()}")
         partial.mkdir(parents=True)
-        command = ["javac", "-proc:none", "-Xlint:none", "-nowarn", "-cp", f"{libs}/*", "-d", str(partial), str(source)]
+        command = ["javac", "-proc:none", "-Xlint:none", "-nowarn", "-cp", f"{libs}/*", "-d", str(partial)]
+        command += map(str, sources)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{source} does not compile:\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{sources} does not compile:\n{done.stdout}{done.stderr}"
         try:
             partial.rename(classes)
         except OSError:  # another process was quicker

@@ -56,6 +56,12 @@ def client_libs(version: str) -> Path:
     return _libs(f"client-{version}", [(_KAFKA, "kafka-clients", version)])
 
 
+def junit_libs() -> Path:
+    """The directory of jars of JUnit 5 with its console launcher, and the Java client."""
+    parts = [("org.junit.platform", "junit-platform-console-standalone", "1.13.4")]
+    return _libs(f"junit-{KAFKA_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION)])
+
+
 def spark_connector_libs() -> Path:
     """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
 
@@ -79,6 +85,7 @@ def fetch_all() -> None:
     kafka_libs()
     streams_libs()
     connect_libs()
+    junit_libs()
     spark_connector_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)

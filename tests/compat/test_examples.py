@@ -1,0 +1,49 @@
+"""The examples for users of JUnit, Go and Node.js: run as they stand, each with brokers that it starts itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.go import go_example
+from tests.support.java import compile_programs
+from tests.support.kafka_jars import junit_libs
+from tests.support.npm import JS, node_of
+from tests.support.server import ROOT
+
+EXAMPLES = ROOT / "examples"
+TIMEOUT_S = 120
+
+
+def run(command: Sequence[str], directory: Path) -> str:
+    """What an example prints; it must succeed, with `barnabas` found where these tests have theirs."""
+    environment = os.environ | {"BARNABAS": str(ROOT / ".venv" / "bin" / "barnabas")}
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_junits(tmp_path: Path) -> None:
+    libs = junit_libs()
+    classes = compile_programs(sorted((EXAMPLES / "java").glob("*.java")), libs)
+    launcher = ["org.junit.platform.console.ConsoleLauncher", "execute", "--details=tree", "--disable-banner"]
+    path = f"{classes}:{libs}/*"
+    command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path, *launcher]
+    said = run([*command, "--select-class=OrdersTest", "--disable-ansi-colors"], tmp_path)
+    assert "1 tests successful" in said, said
+
+
+def test_gos(tmp_path: Path) -> None:
+    assert "PASS" in run([str(go_example()), "-test.v"], tmp_path)
+
+
+def test_nodes(tmp_path: Path) -> None:
+    node = node_of(JS)
+    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    source = EXAMPLES / "node" / "barnabas.test.mjs"
+    (tmp_path / source.name).write_text(source.read_text())
+    assert "# pass 1" in run([node, "--test", "--test-reporter=tap", source.name], tmp_path)
