@@ -76,6 +76,24 @@ def take_lock(path: str, *, record_lock: bool, lock_owner: bool) -> Lock:
         os.close(descriptor)  # the holder removed the file between our opening and our locking it
 
 
+def lock_holder(path: str) -> LockHeld | None:
+    """Who holds the lock, without taking it; None if nobody does, or this system has no record locks to ask for."""
+    if _is_held_by_us(path):
+        return LockHeld(os.getpid())
+    try:
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (ImportError, FileNotFoundError):
+        return None
+    try:
+        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+    finally:
+        os.close(descriptor)
+    return None if kind == fcntl.F_UNLCK else LockHeld(pid if pid > 0 else None)
+
+
 def _lock_descriptor(descriptor: int, lock_owner: bool) -> None:
     import fcntl
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "groups": "list, describe, reset, delete groups of consumers, and tell their lag",
     "txn": "list, describe, abort transactions, and find those that hang",
     "configs": "describe or alter the configuration of topics and brokers",
+    "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump or verify the files of a data directory",
 }
 

@@ -18,6 +18,7 @@ from protocol.errors import DecodeError
 from protocol.files import properties as java_properties
 from protocol.records.compression import COMPRESSION_NAMES
 
+UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
@@ -99,7 +100,7 @@ def _examine(static: Mapping[str, str]) -> list[str]:
             sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is None:
-            warnings.append(f"unknown configuration key {name}: ignored")
+            warnings.append(f"{UNKNOWN_KEY}{name}: ignored")
         elif _changes_nothing(key, text):
             from broker.config.docs import why_without_effect
 

@@ -25,17 +25,9 @@ from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest
 from tests.support.forwarder import Forwarder
+from tests.support.ipv6 import speaks_ipv6
 
 Refused = Callable[..., tuple[int, str]]
-
-
-def speaks_ipv6() -> bool:
-    """Whether this machine's loopback does."""
-    try:
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        return False
-    return True
 
 
 # What config/kraft/server.properties of Apache Kafka 3.9 and config/server.properties of 4.3 set.

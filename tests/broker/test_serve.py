@@ -18,20 +18,13 @@ from broker.cli import main
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.data_directory import open_catalogue
+from tests.support.ipv6 import speaks_ipv6
 from tests.support.probes.records import batch
 from tests.support.probes.wire import Wire
 from tests.support.source_tree import ROOT
 
 TIMEOUT_S = 30
 Refused = Callable[..., tuple[int, str]]
-
-
-def _speaks_ipv6() -> bool:
-    try:
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        return False
-    return True
 
 
 class Served:
@@ -109,7 +102,7 @@ def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tm
         served.connect(host).close()
 
 
-@pytest.mark.skipif(not _speaks_ipv6(), reason="this machine's loopback has no IPv6")
+@pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
 def test_an_address_of_ipv6_is_told_in_brackets() -> None:
     served = Served("--port", "0", "--ephemeral", "--host", "::1")
     assert served.ready.startswith(f"barnabas ready [::1]:{served.port} ")

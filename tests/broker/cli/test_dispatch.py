@@ -24,11 +24,11 @@ def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> No
     assert offline() == (
         2,
         "",
-        "barnabas: no command given, expected one of: serve, topics, produce, consume, groups, txn, configs, log\n",
+        "barnabas: no command given, expected one of: serve, topics, produce, consume, groups, txn, configs, doctor, log\n",
     )
     assert offline("dance")[::2] == (
         2,
-        "barnabas: no command 'dance', expected one of: serve, topics, produce, consume, groups, txn, configs, log\n",
+        "barnabas: no command 'dance', expected one of: serve, topics, produce, consume, groups, txn, configs, doctor, log\n",
     )
 
 

@@ -1,0 +1,117 @@
+"""`barnabas doctor`: is this set-up going to work, and if a broker runs, what do clients meet?
+
+Without --bootstrap-server it looks at what `barnabas serve` would meet if it were given the same options, and changes
+nothing. With it, it looks at a running broker as a client does. The exit status is 1 if there is a problem.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from broker.cli import FAILURE
+from broker.cli.failures import UsageError
+from broker.cli.serve_options import OPTIONS, Options, Table, load, parse, table_text, wishes
+from broker.doctor.finding import Finding, Level, problem
+
+_TIMEOUT_MS = 3_000
+_OWN: Table = {
+    "--bootstrap-server": ("HOST:PORT[,…]", "examine the broker that runs there"),
+    "--request-timeout-ms": ("MS", f"how long to try each address (default {_TIMEOUT_MS})"),
+    "--json": (None, "print JSON"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit status: 0 if a broker works, or would, 1 if there is a problem."""
+    from broker import log_lines
+
+    if any(word in ("--help", "-h") for word in arguments):
+        print(_help())
+        return 0
+    options = parse(arguments, {**OPTIONS, **_OWN}, "doctor")
+    log_lines.configure("error")
+    findings = _examine_running(options) if "--bootstrap-server" in options else _examine_start(options)
+    if "--json" in options:
+        _print_json(findings)
+    else:
+        _print(findings)
+    return FAILURE if any(each.level is Level.PROBLEM for each in findings) else 0
+
+
+def _examine_running(options: Options) -> list[Finding]:
+    from broker.doctor.running import examine
+    from client.addresses import parse_addresses
+    from client.clock import SystemClock
+
+    try:
+        bootstrap = parse_addresses(",".join(options["--bootstrap-server"]))
+    except ValueError as error:
+        raise UsageError(f"doctor: --bootstrap-server: {error}") from error
+    return examine(bootstrap, SystemClock(), _timeout_ms(options))
+
+
+def _examine_start(options: Options) -> list[Finding]:
+    from broker.config import ConfigError
+    from broker.config.environment import read_environment
+    from broker.doctor import configuration, directory, machine, ports
+    from client.clock import SystemClock
+    from storage.files import raise_descriptor_limit
+
+    wishes(options)
+    findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]
+    try:
+        loaded = load(options, os.environ)
+    except ConfigError as error:
+        return [problem("configuration", str(error)), *findings]
+    except OSError as error:
+        return [problem("configuration", f"{error.filename} cannot be read: {error.strerror}"), *findings]
+    config = loaded.config
+    newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.data_dir)
+    return [
+        *configuration.examine(loaded, read_environment(os.environ)),
+        *ports.examine(config, SystemClock(), _timeout_ms(options)),
+        *([] if "--ephemeral" in options else directory.examine(config)),
+        machine.examine_clock(time.time(), newest_s),
+        *findings,
+    ]
+
+
+def _timeout_ms(options: Options) -> int:
+    text = options.get("--request-timeout-ms", [str(_TIMEOUT_MS)])[-1]
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise UsageError(f"doctor: --request-timeout-ms {text} is no whole number above 0")
+    return int(text)
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    width = max(len(each.check) for each in findings)
+    for each in findings:
+        print(f"{each.level:8} {each.check:{width}}  {each.says}")
+        if each.advice:
+            print(f"{'':8} {'':{width}}  -> {each.advice}")
+    counts = {level: sum(each.level is level for each in findings) for level in (Level.PROBLEM, Level.WARNING)}
+    print(", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items()))
+    sys.stdout.flush()
+
+
+def _print_json(findings: Sequence[Finding]) -> None:
+    from broker.cli.output import print_json
+
+    is_fine = not any(each.level is Level.PROBLEM for each in findings)
+    print_json({"fine": is_fine, "findings": [each._asdict() for each in findings]})
+
+
+def _help() -> str:
+    return f"""\
+usage: barnabas doctor [OPTION …]
+
+Explain what is wrong with a set-up. With the options of `barnabas serve`: would it start, and could clients use it?
+With --bootstrap-server: what does a client meet that is given this address?
+
+options, besides those of `barnabas serve`:
+{table_text(_OWN)}
+
+The exit status is 1 if there is a problem."""

@@ -1,0 +1,30 @@
+"""Does the configuration make sense? What serve says of it, and what a key that nobody knows may have been meant as."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from broker.config.accepted import ACCEPTED
+from broker.config.environment import Environment
+from broker.config.keys import KEYS
+from broker.config.load import UNKNOWN_KEY, LoadedConfig
+from broker.doctor.finding import Finding, note, ok, warning
+
+_CHECK = "configuration"
+
+
+def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
+    """What there is to say about a configuration that can be used."""
+    findings = [_explained(each) for each in loaded.warnings]
+    used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})
+    if used:
+        findings.append(note(_CHECK, f"taken from the environment: {', '.join(used)}"))
+    return findings or [ok(_CHECK, "every key and value is understood")]
+
+
+def _explained(told: str) -> Finding:
+    if not told.startswith(UNKNOWN_KEY):
+        return note(_CHECK, told)
+    key = told.removeprefix(UNKNOWN_KEY).partition(":")[0]
+    close = get_close_matches(key, (*KEYS, *ACCEPTED), 1, 0.8)
+    return warning(_CHECK, told, f"is {close[0]} meant?" if close else None)

@@ -1,0 +1,123 @@
+"""The data directory: can it be had, is it ours, is it free, can this version read what is in it? Changes nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from broker.catalogue.image import Image
+from broker.catalogue.metadata_log import CatalogueError, MetadataLog
+from broker.catalogue.quorum import Identity, Quorum
+from broker.catalogue.replaying import Replaying
+from broker.config import BrokerConfig
+from broker.doctor.finding import Finding, note, ok, problem, warning
+from broker.doctor.look_only import LookOnlyFiles
+from broker.doctor.machine import examine_volume
+from broker.doctor.processes import named
+from protocol.errors import DecodeError
+from protocol.files import meta_properties, names
+from protocol.files.meta_properties import MetaProperties
+from storage.data_root import take_inventory
+from storage.directory import Directory
+from storage.disk import Disk
+from storage.errors import StorageError
+from storage.file_lock import lock_holder
+
+_CHECK = "data directory"
+_WRITABLE = os.W_OK | os.X_OK
+
+
+def examine(config: BrokerConfig) -> list[Finding]:
+    """What a start would meet in the directory that the configuration names."""
+    path = Path(config.data_dir)
+    root = Directory(Disk(LookOnlyFiles(), str(path)), str(path))
+    try:
+        if not path.exists():
+            return [_examine_missing(path), _room(path)]
+        if not path.is_dir():
+            return [problem(_CHECK, f"{path} is a file, not a directory")]
+        entries = {entry.name for entry in root.entries()} - {names.LOCK}
+    except (StorageError, PermissionError) as failed:
+        return [problem(_CHECK, f"{path} cannot be looked into: {failed}")]
+    if not os.access(path, _WRITABLE):
+        return [problem(_CHECK, f"{path} may not be written to by this user", "chown it, or choose another directory")]
+    if not entries:
+        return [ok(_CHECK, f"{path} is empty: a new cluster begins there"), _room(path)]
+    return [*_examine_used(root, config, entries), _room(path)]
+
+
+def newest_change_s(path: str) -> float | None:
+    """When anything right in the directory changed last, in seconds since 1970; None if nothing can be seen."""
+    try:
+        return max((entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(path)), default=None)
+    except OSError:
+        return None
+
+
+def _examine_missing(path: Path) -> Finding:
+    parent = next(each for each in path.absolute().parents if each.exists())
+    if not os.access(parent, _WRITABLE):
+        return problem(_CHECK, f"{path} does not exist, and {parent} may not be written to by this user")
+    return ok(_CHECK, f"{path} does not exist yet: a new cluster begins there")
+
+
+def _room(path: Path) -> Finding:
+    existing = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    try:
+        return examine_volume(str(path), LookOnlyFiles().volume(str(existing)))
+    except OSError as error:
+        return problem("disk", f"the room where {path} is cannot be told: {error.strerror or error}")
+
+
+def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[Finding]:
+    data = root.read(names.META_PROPERTIES)
+    if data is None:
+        says = f"{root.path} is no data directory: there is no {names.META_PROPERTIES} in it, but {min(entries)}"
+        return [problem(_CHECK, says, "choose another directory")]
+    try:
+        meta = meta_properties.decode(data)
+    except DecodeError as error:
+        advice = "a Kafka with ZooKeeper made it: migrate it to KRaft with Apache Kafka 3.9 first"
+        return [problem(_CHECK, f"{root.path}: {error}", advice if b"version=0" in data else None)]
+    findings = [*_examine_owner(root, config, meta)]
+    holder = lock_holder(root.path_of(names.LOCK))
+    if holder is not None:
+        who = "a process that cannot be seen from here" if holder.pid is None else named(holder.pid)
+        advice = "stop it, or choose another directory; barnabas doctor --bootstrap-server … examines a running broker"
+        findings.append(problem(_CHECK, f"{root.path} is locked by {who}", advice))
+    else:
+        findings += _examine_content(root, meta)
+    return findings
+
+
+def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[Finding]:
+    findings = []
+    if meta.node_id != config.node_id:
+        says = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
+        findings.append(problem(_CHECK, says, f"set node.id={meta.node_id}, or choose another directory"))
+    if config.cluster_id not in (None, meta.cluster_id):
+        says = f"{root.path} belongs to cluster {meta.cluster_id} and stays so, whatever CLUSTER_ID says"
+        findings.append(warning(_CHECK, says, f"for cluster {config.cluster_id} choose another directory"))
+    return findings
+
+
+def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
+    try:
+        inventory = take_inventory(root)
+        catalogue = root.subdirectory(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0))
+        if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
+            quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
+            Replaying(Image(meta.node_id), quorum).run(MetadataLog(catalogue))
+    except CatalogueError as error:
+        advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"
+        return [problem(_CHECK, str(error), advice)]
+    except StorageError as error:
+        if error.errno == errno.EROFS:
+            return [note(_CHECK, "the catalogue's last change was not finished: the next start cuts it off")]
+        return [problem(_CHECK, str(error))]
+    partitions = f"{len(inventory.live)} partitions of cluster {meta.cluster_id}"
+    findings = [note(_CHECK, notice) for notice in inventory.notices]
+    if root.exists(names.CLEAN_SHUTDOWN):
+        return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {partitions}")]
+    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {partitions} are looked through when used")]

@@ -1,0 +1,39 @@
+"""The real file system, to be looked at: whatever would change it fails as if it were mounted read-only."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from storage.files import File, Lock, RealFiles
+
+
+class LookOnlyFiles(RealFiles):
+    """Files that can be listed, and read by who says that this is all."""
+
+    def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
+        if not read_only:
+            raise _read_only(path)
+        return super().open(path, read_only=True)
+
+    def mkdir(self, path: str) -> None:
+        raise _read_only(path)
+
+    def rename(self, source: str, target: str) -> None:
+        raise _read_only(source)
+
+    def remove(self, path: str) -> None:
+        raise _read_only(path)
+
+    def rmdir(self, path: str) -> None:
+        raise _read_only(path)
+
+    def sync_directory(self, path: str) -> None:
+        raise _read_only(path)
+
+    def lock(self, path: str) -> Lock:
+        raise _read_only(path)
+
+
+def _read_only(path: str) -> OSError:
+    return OSError(errno.EROFS, os.strerror(errno.EROFS), path)

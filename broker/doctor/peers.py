@@ -1,0 +1,52 @@
+"""Who answers at an address: a Kafka broker, and which one, or somebody else, or nobody. Bounded in time."""
+
+from __future__ import annotations
+
+import socket
+from typing import NamedTuple
+
+from client.addresses import Address
+from client.clock import Clock, Deadline
+from client.connection import Connection
+from client.errors import ConnectionFailed
+from client.metadata import ClusterInfo, read_metadata
+from protocol.errors import KafkaError
+from protocol.messages.metadata import MetadataRequest
+
+
+class Met(NamedTuple):
+    """A broker that answered: what it says of its cluster, and how long that took."""
+
+    cluster: ClusterInfo
+    took_ms: float
+
+
+class NotMet(NamedTuple):
+    """Nobody answered, or nobody who speaks Kafka's protocol. `connects`: somebody took the connection."""
+
+    reason: str
+    connects: bool
+
+
+def meet(address: Address, clock: Clock, timeout_ms: int) -> Met | NotMet:
+    """Ask whoever is at an address for its metadata."""
+    deadline = Deadline(clock, timeout_ms)
+    started = clock.monotonic()
+    try:
+        connection = Connection(address, "barnabas-doctor", deadline)
+    except KafkaError as failed:
+        connects = not isinstance(failed, ConnectionFailed) or not failed.message.startswith("cannot connect")
+        return NotMet(failed.message, connects)
+    try:
+        cluster = read_metadata(connection.ask(MetadataRequest(topics=[]), deadline))
+    except KafkaError as failed:
+        return NotMet(failed.message, True)
+    finally:
+        connection.close()
+    return Met(cluster, (clock.monotonic() - started) * 1000)
+
+
+def resolved(host: str) -> list[str]:
+    """The addresses a name stands for here. OSError with a sentence when it stands for none."""
+    found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))

@@ -1,0 +1,69 @@
+"""Which process has a port or a lock, as far as this system tells: Linux's /proc, and of other users little."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+_LISTENING = "0A"
+_COMMAND_CHARACTERS_MAX = 80
+
+
+class Descriptors(NamedTuple):
+    """How many a process has open, and how many it may."""
+
+    used: int
+    limit: int
+
+
+def descriptors_of(pid: int) -> Descriptors | None:
+    """The descriptors of a process; None where this user may not look."""
+    try:
+        used = len(os.listdir(f"/proc/{pid}/fd"))
+        with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+            limit = next(line.split()[3] for line in file if line.startswith("Max open files"))
+    except (OSError, StopIteration):
+        return None
+    return Descriptors(used, int(limit)) if limit.isdecimal() else None
+
+
+def listening_processes(port: int) -> list[int]:
+    """The ids of the processes that listen on the port; none where that cannot be seen."""
+    wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
+    return [pid for pid in _processes() if wanted.intersection(_open_files(pid))] if wanted else []
+
+
+def named(pid: int) -> str:
+    """`process 4711 (python -m barnabas serve)`."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            command = file.read().rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        command = ""
+    shown = command if len(command) <= _COMMAND_CHARACTERS_MAX else command[:_COMMAND_CHARACTERS_MAX] + "…"
+    return f"process {pid} ({shown})" if shown else f"process {pid}"
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with suppress(OSError), open(table, encoding="ascii") as file:  # another system, or no IPv6
+            for line in file.readlines()[1:]:
+                columns = line.split()
+                if columns[3] == _LISTENING and int(columns[1].rpartition(":")[2], 16) == port:
+                    yield columns[9]
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    with suppress(OSError):  # it is gone, or somebody else's
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                yield os.readlink(f"/proc/{pid}/fd/{descriptor}")

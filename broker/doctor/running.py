@@ -1,0 +1,114 @@
+"""A broker that runs: can it be reached, what does it tell clients to connect to, and does that lead to it?
+
+Works with Apache Kafka, too. What is asked for changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.doctor.finding import Finding, note, ok, problem, warning
+from broker.doctor.machine import examine_volume
+from broker.doctor.peers import Met, NotMet, meet
+from broker.doctor.processes import descriptors_of, listening_processes, named
+from client.addresses import Address
+from client.client import Client
+from client.clock import Clock
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from storage.files import Volume
+
+_LOOPBACK = ("127.", "::1", "localhost")
+_DESCRIPTORS_USED_SHARE_MAX = 0.8
+
+
+def examine(bootstrap: Sequence[Address], clock: Clock, timeout_ms: int) -> list[Finding]:
+    """What a client would meet that is given these addresses."""
+    findings: list[Finding] = []
+    reached: list[tuple[Address, Met]] = []
+    for address in bootstrap:
+        met = meet(address, clock, timeout_ms)
+        findings.append(_reached(address, met))
+        if isinstance(met, Met):
+            reached.append((address, met))
+    if not reached:
+        return findings
+    address, met = reached[0]
+    for _, other in reached[1:]:
+        if other.cluster.cluster_id != met.cluster.cluster_id:
+            findings.append(problem("bootstrap", "the addresses lead to different clusters", "give those of one"))
+    for node_id, told in sorted(met.cluster.brokers.items()):
+        findings.append(_advertised(address, node_id, told, met, clock, timeout_ms))
+    if not any(each.level == "problem" for each in findings):
+        findings += _volumes(address, clock, timeout_ms)
+    return findings + _descriptors(address)
+
+
+def _reached(address: Address, met: Met | NotMet) -> Finding:
+    if isinstance(met, Met):
+        cluster = met.cluster.cluster_id or "without an id"
+        return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
+    if met.connects:
+        advice = "does the listener speak TLS, or something else than Kafka's protocol?"
+        return problem("bootstrap", met.reason, advice)
+    return problem("bootstrap", met.reason, "is a broker running there, and is its port mapped or let through?")
+
+
+def _advertised(address: Address, node_id: int, told: Address, met: Met, clock: Clock, timeout_ms: int) -> Finding:
+    check = f"node {node_id}"
+    if told == address:
+        return ok(check, f"clients are told {told}, by which it was reached")
+    there = meet(told, clock, timeout_ms)
+    if isinstance(there, NotMet):
+        says = f"clients are told {told}, and that does not lead to it: {there.reason}"
+        return problem(check, says, _remedy(address, told))
+    if there.cluster.cluster_id != met.cluster.cluster_id:
+        says = f"clients are told {told}, and that leads to another cluster: {there.cluster.cluster_id}"
+        return problem(check, says, _remedy(address, told))
+    return ok(check, f"clients are told {told}: reached, the same cluster")
+
+
+def _remedy(address: Address, told: Address) -> str:
+    """What to do about an address that is told and does not lead to the broker that tells it."""
+    if _is_local(told.host) and _is_local(address.host) and told.port != address.port:
+        return (
+            f"port {told.port} seems to be mapped to {address.port}: map it to the same number, "
+            f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://{address}"
+        )
+    if _is_local(told.host):
+        return f"clients elsewhere look for it on their own machine: set advertised.listeners=PLAINTEXT://{address}"
+    return f"set advertised.listeners to what clients can connect to, such as PLAINTEXT://{address}"
+
+
+def _is_local(host: str) -> bool:
+    return host.startswith(_LOOPBACK)
+
+
+def _volumes(address: Address, clock: Clock, timeout_ms: int) -> list[Finding]:
+    try:
+        with Client([address], clock=clock, timeout_ms=timeout_ms) as client:
+            answer = client.ask_any(DescribeLogDirsRequest(topics=[]))
+    except KafkaError as failed:
+        return [warning("disk", f"the broker does not tell of its disk: {failed}")]
+    findings = []
+    for found in answer.results:
+        if found.error_code != ErrorCode.NONE:
+            findings.append(problem("disk", f"{found.log_dir} failed: {ErrorCode(found.error_code).name}"))
+        elif found.total_bytes >= 0:
+            findings.append(examine_volume(found.log_dir, Volume(found.total_bytes, found.usable_bytes)))
+    return findings
+
+
+def _descriptors(address: Address) -> list[Finding]:
+    """Of the process itself, where it is on this machine and this user may look."""
+    findings = []
+    for pid in listening_processes(address.port) if _is_local(address.host) else []:
+        found = descriptors_of(pid)
+        if found is None:
+            continue
+        says = f"{named(pid)} has {found.used} of {found.limit} descriptors open"
+        few = found.used > found.limit * _DESCRIPTORS_USED_SHARE_MAX
+        findings.append(
+            warning("descriptors", says, "raise its limit: ulimit -Hn") if few else note("descriptors", says)
+        )
+    return findings

@@ -1,0 +1,90 @@
+"""`barnabas doctor` as people and scripts see it: lines, JSON, exit statuses, the flags of serve."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Barnabas
+from tests.support.own_broker import OwnBroker
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> list[str]:
+    """The flags of a set-up that would work."""
+    return ["--port", "0", "--data-dir", str(tmp_path / "data")]
+
+
+def test_a_set_up_that_works_is_told_line_by_line(offline: Barnabas, healthy: list[str], tmp_path: Path) -> None:
+    found = offline("doctor", *healthy)
+    assert (found.status, found.stderr) == (0, "")
+    lines = found.stdout.splitlines()
+    assert lines[0] == "ok       configuration         every key and value is understood"
+    assert lines[-1].startswith("0 problems, ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_problem_is_an_exit_status_of_1_and_comes_with_advice(offline: Barnabas, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        arguments = ["--port", str(port), "--ephemeral", "--request-timeout-ms", "100"]
+        text = offline("doctor", *arguments)
+        told = offline("doctor", "--json", *arguments)
+    assert (text.status, told.status) == (1, 1)
+    assert "-> stop it, or choose another port (0 picks a free one)" in map(str.strip, text.stdout.splitlines())
+    assert text.stdout.splitlines()[-1].startswith("1 problem, ")
+    answer = json.loads(told.stdout)
+    assert answer["fine"] is False
+    (finding,) = [each for each in answer["findings"] if each["level"] == "problem"]
+    assert finding["check"] == "listener PLAINTEXT"
+    assert finding["advice"] == "stop it, or choose another port (0 picks a free one)"
+
+
+def test_an_unknown_key_is_a_warning_with_the_key_that_may_be_meant(
+    offline: Barnabas, healthy: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_LOG_RETENTION_MSEC", "1000")
+    answer = json.loads(offline("doctor", "--json", *healthy, "--set", "no.such.thing=1").stdout)
+    found = {each["says"]: each for each in answer["findings"] if each["check"] == "configuration"}
+    assert found["unknown configuration key log.retention.msec: ignored"]["advice"] == "is log.retention.ms meant?"
+    assert found["unknown configuration key no.such.thing: ignored"]["advice"] is None
+    assert found["taken from the environment: KAFKA_LOG_RETENTION_MSEC"]["level"] == "note"
+    assert answer["fine"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--set", "num.partitions=0"], "Invalid value 0 for configuration num.partitions"),
+        (["--config", "/does/not/exist"], "/does/not/exist cannot be read"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_a_problem(offline: Barnabas, arguments: list[str], says: str) -> None:
+    found = offline("doctor", *arguments)
+    assert found.status == 1
+    assert found.stdout.startswith("problem ")
+    assert says in found.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--nonsense"], ["--bootstrap-server", "["], ["--bootstrap-server", "x", "--request-timeout-ms", "soon"]],
+)
+def test_a_command_line_that_makes_no_sense_is_a_usage_error(offline: Barnabas, arguments: list[str]) -> None:
+    found = offline("doctor", *arguments)
+    assert found.status == 2
+    assert found.stderr.startswith("barnabas: doctor: ")
+
+
+def test_a_running_broker_is_examined_and_known_to_be_in_the_way(offline: Barnabas, broker: OwnBroker) -> None:
+    found = offline("doctor", "--bootstrap-server", broker.address)
+    assert found.status == 0, found.stdout
+    assert f"clients are told {broker.address}, by which it was reached" in found.stdout
+    found = offline("doctor", "--port", str(broker.port), "--data-dir", str(broker.data_dir))
+    assert found.status == 1
+    assert f"is in use by process {broker.pid} (" in found.stdout
+    assert ": a broker of cluster " in found.stdout
+    assert f"{broker.data_dir} is locked by process {broker.pid} (" in found.stdout

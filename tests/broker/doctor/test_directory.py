@@ -1,0 +1,175 @@
+"""What a start would meet in a data directory; looking changes nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from broker.catalogue.framing import Versioned
+from broker.catalogue.image import ReplayError
+from broker.config import load_config
+from broker.config.environment import Environment
+from broker.doctor import directory
+from broker.doctor.finding import Finding
+from protocol.files import meta_properties
+from protocol.log_records.catalogue import FeatureLevelRecord
+from storage.files import RealFiles
+from storage.log_directory import LogDirectory
+from tests.support.data_directory import open_catalogue
+
+HOLDER = """
+import sys
+from storage.files import RealFiles
+RealFiles().lock(sys.argv[1])
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[Finding]:
+    """The findings but the room on the disk, and a check that nothing was changed."""
+    before = snapshot(path.parent)
+    words = [f"log.dirs={path}", *(f"{name.replace('_', '.')}={value}" for name, value in settings.items())]
+    config = load_config(settings=words, environment=Environment({}, {}, cluster_id)).config
+    found = [each for each in directory.examine(config) if each.check != "disk"]
+    assert snapshot(path.parent) == before
+    return found
+
+
+def snapshot(path: Path) -> dict[str, bytes | None]:
+    return {str(each): each.read_bytes() if each.is_file() else None for each in path.rglob("*")}
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """A directory that a broker of cluster `blue` was stopped in cleanly."""
+    path = tmp_path / "data"
+    opened = LogDirectory.open(str(path), RealFiles(), node_id=1, new_id=lambda: os.urandom(16), cluster_id="blue")
+    opened.close(clean=True)
+    catalogue = open_catalogue(path)
+    catalogue.create_topic("t", 3)
+    catalogue.close()
+    (path / "t-0").mkdir()
+    (path / ".kafka_cleanshutdown").write_text("")
+    return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Another process holds the lock; its id."""
+    command = [sys.executable, "-c", HOLDER, str(path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        yield holder.pid
+        holder.communicate("")
+
+
+def test_a_path_where_nothing_is_becomes_a_new_cluster(tmp_path: Path) -> None:
+    (found,) = examine(tmp_path / "a" / "b")
+    assert (found.level, "does not exist yet" in found.says) == ("ok", True)
+    (tmp_path / "empty").mkdir()
+    (found,) = examine(tmp_path / "empty")
+    assert (found.level, "is empty" in found.says) == ("ok", True)
+
+
+def test_the_room_is_told_even_where_nothing_is(tmp_path: Path) -> None:
+    config = load_config(settings=[f"log.dirs={tmp_path / 'a' / 'b'}"]).config
+    assert [each.check for each in directory.examine(config)] == ["data directory", "disk"]
+
+
+def test_a_directory_that_was_stopped_cleanly_is_fine_and_one_that_was_killed_is_worth_a_note(used: Path) -> None:
+    (found,) = examine(used, cluster_id="blue")
+    assert (found.level, found.says) == ("ok", f"{used} was stopped cleanly, with 2 partitions of cluster blue")
+    (used / ".kafka_cleanshutdown").unlink()
+    (found,) = examine(used)
+    assert (found.level, "was not stopped cleanly" in found.says) == ("note", True)
+
+
+def test_a_directory_of_another_node_or_cluster_is_told_with_what_would_help(used: Path) -> None:
+    other, _ = examine(used, node_id="7")
+    assert (other.level, other.says) == ("problem", f"{used} belongs to node.id 1, and node.id is 7")
+    assert other.advice == "set node.id=1, or choose another directory"
+    other, _ = examine(used, cluster_id="red")
+    assert (other.level, other.says) == (
+        "warning",
+        f"{used} belongs to cluster blue and stays so, whatever CLUSTER_ID says",
+    )
+
+
+def test_a_directory_that_is_locked_is_told_with_the_process_that_holds_it(used: Path) -> None:
+    with locked(used) as pid:
+        (found,) = examine(used)
+    assert (found.level, f"is locked by process {pid} ({sys.executable}" in found.says) == ("problem", True)
+    (found,) = examine(used)  # the lock is let go, though a process that is killed leaves the file
+    assert found.level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"version=0\nbroker.id=1\n", "meta.properties has version 0"),
+        (b"version=1\nnode.id=1\n", "meta.properties has no cluster.id"),
+        (None, "no data directory: there is no meta.properties in it, but photo.jpg"),
+    ],
+)
+def test_a_directory_of_something_else_is_told(tmp_path: Path, content: bytes | None, says: str) -> None:
+    path = tmp_path / "data"
+    path.mkdir()
+    (path / "photo.jpg").write_bytes(b"x")
+    if content is not None:
+        (path / "meta.properties").write_bytes(content)
+    (found,) = examine(path)
+    assert (found.level, says in found.says) == ("problem", True), found
+
+
+def test_a_foreign_directory_among_partitions_is_told(used: Path) -> None:
+    (used / "holiday").mkdir()
+    (found,) = examine(used)
+    assert (found.level, "holiday" in found.says) == ("problem", True)
+
+
+def test_a_catalogue_that_a_newer_version_wrote_is_told(used: Path) -> None:
+    catalogue = open_catalogue(used)
+    newer = FeatureLevelRecord(name="metadata.version", feature_level=99)
+    with pytest.raises(ReplayError):
+        catalogue._journal.commit([Versioned(newer)])
+    (found,) = examine(used)
+    assert (found.level, "metadata.version is at level 99: this version knows 7 to 30" in found.says) == (
+        "problem",
+        True,
+    )
+    assert found.advice is not None
+    assert "newer" in found.advice
+
+
+def test_a_damaged_catalogue_is_told_and_a_torn_tail_is_only_worth_a_note(used: Path) -> None:
+    segment = next(used.glob("__cluster_metadata-0/*.log"))
+    data = bytearray(segment.read_bytes())
+    data[-3] ^= 0xFF
+    segment.write_bytes(bytes(data))
+    (found,) = examine(used)
+    assert (found.level, "not finished: the next start cuts it off" in found.says) == ("note", True)
+    data[80] ^= 0xFF
+    segment.write_bytes(bytes(data))
+    (found,) = examine(used)
+    assert (found.level, "damaged" in found.says) == ("problem", True), found
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x")
+    (found,) = examine(tmp_path / "data")
+    assert (found.level, found.says) == ("problem", f"{tmp_path / 'data'} is a file, not a directory")
+
+
+def test_the_newest_change_is_that_of_the_files_right_in_it(used: Path) -> None:
+    os.utime(used / "meta.properties", (0, 4_000_000_000))
+    assert directory.newest_change_s(str(used)) == 4_000_000_000
+    assert directory.newest_change_s(str(used / "nothing")) is None
+    assert meta_properties.decode((used / "meta.properties").read_bytes()).cluster_id == "blue"
