@@ -12,6 +12,7 @@ from client.client import Client
 from client.consumer import ConsumedRecord, Consumer
 from client.metadata import TopicPartition
 from client.offsets import LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
@@ -64,6 +65,11 @@ class Query:
     def play(self, batch_id: int, parts: Sequence[Any], checkpoint: CheckpointOffsets | None = None) -> None:
         """A whole batch."""
         self.commit(batch_id, self.write(batch_id, parts), checkpoint)
+
+
+def checkpoint(batch_id: int, story: str = "a", **offsets: int) -> CheckpointOffsets:
+    """What a checkpoint says of a batch; another story has read other rows."""
+    return CheckpointOffsets(f"{story}-{batch_id}", tuple(SourceOffset(each, 0, at) for each, at in offsets.items()))
 
 
 def committed(client: Client, topic: str) -> list[ConsumedRecord]:

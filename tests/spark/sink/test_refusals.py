@@ -1,0 +1,191 @@
+"""What the sink refuses, against a running broker, and what it says then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from client.admin import ConfigChange, ConfigOperation, ResourceType, alter_configs, create_topic, delete_records
+from client.client import Client
+from client.producer import Producer
+from client.transaction_admin import fence
+from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.commit.identity import RunToken
+from pyspark_barnabas.commit.messages import Prepared
+from pyspark_barnabas.sink import driver, ledger_access
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.sink_query import Query, checkpoint, committed_values, rows
+
+
+def test_rows_without_a_value_are_refused(settings: SinkSettings) -> None:
+    with pytest.raises(SinkFailed, match="no column `value`, only text"):
+        Query(settings).write(0, [pa.record_batch({"text": ["a"]})])
+
+
+def test_a_partition_that_does_not_exist_is_refused(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    with pytest.raises(SinkFailed, match=r"asks for partition 3 of topic .* which has 3"):
+        query.write(0, [rows(["a", "b"], partition=[0, 3])])
+    with pytest.raises(SinkFailed, match="partition -1"):
+        query.write_part(0, 0, rows(["a"], partition=[-1]))
+
+
+def test_rows_without_a_topic_are_refused(settings: SinkSettings) -> None:
+    query = Query(replace(settings, topic=None))
+    with pytest.raises(SinkFailed, match="names no topic"):
+        query.write(0, [rows(["a"], topic=pa.array([None], pa.string()))])
+
+
+def test_a_name_that_is_no_topics_is_refused(settings: SinkSettings) -> None:
+    with pytest.raises(SinkFailed, match="correct the option or the column `topic`"):
+        Query(replace(settings, topic="no topic!")).write(0, [rows(["a"])])
+
+
+def test_a_record_that_is_too_large_for_a_request_is_refused(settings: SinkSettings) -> None:
+    query = Query(replace(settings, max_request_bytes=10_000))
+    with pytest.raises(SinkFailed, match=r"takes \d+ bytes, and kafka.max.request.size is 10000"):
+        query.write(0, [rows(["x" * 11_000])])
+
+
+def test_a_record_that_is_too_large_for_the_topic_is_refused(client: Client, settings: SinkSettings) -> None:
+    create_topic(client, settings.topic or "", configs={"max.message.bytes": "1000"})
+    with pytest.raises(SinkFailed, match=r"Raise the topic's max\.message\.bytes"):
+        Query(settings).write(0, [rows(["x" * 1100])])
+
+
+def test_a_timeout_above_the_brokers_is_refused(settings: SinkSettings) -> None:
+    limit_ms = settings.transaction_timeout_ms
+    query = Query(replace(settings, transaction_timeout_ms=limit_ms + 1))
+    with pytest.raises(SinkFailed, match=f"is {limit_ms + 1}, and the broker allows {limit_ms} at most"):
+        query.write(0, [rows(["a"])])
+
+
+def test_two_phase_commits_are_refused_where_there_are_none(settings: SinkSettings) -> None:
+    with pytest.raises(SinkFailed, match="offers no two-phase commits"):
+        Query(replace(settings, two_phase="on")).write(0, [rows(["a"])])
+
+
+def test_a_rolled_back_checkpoint_is_refused(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    for batch_id in range(3):
+        query.play(batch_id, [rows([str(batch_id)])], checkpoint(batch_id))
+    query.start()
+    with pytest.raises(SinkFailed, match="rolled back or copied"):
+        query.play(1, [rows(["other"])], checkpoint(1, "b"))
+    with pytest.raises(SinkFailed, match="lost records, or the prefix was changed"):
+        query.play(5, [rows(["other"])], checkpoint(5))
+    assert sorted(committed_values(client, settings.topic or "")) == ["0", "1", "2"]
+
+
+def test_a_run_that_was_overtaken_stops(client: Client, settings: SinkSettings) -> None:
+    frozen, other = Query(settings), Query(settings)
+    other.run_id = "another"
+    messages = frozen.write(0, [rows(["frozen"])])
+    other.play(0, [rows(["a"])])
+    with pytest.raises(SinkFailed, match="another run took over"):
+        frozen.commit(0, messages)
+    with pytest.raises(SinkFailed, match="another run took over"):
+        frozen.write(1, [rows(["frozen"])])
+    assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_a_transaction_that_was_ended_from_outside_is_not_decided(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"]), rows(["b"])])
+    assert isinstance(messages[0], Prepared)
+    assert messages[0].transaction is not None
+    fence(client, messages[0].transaction.transactional_id)
+    with pytest.raises(SinkFailed, match="before the batch was decided"):
+        query.commit(0, messages)
+    assert committed_values(client, settings.topic or "") == []
+
+
+@pytest.mark.parametrize(
+    ("configs", "told"),
+    [
+        ({"cleanup.policy": "compact"}, "compacted"),
+        ({"cleanup.policy": "delete", "retention.ms": "1000", "retention.bytes": "-1"}, "retention.ms is 1000"),
+        ({"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "9"}, "retention.bytes is 9"),
+        (None, "has 2 partitions"),
+    ],
+)
+def test_a_topic_that_may_forget_is_no_ledger(
+    client: Client, settings: SinkSettings, configs: dict[str, str] | None, told: str
+) -> None:
+    prefix = told.replace(" ", "-")
+    create_topic(client, f"__{prefix}.ledger", partitions=2 if configs is None else 1, configs=configs)
+    with pytest.raises(SinkFailed, match=f"cannot be the sink's ledger: .*{told}"):
+        Query(replace(settings, prefix=prefix)).write(0, [rows(["a"])])
+
+
+def test_a_ledger_with_a_foreign_record_is_refused(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    query.play(0, [rows(["a"])])
+    with Producer(client) as producer:
+        producer.send(f"__{settings.prefix}.ledger", b"hello")
+    with pytest.raises(SinkFailed, match="a record of the ledger cannot be read"):
+        query.write(1, [rows(["b"])])
+    assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_a_ledger_that_lost_its_beginning_is_refused(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    query.play(0, [rows(["a"])])
+    delete_records(client, {(f"__{settings.prefix}.ledger", 0): -1})
+    query.settings = replace(settings, connection=replace(settings.connection, client_id="anew"))
+    forget_ledgers()
+    query.start()
+    with pytest.raises(SinkFailed, match="were deleted, and nothing is left in it of query q"):
+        query.write(0, [rows(["a"])])
+
+
+def forget_ledgers() -> None:
+    """As a process that is new."""
+    ledger_access._kept.__dict__.clear()
+
+
+def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"])])
+    foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
+    foreign.init()
+    foreign.begin()
+    foreign.send(f"__{settings.prefix}.ledger", b"hello")
+    foreign.flush()
+    with pytest.raises(SinkFailed, match="a transaction stands there that nobody ended"):
+        driver.commit(replace(settings, delivery_timeout_ms=500), 0, messages, query_id="q")
+    foreign.abort()
+    driver.commit(settings, 0, messages, query_id="q")
+    assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_no_broker_is_told_with_what_to_do(settings: SinkSettings) -> None:
+    nowhere = replace(settings.connection, bootstrap_servers="127.0.0.1:1", request_timeout_ms=200)
+    with pytest.raises(SinkFailed, match=r"127\.0\.0\.1:1: connection refused.*See that a broker runs"):
+        Query(replace(settings, connection=nowhere, delivery_timeout_ms=200)).write(0, [rows(["a"])])
+
+
+def test_messages_of_another_run_are_not_decided(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"]), rows(["b"])])
+    stranger = replace(messages[1], run=RunToken(999, 0))
+    with pytest.raises(SinkFailed, match="nothing was decided"):
+        query.commit(0, [messages[0], stranger])
+    query.start()
+    query.play(0, [rows(["c"])])
+    assert committed_values(client, settings.topic or "") == ["c"]
+
+
+def test_a_setting_of_the_ledger_that_is_changed_later_is_noticed_by_the_next_process(
+    client: Client, settings: SinkSettings
+) -> None:
+    query = Query(settings)
+    query.play(0, [rows(["a"])])
+    change = ConfigChange("cleanup.policy", ConfigOperation.SET, "compact")
+    alter_configs(client, ResourceType.TOPIC, f"__{settings.prefix}.ledger", [change])
+    forget_ledgers()
+    with pytest.raises(SinkFailed, match="it is compacted"):
+        query.write(1, [rows(["b"])])

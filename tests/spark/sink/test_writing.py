@@ -1,0 +1,216 @@
+"""The sink against a running broker, without Spark: what it writes, what it refuses, and what it says then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from client.admin import create_topic
+from client.client import Client
+from client.offsets import committed_offsets
+from client.transaction_admin import list_transactions
+from pyspark_barnabas.commit.ledger import Decided, SourceOffset, decode_value
+from pyspark_barnabas.commit.messages import Prepared, Skipped
+from pyspark_barnabas.digest import row_hash, tail
+from pyspark_barnabas.sink import driver
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.sink_query import Query, checkpoint, committed, committed_values, rows
+
+
+def ledger(client: Client, settings: SinkSettings) -> list[object]:
+    return [decode_value(each.record.value) for each in committed(client, f"__{settings.prefix}.ledger")]
+
+
+def test_a_batch_is_seen_after_commit_and_not_before(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    create_topic(client, settings.topic or "", partitions=1)
+    messages = query.write(0, [rows(["a", "b"]), rows(["c"])])
+    assert list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")
+    query.commit(0, messages)
+    assert committed_values(client, settings.topic or "") == ["a", "b", "c"]
+    assert not list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")
+
+
+def test_the_ledger_has_the_rows_their_digest_and_the_offsets(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    create_topic(client, "source")
+    query.play(0, [rows(["a"], key=["k"]), rows(["b"], key=["k"])], checkpoint(0, source=5))
+    decided = ledger(client, settings)[-1]
+    assert isinstance(decided, Decided)
+    assert (decided.rows, decided.offsets, decided.checkpoint_hash) == (2, (SourceOffset("source", 0, 5),), "a-0")
+    seen = committed(client, settings.topic or "")
+    hashes = [row_hash(each.topic, tail(each.record.key, each.record.value, each.record.headers)) for each in seen]
+    assert decided.digest == sum(hashes) % (1 << 64)
+    assert committed_offsets(client, settings.prefix or "") == {("source", 0): 5}
+
+
+def test_a_task_without_rows_begins_no_transaction(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows([]), []])
+    assert [each.transaction for each in messages if isinstance(each, Prepared)] == [None, None]
+    query.commit(0, messages)
+    query.play(1, [rows(["a"])])
+    assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_a_batch_that_was_decided_is_read_and_not_written_again(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    query.play(0, [rows(["a"]), rows(["b"])])
+    query.start()
+    seen: list[int] = []
+
+    def drained() -> Iterator[pa.RecordBatch]:
+        for each in (["a"], ["b"]):
+            seen.append(1)
+            yield rows(each)
+
+    messages = query.write(0, [drained()])
+    assert isinstance(messages[0], Skipped)
+    assert len(seen) == 2
+    query.commit(0, messages)
+    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+
+
+def test_a_commit_that_stopped_halfway_is_rolled_forward(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"]), rows(["b"])])
+
+    def stop(*arguments: object, **options: object) -> None:
+        raise SinkFailed("halfway")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "end_all", stop)
+        with pytest.raises(SinkFailed, match="halfway"):
+            query.commit(0, messages)
+    assert len(list_transactions(client, states=["Ongoing"], pattern=f"^{settings.prefix}\\..*$")) == 2
+    query.start()
+    query.play(0, [rows(["a"]), rows(["b"])])
+    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+
+
+def test_what_lost_is_swept_after_the_batch(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    lost = query.write_part(0, 0, rows(["lost"]))
+    won = query.write_part(0, 0, rows(["won"]), attempt_number=1)
+    assert isinstance(lost, Prepared)
+    query.commit(0, [won])
+    assert committed_values(client, settings.topic or "") == ["won"]
+
+
+def test_abort_ends_what_was_not_decided(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"]), rows(["b"])])
+    driver.abort(settings, 0, [messages[0], None, messages[1]], query_id="q")
+    assert committed_values(client, settings.topic or "") == []
+    query.start()
+    query.play(0, [rows(["a"])])
+    assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_a_process_uses_its_ids_again_two_batches_later(settings: SinkSettings) -> None:
+    query = Query(settings)
+    used: list[str] = []
+    for batch_id in range(6):
+        messages = query.write(batch_id, [rows(["a"])])
+        assert isinstance(messages[0], Prepared)
+        assert messages[0].transaction is not None
+        used.append(messages[0].transaction.transactional_id)
+        query.commit(batch_id, messages)
+    assert len(set(used)) == 2
+
+
+def test_a_batch_write_is_done_once_for_its_key(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings, "write:day-1", is_stream=False)
+    query.play(0, [rows(["a"]), rows(["b"])])
+    query.start()
+    query.play(0, [rows(["a"]), rows(["b"])])
+    Query(settings, "write:day-2", is_stream=False).play(0, [rows(["c"])])
+    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b", "c"]
+
+
+def test_a_column_may_name_topics_keys_headers_partitions_and_times(client: Client, settings: SinkSettings) -> None:
+    first, second = f"{settings.prefix}-1", f"{settings.prefix}-2"
+    batch = rows(
+        ["a", "b", "c"],
+        topic=[first, second, first],
+        key=pa.array(["k", None, None]),
+        partition=pa.array([None, 2, 1], pa.int32()),
+        headers=pa.array([None, [{"key": "h", "value": b"x"}], []], _HEADERS),
+        timestamp=pa.array([1_700_000_000_000_000, None, 1_700_000_000_001_000], pa.timestamp("us", "UTC")),
+    )
+    query = Query(replace(settings, topic=None, batch_header="batch"))
+    query.play(0, [batch])
+    seen = {each.record.value: each for name in (first, second) for each in committed(client, name)}
+    assert seen[b"a"].record.key == b"k"
+    assert seen[b"a"].record.timestamp == 1_700_000_000_000
+    assert (seen[b"b"].topic, seen[b"b"].partition) == (second, 2)
+    assert seen[b"b"].record.headers == [("h", b"x"), ("batch", b"0")]
+    assert (seen[b"c"].partition, seen[b"c"].record.headers) == (1, [("batch", b"0")])
+
+
+_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+@pytest.mark.parametrize("compression", ["gzip", "snappy", "lz4", "zstd"])
+def test_batches_may_be_compressed(client: Client, settings: SinkSettings, compression: str) -> None:
+    values = [f"row {number}" for number in range(2000)]
+    Query(replace(settings, compression=compression, batch_bytes=4096)).play(0, [rows(values)])
+    assert sorted(committed_values(client, settings.topic or "")) == sorted(values)
+
+
+def test_a_topic_that_takes_small_batches_only_gets_small_ones(client: Client, settings: SinkSettings) -> None:
+    create_topic(client, settings.topic or "", partitions=2, configs={"max.message.bytes": "3000"})
+    values = [f"{number:0100}" for number in range(3000)]
+    query = Query(replace(settings, batch_bytes=16_384))
+    query.play(0, [rows(values, partition=[number % 2 for number in range(3000)])])
+    seen = committed_values(client, settings.topic or "")
+    assert seen == values[::2] + values[1::2]
+
+
+def test_memory_does_not_grow_with_the_rows(client: Client, settings: SinkSettings) -> None:
+    batch = rows(["x" * 1000] * 1000)
+    create_topic(client, settings.topic or "", partitions=3)
+    query = Query(settings)
+    query.write_part(0, 0, [batch] * 20)
+    query.start()
+    before = pa.total_allocated_bytes()
+    peak = 0
+
+    def many() -> Iterator[pa.RecordBatch]:
+        nonlocal peak
+        for _ in range(300):  # 300 MB
+            yield batch
+            peak = max(peak, pa.total_allocated_bytes() - before)
+
+    query.play(0, [many()])
+    assert peak < 100_000_000
+
+
+# --- atomic mode ---
+
+
+def test_in_atomic_mode_one_end_shows_the_whole_batch(client: Client, settings: SinkSettings) -> None:
+    query = Query(replace(settings, is_atomic=True))
+    create_topic(client, settings.topic or "", partitions=3)
+    for batch_id in range(3):
+        parts = [rows([f"{batch_id}-{number}"] * 2, partition=[number, number]) for number in range(3)]
+        query.play(batch_id, parts, checkpoint(batch_id))
+    assert sorted(committed_values(client, settings.topic or "")) == sorted(
+        f"{batch_id}-{number}" for batch_id in range(3) for number in range(3) for _ in range(2)
+    )
+    decided = [each for each in ledger(client, settings) if isinstance(each, Decided)]
+    assert [each.transactions for each in decided] == [(), (), ()]
+
+
+def test_in_atomic_mode_two_tasks_in_one_partition_are_refused(client: Client, settings: SinkSettings) -> None:
+    query = Query(replace(settings, is_atomic=True))
+    create_topic(client, settings.topic or "", partitions=1)
+    with pytest.raises(SinkFailed, match="one task writes all rows of a partition"):
+        query.play(0, [rows(["a"]), rows(["b"])])
+    assert committed_values(client, settings.topic or "") == []
