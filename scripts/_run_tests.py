@@ -58,6 +58,7 @@ def _fast() -> Iterator[Group]:
         "tests/storage",
         "tests/broker",
         "tests/client",
+        "tests/barnabas",
         "tests/pyspark_barnabas",
         "tests/pipeline",
     )
@@ -70,6 +71,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2),),
     "probes": (Group("probes", 60, ("tests/probes",)),),
+    "embedding": (Group("embedding", 60, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (Group("clients", 480, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
