@@ -14,7 +14,9 @@ from typing import Any
 class MemoryTransport(asyncio.Transport):
     """The transport of one connection."""
 
-    def __init__(self, protocol: asyncio.BufferedProtocol, kernel_bytes: int = 1 << 30, port: int = 50_000) -> None:
+    def __init__(
+        self, protocol: asyncio.BufferedProtocol | asyncio.Protocol, kernel_bytes: int = 1 << 30, port: int = 50_000
+    ) -> None:
         super().__init__()
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
@@ -89,6 +91,11 @@ class MemoryTransport(asyncio.Transport):
 
     def _deliver(self) -> None:
         while self.in_flight and self.is_reading and not self._is_closing:
+            if isinstance(self.protocol, asyncio.Protocol):
+                received = bytes(self.in_flight[: self._step])
+                del self.in_flight[: self._step]
+                self.protocol.data_received(received)
+                continue
             buffer = memoryview(self.protocol.get_buffer(-1))
             size = min(len(buffer), self._step, len(self.in_flight))
             assert size > 0, "asked to receive into an empty buffer"

@@ -1,0 +1,208 @@
+"""HTTP as peers speak it, well or badly: answers, limits, and who is cut off for what."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
+from broker.http.pages import Pages
+from broker.http.server import CONNECTIONS_MAX, HttpServer
+from tests.support.broker_world import settle
+from tests.support.memory_transport import MemoryTransport
+from tests.support.virtual_clock import VirtualClock
+
+READY = b"GET /ready HTTP/1.1\r\nHost: x\r\n\r\n"
+METRICS = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Site:
+    """A server of pages without sockets."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.unready: str | None = None
+        self.scrapes: list[asyncio.Future[bytes]] = []
+        self.server = HttpServer(self.clock, Pages(self.clock, lambda: self.unready, self._scrape))
+
+    def _scrape(self) -> asyncio.Future[bytes]:
+        self.scrapes.append(asyncio.get_running_loop().create_future())
+        return self.scrapes[-1]
+
+    def connect(self, kernel_bytes: int = 1 << 30) -> MemoryTransport:
+        return MemoryTransport(HttpConnection(self.server), kernel_bytes)
+
+    async def ask(self, request: bytes, step: int = 1 << 30) -> tuple[bytes, bytes]:
+        """(status line, body) of the answer on a connection of its own."""
+        peer = self.connect()
+        peer.send(request, step)
+        await settle()
+        head, _, body = peer.read().partition(b"\r\n\r\n")
+        return head.split(b"\r\n")[0], body
+
+
+async def test_ready_follows_the_broker() -> None:
+    site = Site()
+    assert await site.ask(READY) == (b"HTTP/1.1 200 OK", b"ready\n")
+    site.unready = "the broker is starting"
+    assert await site.ask(READY) == (b"HTTP/1.1 503 Service Unavailable", b"the broker is starting\n")
+    assert await site.ask(READY.replace(b"ready", b"live")) == (b"HTTP/1.1 200 OK", b"live\n")
+
+
+async def test_a_request_may_come_byte_by_byte_and_have_a_query() -> None:
+    assert await Site().ask(b"GET /ready?x=1 HTTP/1.1\r\nHost: x\r\n\r\n", step=1) == (b"HTTP/1.1 200 OK", b"ready\n")
+
+
+async def test_requests_on_one_connection_are_answered_in_order() -> None:
+    site = Site()
+    peer = site.connect()
+    peer.send(METRICS + READY + READY.replace(b"ready", b"nowhere"))
+    await settle()
+    assert peer.read() == b""
+    site.scrapes[0].set_result(b"all well\n")
+    await settle()
+    assert re.findall(rb"HTTP/1.1 (\d+)", peer.read()) == [b"200", b"200", b"404"]
+    assert not peer.is_lost
+
+
+async def test_head_is_get_without_the_body() -> None:
+    site = Site()
+    peer = site.connect()
+    peer.send(READY.replace(b"GET", b"HEAD"))
+    await settle()
+    head, _, body = peer.read().partition(b"\r\n\r\n")
+    assert (head.split(b"\r\n")[0], b"content-length: 6" in head, body) == (b"HTTP/1.1 200 OK", True, b"")
+    peer.send(READY)
+    await settle()
+    assert peer.read().endswith(b"ready\n")
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"POST /ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", b"405 Method Not Allowed"),
+        (b"GET /ready HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", b"413 "),
+        (b"GET /ready HTTP/1.1\r\n\r\n", b"400 Bad Request"),
+        (b"\x00\x00\x00\x17\x00\x12\x00\x03\x00\x00\x00\x01\r\n\r\n", b"400 Bad Request"),
+        (b"GET " + b"/" * HEAD_BYTES_MAX + b" HTTP/1.1\r\nHost: x", b"431 Request Header Fields Too Large"),
+    ],
+)
+async def test_what_is_no_request_for_a_page_is_refused_and_its_connection_closed(
+    request_bytes: bytes, status: bytes
+) -> None:
+    peer = Site().connect()
+    peer.send(request_bytes)
+    await settle()
+    assert peer.read().partition(b"\r\n")[0].startswith(b"HTTP/1.1 " + status)
+    assert peer.is_lost
+
+
+async def test_a_slow_peer_is_cut_off() -> None:
+    site = Site()
+    peer = site.connect()
+    site.clock.advance(REQUEST_TIMEOUT_MS - 1)
+    peer.send(READY[:10])
+    assert not peer.is_lost
+    site.clock.advance(1)
+    assert peer.is_lost
+    assert site.clock.pending_timers() == 0
+
+
+async def test_a_peer_that_does_not_read_is_cut_off_and_read_no_further() -> None:
+    site = Site()
+    peer = site.connect(kernel_bytes=10)
+    peer.send(READY + READY)
+    await settle()
+    peer.send(READY * 1000)
+    assert len(peer.in_flight) >= len(READY) * 1000
+    site.clock.advance(REQUEST_TIMEOUT_MS)
+    assert peer.is_lost
+
+
+async def test_an_answer_that_was_read_late_lets_the_next_request_in() -> None:
+    site = Site()
+    peer = site.connect(kernel_bytes=50)
+    peer.send(READY + READY)
+    await settle()
+    answers = b""
+    while len(answers.split(b"ready\n")) < 3 and (more := peer.read()):
+        answers += more
+        await settle()
+    assert answers.count(b"ready\n") == 2
+    assert not peer.is_lost
+
+
+async def test_a_connection_too_many_takes_the_place_of_the_one_that_waits_longest() -> None:
+    site = Site()
+    peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
+    peers[0].send(READY)
+    await settle()
+    newcomer = site.connect()
+    assert [peer.is_lost for peer in peers[:3]] == [False, True, False]
+    newcomer.send(READY)
+    await settle()
+    assert newcomer.read().endswith(b"ready\n")
+
+
+async def test_who_waits_for_an_answer_keeps_the_connection() -> None:
+    site = Site()
+    peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
+    for peer in peers:
+        peer.send(METRICS)
+    await settle()
+    assert site.connect().is_lost
+    assert not any(peer.is_lost for peer in peers)
+    assert len(site.scrapes) == 1
+
+
+async def test_a_failed_scrape_is_an_answer_and_the_next_one_is_tried() -> None:
+    site = Site()
+    peer = site.connect()
+    for result in (OSError("no"), b"all well\n"):
+        peer.send(METRICS)
+        await settle()
+        scrape = site.scrapes.pop()
+        scrape.set_exception(result) if isinstance(result, OSError) else scrape.set_result(result)
+        await settle()
+        status = b"500" if isinstance(result, OSError) else b"200"
+        assert peer.read().startswith(b"HTTP/1.1 " + status)
+
+
+async def test_metrics_are_made_once_a_second() -> None:
+    site = Site()
+    peer = site.connect()
+    for after_ms, scrapes in ((0, 1), (900, 1), (101, 2)):
+        site.clock.advance(after_ms)
+        peer.send(METRICS)
+        await settle()
+        if not site.scrapes[-1].done():
+            site.scrapes[-1].set_result(b"")
+            await settle()
+        assert len(site.scrapes) == scrapes
+
+
+async def test_closing_ends_idle_connections_and_lets_answers_leave() -> None:
+    site = Site()
+    idle, busy = site.connect(), site.connect()
+    busy.send(METRICS)
+    await settle()
+    site.server.close()
+    assert (idle.is_lost, busy.is_lost) == (True, False)
+    site.scrapes[0].set_result(b"the end\n")
+    await settle()
+    assert busy.read().endswith(b"the end\n")
+    assert busy.is_lost
+
+
+async def test_a_peer_that_leaves_is_forgotten() -> None:
+    site = Site()
+    for request in (b"", READY[:5], METRICS):
+        peer = site.connect()
+        peer.send(request)
+        await settle()
+        peer.abort()
+    await settle()
+    assert site.clock.pending_timers() == 0
+    assert not any(peer.is_lost for peer in [site.connect() for _ in range(CONNECTIONS_MAX)])

@@ -1,0 +1,318 @@
+"""Metrics say what is so: read from a broker that does something, checked against what it did."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from broker.api.dispatch import Dispatcher
+from broker.api.metering import Meter
+from broker.http.metrics import groups as group_metrics
+from broker.http.metrics import partitions as partition_metrics
+from broker.http.metrics.reference_page import render
+from broker.http.metrics.scrape import scrape
+from broker.http.metrics.sources import RUNNING, Sources
+from broker.http.metrics.table import METRICS
+from broker.http.pages import METRICS_TEXT
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from protocol.messages.end_txn import EndTxnRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.broker_world import BrokerWorld, settle
+from tests.support.memory_files import MemoryFiles
+from tests.support.source_tree import ROOT
+from tests.support.virtual_clock import VirtualClock
+
+Labels = frozenset[tuple[str, str]]
+PYTHONS_OWN = re.compile("process_|python_")
+DASHBOARD = ROOT / "docs" / "grafana.json"
+
+
+class Watched:
+    """A broker, and what is scraped from it."""
+
+    def __init__(self, files: MemoryFiles | None = None) -> None:
+        self.world = BrokerWorld(
+            {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "1"}, files
+        )
+        self.meter = Meter(lambda: 0)
+        self.world.dispatcher = Dispatcher(self.world.services, meter=self.meter)
+        self.peer = self.world.connect()
+
+    async def ask(self, request: Any, version: int | None = None) -> Any:
+        self.peer.ask(request, version)
+        await settle()
+        return self.peer.answer()
+
+    async def produce(self, topic: str, *values: bytes, **producer: Any) -> int:
+        batch = self.world.batch(*values, **producer)
+        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=memoryview(batch))])
+        transactional_id = "shop" if producer.get("transactional") else None
+        request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=1000, topic_data=[data])
+        await self.ask(request, 11)
+        return len(batch)
+
+    async def commit(self, group: str, topic: str, offset: int) -> None:
+        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+        topics = [OffsetCommitRequestTopic(name=topic, partitions=[partition])]
+        await self.ask(OffsetCommitRequest(group_id=group, member_id="", topics=topics), 8)
+
+    async def scrape(self) -> dict[str, dict[Labels, float]]:
+        """Series by name, each by its labels."""
+        text = await scrape(Sources(self.world.services, self.meter, lambda: 3, lambda: RUNNING))
+        found: dict[str, dict[Labels, float]] = {}
+        for family in text_string_to_metric_families(text.decode()):
+            for sample in family.samples:
+                labels = frozenset(sample.labels.items())
+                assert labels not in found.setdefault(sample.name, {}), f"{sample.name} {sample.labels} twice"
+                found[sample.name][labels] = sample.value
+        return found
+
+
+def of(**labels: object) -> Labels:
+    return frozenset((name, str(value)) for name, value in labels.items())
+
+
+@pytest.fixture(autouse=True)
+def _a_thread_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the tests stands still, and others' turns come with it: slices are for a clock that goes."""
+
+    async def at_once(clock: VirtualClock) -> None:
+        clock.advance(0)
+        await settle()
+
+    for module in ("scrape", "partitions", "groups", "transactions"):
+        monkeypatch.setattr(f"broker.http.metrics.{module}.let_others_run", at_once)
+
+
+async def test_offsets_sizes_and_traffic_are_those_of_the_log() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t", 2)
+    size = await watched.produce("t", b"a", b"b") + await watched.produce("t", b"c")
+    found = await watched.scrape()
+    place = of(topic="t", partition=0)
+    for name, value in (
+        ("kafka_topic_partition_current_offset", 3),
+        ("kafka_topic_partition_oldest_offset", 0),
+        ("kafka_log_log_logendoffset", 3),
+        ("kafka_log_log_logstartoffset", 0),
+        ("kafka_log_log_numlogsegments", 1),
+        ("kafka_log_log_size", size),
+        ("kafka_cluster_partition_laststableoffsetlag", 0),
+    ):
+        assert found[name][place] == value, name
+    assert found["kafka_log_log_logendoffset"][of(topic="t", partition=1)] == 0
+    assert found["kafka_topic_partitions"][of(topic="t")] == 2
+    assert found["kafka_server_brokertopicmetrics_messagesin_total"] == {of(): 3, of(topic="t"): 3}
+    assert found["kafka_server_brokertopicmetrics_bytesin_total"] == {of(): size, of(topic="t"): size}
+    assert found["kafka_server_replicamanager_partitioncount"][of()] == 2
+    assert found["kafka_network_requestmetrics_requests_total"][of(request="Produce", version=11)] == 2
+    assert found["kafka_network_requestmetrics_totaltimems_count"][of(request="Produce")] == 2
+    assert found["kafka_network_requestmetrics_totaltimems_bucket"][of(request="Produce", le="0.016")] == 2
+    assert found["kafka_server_socket_server_metrics_connection_count"][of()] == 3
+
+
+async def test_sums_keep_what_went_through_deleted_topics() -> None:
+    watched = Watched()
+    catalogue = watched.world.services.catalogue
+    for name in ("gone", "t"):
+        catalogue.create_topic(name)
+        size = await watched.produce(name, b"a")
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic_id=catalogue.topics["gone"].topic_id, partitions=[partition])]
+    await watched.ask(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics))
+    catalogue.delete_topics(["gone"])
+    for _ in range(2):
+        found = await watched.scrape()
+        assert found["kafka_server_brokertopicmetrics_messagesin_total"] == {of(): 2, of(topic="t"): 1}
+        assert found["kafka_server_brokertopicmetrics_bytesin_total"] == {of(): 2 * size, of(topic="t"): size}
+        assert found["kafka_server_brokertopicmetrics_bytesout_total"] == {of(): size}
+
+
+async def test_bytes_in_count_on_when_retention_deletes() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t", 1, {"segment.bytes": "1048576", "retention.ms": "1000"})
+    size = sum([await watched.produce("t", bytes(500_000)) for _ in range(4)])
+    watched.world.clock.advance(10_000)
+    (log,) = watched.world.services.partitions.open_logs()
+    assert log.apply_retention(watched.world.clock.now_ms())
+    found = await watched.scrape()
+    assert found["kafka_server_brokertopicmetrics_bytesin_total"][of(topic="t")] == size
+    assert found["kafka_log_log_size"][of(topic="t", partition=0)] < size
+
+
+async def test_a_group_has_its_lag_to_the_end_and_to_the_last_stable_offset() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t")
+    await watched.produce("t", b"a", b"b", b"c")
+    await _open_transaction(watched)
+    await watched.commit("g", "t", 1)
+    await watched.scrape()
+    found = await watched.scrape()
+    committed = of(consumergroup="g", topic="t", partition=0)
+    assert found["kafka_consumergroup_current_offset"] == {committed: 1}
+    assert found["kafka_consumergroup_lag"] == {committed: 3}
+    assert found["kafka_consumergroup_lag_sum"] == {of(consumergroup="g", topic="t"): 3}
+    assert found["barnabas_consumergroup_lag_committed"] == {committed: 2}
+    assert found["kafka_consumergroup_members"] == {of(consumergroup="g"): 0}
+    assert found["kafka_coordinator_group_groupmetadatamanager_numgroupsempty"] == {of(): 1}
+
+
+async def _open_transaction(watched: Watched) -> tuple[int, int]:
+    """A record in an open transaction of "shop" in t-0; its producer's id and epoch."""
+    begun = await watched.ask(InitProducerIdRequest(transactional_id="shop", transaction_timeout_ms=60_000), 4)
+    topics = [AddPartitionsToTxnTopic(name="t", partitions=[0])]
+    await watched.ask(
+        AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="shop",
+            v3_and_below_producer_id=begun.producer_id,
+            v3_and_below_producer_epoch=begun.producer_epoch,
+            v3_and_below_topics=topics,
+        ),
+        3,
+    )
+    await watched.produce("t", b"x", producer=(begun.producer_id, begun.producer_epoch, 0), transactional=True)
+    return begun.producer_id, begun.producer_epoch
+
+
+async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t")
+    producer_id, epoch = await _open_transaction(watched)
+    watched.world.clock.advance(5_000)
+    found = await watched.scrape()
+    assert found["barnabas_transactions_open"] == {of(): 1}
+    assert found["barnabas_transactions_oldest_open_seconds"] == {of(): 5}
+    assert found["barnabas_transactions"][of(state="Ongoing")] == 1
+    assert found["kafka_cluster_partition_laststableoffsetlag"][of(topic="t", partition=0)] == 1
+    end = EndTxnRequest(transactional_id="shop", producer_id=producer_id, producer_epoch=epoch, committed=True)
+    await watched.ask(end, 3)
+    found = await watched.scrape()
+    assert found["barnabas_transactions_open"] == {of(): 0}
+    assert found["barnabas_transactions_oldest_open_seconds"] == {of(): 0}
+    assert found["barnabas_transactions_completed_total"] == {of(result="commit"): 1, of(result="abort"): 0}
+    await _open_transaction(watched)
+    watched.world.clock.advance(75_000)
+    await settle()
+    found = await watched.scrape()
+    assert found["barnabas_transactions_timed_out_total"] == {of(): 1}
+    assert found["barnabas_transactions_completed_total"] == {of(result="commit"): 1, of(result="abort"): 1}
+
+
+async def test_a_partition_nobody_used_is_told_after_a_clean_stop_and_not_after_a_kill() -> None:
+    files = MemoryFiles(0)
+    first = Watched(files)
+    first.world.services.catalogue.create_topic("t")
+    size = await first.produce("t", b"a", b"b")
+    await first.commit("g", "t", 1)
+    await first.world.close()
+
+    second = Watched(files)
+    await second.scrape()
+    found = await second.scrape()
+    place = of(topic="t", partition=0)
+    assert not second.world.services.partitions.is_open("t", 0)
+    assert found["kafka_log_log_logendoffset"][place] == 2
+    assert found["kafka_log_log_size"][place] == size
+    assert found["kafka_log_log_numlogsegments"][place] == 1
+    assert found["kafka_consumergroup_lag"] == {of(consumergroup="g", topic="t", partition=0): 1}
+    files.crash()
+
+    third = await Watched(files).scrape()
+    assert place not in third["kafka_log_log_logendoffset"]
+    assert third["kafka_topic_partitions"][of(topic="t")] == 1
+
+
+async def test_series_are_bounded_and_what_is_left_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_metrics, "PARTITIONS_MAX", 3)
+    monkeypatch.setattr(partition_metrics, "TOPICS_MAX", 1)
+    monkeypatch.setattr(group_metrics, "GROUPS_MAX", 2)
+    monkeypatch.setattr(group_metrics, "GROUP_PARTITIONS_MAX", 1)
+    watched = Watched()
+    for name in ("b", "a"):
+        watched.world.services.catalogue.create_topic(name, 2)
+        await watched.produce(name, b"x")
+    for group in ("g1", "g2", "g3"):
+        await watched.commit(group, "a", 0)
+    await watched.scrape()
+    found = await watched.scrape()
+    told = {tuple(sorted(dict(labels).values())) for labels in found["kafka_log_log_logendoffset"]}
+    assert told == {("0", "a"), ("1", "a"), ("0", "b")}
+    assert found["kafka_server_brokertopicmetrics_messagesin_total"].keys() == {of(), of(topic="a")}
+    assert len(found["kafka_consumergroup_members"]) == 2
+    assert len(found["kafka_consumergroup_lag"]) == 1
+    assert {dict(labels)["what"]: value for labels, value in found["barnabas_metrics_left_out"].items()} == {
+        "topics": 2,
+        "partitions": 3,
+        "groups": 1,
+        "committed offsets": 1,
+    }
+
+
+async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
+    watched = Watched()
+    watched.world.services.catalogue.create_topic("t")
+    await watched.produce("t", b"x")
+    await watched.produce("nowhere", b"x")
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic="t", partitions=[partition])]
+    await watched.ask(FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics), 12)
+    await watched.commit("g", "t", 0)
+    await watched.scrape()
+    found = {name: series for name, series in (await watched.scrape()).items() if not PYTHONS_OWN.match(name)}
+    expected = {metric.name: set(metric.labels) for metric in METRICS if metric.kind != "histogram"}
+    for metric in METRICS:
+        if metric.kind == "histogram":
+            expected[f"{metric.name}_bucket"] = {*metric.labels, "le"}
+            expected |= {f"{metric.name}_{part}": set(metric.labels) for part in ("count", "sum")}
+    assert found.keys() == expected.keys()
+    for name, series in found.items():
+        assert {name for labels in series for name, _ in labels} == expected[name], name
+
+
+def test_the_page_is_the_table() -> None:
+    """`python -m broker.http.metrics.reference_page > docs/metrics.md` brings it up to date."""
+    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == render()
+
+
+def test_the_dashboard_asks_for_metrics_and_labels_there_are() -> None:
+    series = {metric.name: set(metric.labels) for metric in METRICS}
+    series |= {f"{metric.name}_bucket": {*metric.labels, "le"} for metric in METRICS if metric.kind == "histogram"}
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    questions = [target["expr"] for panel in panels for target in panel["targets"]]
+    questions += [each["definition"] for each in dashboard["templating"]["list"] if each["type"] == "query"]
+    assert len(questions) > 30
+    used = set()
+    for question in questions:
+        names = re.findall(r"\b((?:kafka|barnabas|process)_\w+)", question)
+        assert names, question
+        unknown = [name for name in names if name not in series and not PYTHONS_OWN.match(name)]
+        assert not unknown, question
+        used |= set(names)
+        known = set().union(*(series.get(name, set()) for name in names), {"job", "instance"})
+        labels = set(re.findall(r'(\w+)=~?"', question))
+        labels |= {label.strip() for group in re.findall(r"by \(([^)]*)\)", question) for label in group.split(",")}
+        assert labels <= known, question
+    assert {metric.name for metric in METRICS if metric.like == "Barnabas"} - {"barnabas_transactions"} <= used | {
+        name.removesuffix("_bucket") for name in used
+    }
+
+
+def test_the_content_type_is_that_of_the_format() -> None:
+    from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+    assert METRICS_TEXT == CONTENT_TYPE_PLAIN_0_0_4
