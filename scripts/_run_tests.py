@@ -76,6 +76,9 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "clients": (Group("clients", 480, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
+    "chaos-pipeline": (
+        Group("chaos-pipeline", 180, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
+    ),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
 }
 

@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=int(time.strftime("%Y%m%d", time.gmtime())),
         help="what the mutated frames are derived from: by default the day",
     )
+    parser.addoption("--rounds", type=int, default=3, help="how many seeds the long chaos goes through, from --seed on")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,6 +61,13 @@ def seed(request: pytest.FixtureRequest) -> int:
     """What today's randomness comes from."""
     seed: int = request.config.getoption("--seed")
     return seed
+
+
+@pytest.fixture(scope="session")
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How many seeds a long test goes through."""
+    rounds: int = request.config.getoption("--rounds")
+    return rounds
 
 
 @pytest.fixture(scope="session")

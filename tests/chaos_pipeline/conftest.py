@@ -1,0 +1,60 @@
+"""A broker, a gate, and rows on their way: what every test of the pipeline under faults begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker_process import BrokerProcess
+from tests.support.chaos.gate import Gate
+from tests.support.kafka_process import KafkaProcess
+from tests.support.server import Server
+
+KAFKA_VERSION = "4.2.0"  # 4.3.x loses commits that it acknowledged, when it is killed
+NewBroker = Callable[..., Server]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A process of the sink keeps its clients to its end; a thread that plays one leaves them to the collector."""
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="session")
+def new_broker(request: pytest.FixtureRequest) -> NewBroker:
+    """new_broker(data_dir, settings): a broker of the kind that --against names, not started yet."""
+    is_kafka = request.config.getoption("--against") == "kafka"
+
+    def make(data_dir: Path, settings: Mapping[str, object] | None = None) -> Server:
+        if is_kafka:
+            return KafkaProcess(data_dir, settings, version=KAFKA_VERSION)
+        return BrokerProcess(data_dir, settings)
+
+    return make
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Say something to whoever runs the tests, also when they pass."""
+    terminal = request.config.get_terminal_writer()
+    return lambda text: terminal.line(f"\n{text}")
+
+
+@pytest.fixture
+def server(new_broker: NewBroker, tmp_path: Path) -> Iterator[Server]:
+    with new_broker(tmp_path / "broker") as server:
+        yield server
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    with Gate() as gate:
+        yield gate
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> Iterator[KafkaProcess]:
+    """Apache Kafka, whatever --against says."""
+    with KafkaProcess(tmp_path / "kafka", version=KAFKA_VERSION) as kafka:
+        yield kafka

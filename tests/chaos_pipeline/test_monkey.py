@@ -1,0 +1,84 @@
+"""Drivers, Python workers and brokers are killed at random. Ours loses and repeats nothing; Spark's own sink does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.chaos import audit, monkey
+from tests.support.chaos.driver import Stream
+from tests.support.chaos.pipelines import Pipeline
+from tests.support.kafka_process import KafkaProcess
+from tests.support.server import Server
+
+ROWS, ROWS_PER_BATCH = 6000, 500
+
+
+def _pipeline(bootstrap: str, work: Path, sink: str, seed: int) -> Pipeline:
+    """A stream whose rows are spread over its tasks at random, as a repetition spreads them otherwise."""
+    rows = audit.fill(bootstrap, "in", ROWS, seed=seed)
+    audit.make_topic(bootstrap, "out")
+    stream = Stream(
+        sink,
+        bootstrap,
+        "in",
+        "out",
+        str(work / "checkpoint"),
+        sink=sink,
+        rows_per_batch=ROWS_PER_BATCH,
+        is_shuffled=True,
+        restarts=3,
+    )
+    stream.options = {"kafka.bootstrap.servers": bootstrap, "topic": "out"}
+    if sink == "barnabas":
+        stream.options["transactionalIdPrefix"] = stream.prefix
+    return Pipeline(stream, rows)
+
+
+def _rage(server: Server, work: Path, sink: str, seed: int, **victims: int) -> tuple[Pipeline, monkey.Monkey]:
+    pipeline = _pipeline(server.address, work, sink, seed)
+    rage = monkey.Monkey(server, pipeline.stream, work, monkey.draw(seed, ROWS, **victims))
+    rage.rage()
+    assert rage.fallen.total() == len(rage.blows)
+    return pipeline, rage
+
+
+def test_ours_loses_and_repeats_nothing(server: Server, tmp_path: Path, seed: int, tell: Callable[[str], None]) -> None:
+    pipeline, rage = _rage(server, tmp_path, "barnabas", seed, drivers=1, workers=2, brokers=3)
+    tell(f"seed {seed}, ours: {rage}, {pipeline.check()}")
+
+
+def test_ours_loses_and_repeats_nothing_on_apache_kafka(
+    kafka: KafkaProcess, tmp_path: Path, seed: int, tell: Callable[[str], None]
+) -> None:
+    pipeline, rage = _rage(kafka, tmp_path, "barnabas", seed, drivers=1, workers=1, brokers=1)
+    tell(f"seed {seed}, ours on Apache Kafka: {rage}, {pipeline.check()}")
+
+
+def test_sparks_own_sink_repeats_rows_on_the_same_seed(
+    server: Server, tmp_path: Path, seed: int, tell: Callable[[str], None]
+) -> None:
+    pipeline, rage = _rage(server, tmp_path, "kafka", seed, drivers=1, workers=2, brokers=3)
+    verdict = audit.audit(server.address, "out", pipeline.rows)
+    tell(f"seed {seed}, Spark's own: {rage}, {verdict}")
+    assert verdict.duplicated > 0, "the audit sees no duplicates where there have to be some"
+
+
+@pytest.mark.long
+def test_a_long_rage(
+    new_broker: Callable[..., Server], tmp_path: Path, seed: int, rounds: int, tell: Callable[[str], None]
+) -> None:
+    repeated = 0
+    for each in range(seed, seed + rounds):
+        for sink in ("barnabas", "kafka"):
+            work = tmp_path / f"{each}-{sink}"
+            with new_broker(work / "broker") as server:
+                pipeline, rage = _rage(server, work, sink, each, drivers=4, workers=6, brokers=8)
+                verdict = audit.audit(server.address, "out", pipeline.rows)
+                tell(f"seed {each}, {sink}: {rage}, {verdict}")
+                if sink == "barnabas":
+                    pipeline.check()
+                repeated += verdict.duplicated
+    assert repeated > 0, "Spark's own sink repeats nothing"

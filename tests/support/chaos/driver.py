@@ -1,0 +1,188 @@
+"""Spark's driver in a process of its own, with all that it starts: the test's side of `driver_program`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.support.chaos.gate import WAIT_S
+from tests.support.kafka_jars import spark_connector_libs
+from tests.support.server import ROOT, Lines
+
+
+@dataclass
+class Stream:
+    """One query: from `topic_in` to where its options say."""
+
+    name: str
+    bootstrap: str
+    topic_in: str
+    topic_out: str
+    checkpoint: str
+    source: str = "kafka"
+    sink: str = "chaos"
+    rows_per_batch: int = 100
+    is_shuffled: bool = False
+    restarts: int = 0
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        return f"p-{self.name}"
+
+
+class Driver:
+    """A Spark application. `work` is a directory for what Spark keeps."""
+
+    def __init__(self, streams: list[Stream], work: Path, *, master: str = "local[4]") -> None:
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.local.dir": str(work),
+            "spark.sql.warehouse.dir": str(work / "warehouse"),
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.jars": ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar"))),
+            "spark.python.daemon.module": "tests.support.chaos.warm_daemon",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        work.mkdir(parents=True, exist_ok=True)
+        self._wanted = {"master": master, "conf": conf, "streams": [asdict(each) for each in streams]}
+        self._cwd = work
+
+    def __enter__(self) -> Self:
+        environment = {
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.chaos.driver_program", json.dumps(self._wanted)],
+            cwd=self._cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # so that all its processes are found by their session
+        )
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._lines, self._said = Lines(self._process.stdout), Lines(self._process.stderr)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.kill()
+        if error is not None:
+            error.add_note(f"The driver said:\n{self._lines.text()[-6000:]}\n{self._said.text()[-6000:]}")
+
+    def wait_for(self, event: str, stream: str = "") -> dict[str, Any]:
+        """The first such event, of that stream if one is named."""
+
+        def is_wanted(line: str) -> bool:
+            told = _read(line)
+            return told.get("event") == event and stream in ("", told.get("stream"))
+
+        line = self._lines.first(is_wanted, WAIT_S)
+        assert line is not None, f"no {event} of {stream}:\n{self._lines.text()}\n{self._said.text()[-6000:]}"
+        return _read(line)
+
+    def events(self, event: str, stream: str = "") -> list[dict[str, Any]]:
+        """All such events so far."""
+        told = (_read(line) for line in self._lines.text().splitlines())
+        return [each for each in told if each.get("event") == event and stream in ("", each.get("stream"))]
+
+    def wait(self) -> None:
+        """Until it is over, with every stream done."""
+        self.wait_for("over")
+        assert self._process.wait(WAIT_S) == 0, self._said.text()
+
+    def freeze(self) -> None:
+        """SIGSTOP to all its processes: they stand still until they are thawed."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill_jvm(self) -> None:
+        """SIGKILL to the JVM alone, as a crash would; its Python workers find out by themselves. Waits for the end."""
+        os.kill(self.jvm, signal.SIGKILL)
+        self._process.wait(WAIT_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL to whatever is left of it."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        self._lines.join()
+        self._said.join()
+
+    @property
+    def jvm(self) -> int:
+        """The driver's JVM."""
+        return next(pid for pid in self.processes() if "org.apache.spark.deploy.SparkSubmit" in command_of(pid))
+
+    def executors(self) -> list[int]:
+        """The executors' JVMs, where they are processes of their own."""
+        return [pid for pid in self.processes() if "CoarseGrainedExecutorBackend" in command_of(pid)]
+
+    def processes(self) -> list[int]:
+        """All that live in its session."""
+        return [
+            pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _session_of(pid) == self._process.pid
+        ]
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self.processes():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue  # it ended by itself
+
+
+def parents_of(pid: int) -> list[int]:
+    """A process's parent, its parent's parent, and so on."""
+    found: list[int] = []
+    while pid > 1:
+        pid = _stat(pid, 1)
+        found.append(pid)
+    return found
+
+
+def command_of(pid: int) -> str:
+    """A process's command line; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _session_of(pid: int) -> int:
+    return _stat(pid, 3)
+
+
+def _stat(pid: int, field_number: int) -> int:
+    """A field of /proc/<pid>/stat after the name, counted from 0; 0 when the process is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[field_number])
+    except (OSError, IndexError):
+        return 0
+
+
+def _read(line: str) -> dict[str, Any]:
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
