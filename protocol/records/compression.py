@@ -12,6 +12,7 @@ gives what it holds without complaint: who knows how much there should be (the r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from protocol.errors import DecodeError
 from protocol.primitives import Buffer
@@ -19,6 +20,7 @@ from protocol.primitives import Buffer
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 COMPRESSION_NAMES: dict[int, str] = {NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
 COMPRESSION_IDS: dict[str, int] = {name: number for number, name in COMPRESSION_NAMES.items()}
+LIBRARIES = {SNAPPY: "cramjam", LZ4: "lz4", ZSTD: "zstandard"}
 
 DECOMPRESSED_BYTES_MAX = 1 << 30  # default limit of one batch: a thousand times the largest batch Kafka accepts untuned
 
@@ -63,6 +65,12 @@ def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
 
         return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
     raise ValueError(f"no compression has the number {compression}")
+
+
+def is_available(compression: int) -> bool:
+    """Whether the codec's library is installed here; none and gzip always are."""
+    library = LIBRARIES.get(compression)
+    return library is None or find_spec(library) is not None
 
 
 def decompress(compression: int, data: Buffer, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> bytes:

@@ -26,28 +26,11 @@ from protocol.records.batch import HEADER_SIZE
 from protocol.records.compression import compress
 from pyspark_barnabas import columns
 from pyspark_barnabas.digest import MODULUS, digest, seed
-from pyspark_barnabas.sink.rows import NO_PARTITION, BadRows, Rows, read_rows
+from pyspark_barnabas.sink.layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
+from pyspark_barnabas.sink.rows import NO_PARTITION, Rows, read_rows
 
-_HEAD_BYTES = 21  # what a record takes in front of its tail, at most
 _KEPT_BYTES = 32 * 1024 * 1024
 _PIECE_BYTES = 32 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How rows become batches.
-
-    topic: of rows that name none. compression: the codec's number. batch_bytes: the aim for a batch before it is
-    compressed. max_batch_bytes: what a batch of a single record may take. fixed_headers: headers of every row, behind
-    its own. first_partition: where rows without a key begin.
-    """
-
-    topic: str | None
-    compression: int
-    batch_bytes: int
-    max_batch_bytes: int
-    fixed_headers: tuple[tuple[str, bytes], ...] = ()
-    first_partition: int = 0
 
 
 @dataclass(slots=True)
@@ -94,7 +77,7 @@ class Encoder:
         self.digest = (self.digest + digest(tails, seeds[codes])) % MODULUS
         self.rows += count
 
-        sizes = np.diff(columns.views(tails)[0]).astype(np.int64) + _HEAD_BYTES
+        sizes = np.diff(columns.views(tails)[0]).astype(np.int64) + HEAD_BYTES
         self._check_sizes(sizes, topics, codes)
         counts = np.array([self._partitions_of(topic) for topic in topics], np.int64)
         partitions = self._choose(rows, sizes, topics, codes, counts)
@@ -123,9 +106,7 @@ class Encoder:
         default = self._layout.topic
         if column is None or (column.null_count and default is None):
             if default is None:
-                raise BadRows(
-                    "a row names no topic, and neither does the sink: set the option topic, or fill the column `topic`"
-                )
+                raise no_topic()
             return [default], np.zeros(count, np.int64)
         if column.null_count:
             column = column.fill_null(default)
@@ -136,11 +117,7 @@ class Encoder:
         most = self._layout.max_batch_bytes - HEADER_SIZE
         largest = int(sizes.argmax())
         if sizes[largest] > most:
-            raise BadRows(
-                f"a record for topic {topics[codes[largest]]!r} takes {sizes[largest] + HEADER_SIZE} bytes, and"
-                f" kafka.max.request.size is {self._layout.max_batch_bytes}: raise it, and the topic's"
-                " max.message.bytes with it, or write smaller rows"
-            )
+            raise too_large(topics[codes[largest]], int(sizes[largest]), self._layout.max_batch_bytes)
 
     def _choose(self, rows: Rows, sizes: Any, topics: list[str], codes: Any, counts: Any) -> Any:
         """The partition of each row."""
@@ -156,11 +133,7 @@ class Encoder:
             partitions = np.where(rows.partition == NO_PARTITION, partitions, rows.partition)
             wrong = np.flatnonzero(partitions >= count_of_row)
             if len(wrong):
-                topic, asked = topics[codes[wrong[0]]], int(partitions[wrong[0]])
-                raise BadRows(
-                    f"a row asks for partition {asked} of topic {topic!r}, which has {int(count_of_row[wrong[0]])},"
-                    " counted from 0: correct the column `partition`, or add partitions to the topic"
-                )
+                raise bad_partition(topics[codes[wrong[0]]], int(partitions[wrong[0]]), int(count_of_row[wrong[0]]))
         return partitions
 
     def _spread(self, sizes: Any, counts: Any) -> Any:

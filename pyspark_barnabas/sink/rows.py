@@ -13,12 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_barnabas.columns import Headers, as_binary, read_headers
+from pyspark_barnabas.sink.layout import BadRows
 
 NO_PARTITION = -1
-
-
-class BadRows(ValueError):
-    """The rows cannot be written as they are; nothing of them was. The message says what to change."""
 
 
 class Rows(NamedTuple):

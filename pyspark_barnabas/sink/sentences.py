@@ -44,7 +44,7 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
         case ErrorCode.GROUP_AUTHORIZATION_FAILED:
             return (
                 f"The sink needs READ on the group {settings.group_id or prefix!r}, to which it commits the source's"
-                ' offsets: have it granted, or set groupId to "" to do without, then restart the query'
+                ' offsets: have it granted, or set kafka.group.id to "" to do without, then restart the query'
             )
         case ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return (

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from client.client import Client
 from client.transactions import EXPLICIT, ProducerIdentity, end
 from protocol.errors import KafkaError
+from protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
@@ -24,15 +26,18 @@ from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransact
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
 from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.layout import Layout
 from pyspark_barnabas.sink.ledger_access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
 from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.sink.task_transaction import TaskTransaction
+from pyspark_barnabas.sink.topics import count_partitions
 
 if TYPE_CHECKING:
     from pyspark_barnabas.sink.encode import Encoder
+    from pyspark_barnabas.sink.plain_encode import PlainEncoder
 
 _ABORT_TIMEOUT_MS = 2_000
 
@@ -117,21 +122,34 @@ def _produce(
     )
 
 
-def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder:
-    from protocol.records.compression import COMPRESSION_IDS
-    from pyspark_barnabas.sink.encode import Encoder, Layout
-    from pyspark_barnabas.sink.topics import count_partitions
-
+def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder | PlainEncoder:
+    compression = COMPRESSION_IDS[settings.compression]
+    if not is_available(compression):
+        raise SinkFailed(
+            f"kafka.compression.type {settings.compression} needs a package that is not installed where this task runs"
+            f" ({LIBRARIES[compression]}): install it on the executors, or use gzip or none"
+        )
     header = settings.batch_header
     layout = Layout(
         settings.topic,
-        COMPRESSION_IDS[settings.compression],
+        compression,
         min(settings.batch_bytes, settings.max_request_bytes),
         settings.max_request_bytes,
         fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
         first_partition=task.partition,
     )
-    return Encoder(layout, lambda topic: count_partitions(client, topic), client.clock.now_ms)
+    return encoder_class()(layout, lambda topic: count_partitions(client, topic), client.clock.now_ms)
+
+
+def encoder_class() -> type[Encoder] | type[PlainEncoder]:
+    """Column by column where there is numpy, row by row where there is none."""
+    if find_spec("numpy") is None:
+        from pyspark_barnabas.sink.plain_encode import PlainEncoder
+
+        return PlainEncoder
+    from pyspark_barnabas.sink.encode import Encoder
+
+    return Encoder
 
 
 def _give_up(client: Client, settings: SinkSettings, transaction: TaskTransaction) -> None:

@@ -88,7 +88,7 @@ class TaskTransaction:
                     raise
                 if self._settings.two_phase == "on":
                     raise SinkFailed(
-                        "the broker offers no two-phase commits (KIP-939): set twoPhase to auto, which keeps"
+                        "the broker offers no two-phase commits (KIP-939): set twoPhaseCommit to auto, which keeps"
                         " transactions open for kafka.transaction.timeout.ms at most, or let the broker have"
                         " transaction.two.phase.commit.enable=true"
                     ) from error

@@ -10,6 +10,7 @@ from cramjam import snappy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import protocol.records.compression as codecs
 from protocol.errors import DecodeError
 from protocol.records.compression import (
     COMPRESSION_IDS,
@@ -132,3 +133,10 @@ def test_the_same_data_always_gives_the_same_bytes() -> None:
 def test_an_unknown_codec_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="number 5"):
         compress(5, b"")
+
+
+def test_only_none_and_gzip_are_offered_without_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(map(codecs.is_available, codecs.COMPRESSION_NAMES))
+    monkeypatch.setattr(codecs, "find_spec", lambda name: None)
+    offered = [each for each in codecs.COMPRESSION_NAMES if codecs.is_available(each)]
+    assert offered == [codecs.NONE, codecs.GZIP]

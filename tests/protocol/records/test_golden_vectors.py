@@ -5,7 +5,7 @@ import pytest
 from protocol.records.batch import compute_crc, encode_batch, parse_header, patch_offset_and_epoch, verify_crc
 from protocol.records.builder import NewRecord, build_batch
 from protocol.records.control import EndTxnMarker, end_txn_marker, read_marker
-from protocol.records.crc32c import crc32c, load_extension, load_package
+from protocol.records.crc32c import crc32c, load_extension, load_package, load_plain
 from protocol.records.record import Record, iter_records
 
 T = 1700000000000  # ms
@@ -87,7 +87,7 @@ def test_a_batch_emptied_by_compaction_keeps_its_offsets_and_has_no_records() ->
     assert list(iter_records(DATA_EMPTIED)) == []
 
 
-@pytest.mark.parametrize("function", [crc32c, load_extension(), load_package()])
+@pytest.mark.parametrize("function", [crc32c, load_extension(), load_package(), load_plain()])
 def test_crc32c_gives_the_check_value(function: object) -> None:
     assert callable(function)
     assert function(b"123456789") == 0xE3069283

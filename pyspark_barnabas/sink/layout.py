@@ -1,0 +1,51 @@
+"""How rows become batches, and the sentences for those that cannot. Pure; no Arrow, no numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.records.batch import HEADER_SIZE
+
+HEAD_BYTES = 21  # what a record takes in front of its tail (`columns`), at most
+
+
+class BadRows(ValueError):
+    """The rows cannot be written as they are; nothing of them was. The message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How rows become batches.
+
+    topic: of rows that name none. compression: the codec's number. batch_bytes: the aim for a batch before it is
+    compressed. max_batch_bytes: what a batch of a single record may take. fixed_headers: headers of every row, behind
+    its own. first_partition: where rows without a key begin.
+    """
+
+    topic: str | None
+    compression: int
+    batch_bytes: int
+    max_batch_bytes: int
+    fixed_headers: tuple[tuple[str, bytes], ...] = ()
+    first_partition: int = 0
+
+
+def no_topic() -> BadRows:
+    return BadRows("a row names no topic, and neither does the sink: set the option topic, or fill the column `topic`")
+
+
+def bad_partition(topic: str, asked: int, count: int) -> BadRows:
+    if asked < 0:
+        return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; null leaves it to the sink")
+    return BadRows(
+        f"a row asks for partition {asked} of topic {topic!r}, which has {count}, counted from 0: correct the column"
+        " `partition`, or add partitions to the topic"
+    )
+
+
+def too_large(topic: str, size: int, most: int) -> BadRows:
+    """size: of the record; most: what a batch may take."""
+    return BadRows(
+        f"a record for topic {topic!r} takes {size + HEADER_SIZE} bytes, and kafka.max.request.size is {most}: raise"
+        " it, and the topic's max.message.bytes with it, or write smaller rows"
+    )

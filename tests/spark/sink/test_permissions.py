@@ -1,0 +1,94 @@
+"""The sink where it is not allowed something, against Apache Kafka with its authorizer.
+
+Who has no rule of its own is allowed everything that no rule names (allow.everyone.if.no.acl.found): so each test names
+what it forbids, by letting somebody else have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.admin import create_topic
+from client.client import Client
+from client.errors import raise_for
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from pyspark_barnabas.commit.ledger import SourceOffset
+from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.kafka_process import KafkaProcess
+from tests.support.sink_query import Query, committed_values, rows
+
+TOPIC, GROUP, TRANSACTIONAL_ID = 2, 3, 5
+_LITERAL, _PREFIXED, _ALL, _ALLOW = 3, 4, 2, 3
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaProcess]:
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with KafkaProcess(tmp_path_factory.mktemp("acl") / "data", settings) as server:
+        yield server
+
+
+@pytest.fixture
+def client(kafka: KafkaProcess) -> Iterator[Client]:
+    with Client(kafka.address) as client:
+        yield client
+
+
+def keep_for_alice(client: Client, resource: int, name: str, pattern: int = _LITERAL) -> None:
+    """Only Alice may do anything with it from now on."""
+    rule = AclCreation(
+        resource_type=resource,
+        resource_name=name,
+        resource_pattern_type=pattern,
+        principal="User:alice",
+        host="*",
+        operation=_ALL,
+        permission_type=_ALLOW,
+    )
+    answer = client.controller(client.deadline()).ask(CreateAclsRequest(creations=[rule]), client.deadline())
+    for each in answer.results:
+        raise_for(each.error_code, each.error_message, name)
+
+
+def query(kafka: KafkaProcess, name: str) -> Query:
+    return Query(SinkSettings(ConnectionSettings(kafka.address), topic=name, prefix=name))
+
+
+def test_a_topic_that_is_not_ours_is_told(kafka: KafkaProcess, client: Client) -> None:
+    create_topic(client, "hers")
+    keep_for_alice(client, TOPIC, "hers")
+    with pytest.raises(SinkFailed, match=r"TOPIC_AUTHORIZATION_FAILED.*needs WRITE and DESCRIBE on the topics"):
+        query(kafka, "hers").write(0, [rows(["a"])])
+
+
+def test_a_ledger_that_is_not_ours_is_told(kafka: KafkaProcess, client: Client) -> None:
+    keep_for_alice(client, TOPIC, "__ledger-of-hers.ledger")
+    with pytest.raises(SinkFailed, match=r"'__ledger-of-hers.ledger' READ and DESCRIBE_CONFIGS"):
+        query(kafka, "ledger-of-hers").write(0, [rows(["a"])])
+
+
+def test_transactional_ids_that_are_not_ours_are_told(kafka: KafkaProcess, client: Client) -> None:
+    keep_for_alice(client, TRANSACTIONAL_ID, "her-ids", _PREFIXED)
+    with pytest.raises(SinkFailed, match="on all transactional ids that begin with 'her-ids'"):
+        query(kafka, "her-ids").write(0, [rows(["a"])])
+
+
+def test_a_group_that_is_not_ours_is_told_and_the_batch_is_not_decided(kafka: KafkaProcess, client: Client) -> None:
+    create_topic(client, "source")
+    keep_for_alice(client, GROUP, "her-group")
+    sink = query(kafka, "her-group")
+    checkpoint = CheckpointOffsets("0", (SourceOffset("source", 0, 1),))
+    with pytest.raises(SinkFailed, match="needs READ on the group 'her-group'"):
+        sink.play(0, [rows(["a"])], checkpoint)
+    sink.settings = SinkSettings(sink.settings.connection, topic="her-group", prefix="her-group", group_id="")
+    sink.start()
+    sink.play(0, [rows(["b"])], checkpoint)
+    assert committed_values(client, "her-group") == ["b"]
