@@ -6,6 +6,7 @@ A question that cannot be asked (no broker, a topic that is not there, a log tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _COLLECTED = 1000  # findings that are looked at one by one; more are only counted
 _SHOWN = 20
+_RAISED = re.compile(r"(?!org\.|java\.|scala\.)[a-z_]\w*(?:\.\w+)*\.[A-Z]\w*: (.+)")  # a module, a class, and what it says
 _CANNOT_TELL = (PySparkException, Py4JError, KafkaError, OSError, ValueError)
 
 
@@ -168,10 +170,10 @@ def _answer(name: str, ask: Callable[[], Check]) -> Check:
 
 
 def _sentence(error: BaseException) -> str:
-    """What went wrong, without the stack that Spark puts into its messages: the last line that says something."""
+    """What went wrong, without the stacks that Spark puts around it: what Python raised last, else what comes first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "File ", "^"))]
-    return (told or [type(error).__name__])[0][:500]
+    raised = [found[1] for line in lines if (found := _RAISED.fullmatch(line))]
+    return (raised[-1] if raised else lines[0] if lines else type(error).__name__)[:500]
 
 
 def _collect(name: str, found: list[DataFrame], counts: Mapping[str, int]) -> Check:

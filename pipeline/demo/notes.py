@@ -1,0 +1,38 @@
+"""What happened during a demo, in the order it happened: one line of JSON each, for the report.
+
+Written from several threads.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Notes:
+    """The demo's diary. Times are seconds since it was begun."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a")
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self.began_ms = time.time_ns() // 1_000_000
+        self.write("began", began_ms=self.began_ms)
+
+    def now_s(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._began
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Note an event."""
+        note = {"event": event, "at_s": round(self.now_s(), 3), **facts}
+        with self._lock:
+            self._file.write(json.dumps(note) + "\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        """Nothing is written any more."""
+        self._file.close()

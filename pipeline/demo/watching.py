@@ -1,0 +1,72 @@
+"""Looking on while the demo runs: how far everybody is, asked of the broker like any tool would, twice a second."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import NamedTuple
+
+from client.client import Client
+from client.offsets import LATEST, READ_COMMITTED, committed_offsets, list_offsets
+from client.transaction_admin import list_transactions
+from pipeline.demo.notes import Notes
+from pipeline.demo.shop import Tally
+from protocol.errors import KafkaError
+
+INTERVAL_S = 0.5
+TIMEOUT_MS = 2000
+
+
+class Stage(NamedTuple):
+    """A job as the broker sees it: the topic that it reads, and the group that its offsets are committed for."""
+
+    name: str
+    topic: str
+    partitions: int
+    group: str
+
+
+class Watcher:
+    """A thread that notes, for each stage, the end of its topic and where its group stands; and open transactions."""
+
+    def __init__(self, bootstrap: str, stages: tuple[Stage, ...], tally: Tally, notes: Notes) -> None:
+        self._bootstrap = bootstrap
+        self._stages = stages
+        self._tally = tally
+        self._notes = notes
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.lag: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                with Client(self._bootstrap, client_id="watcher", timeout_ms=TIMEOUT_MS) as client:
+                    while not self._stopped.is_set():
+                        self._look(client)
+                        self._stopped.wait(INTERVAL_S)
+            except (KafkaError, OSError) as error:  # it was killed: that is what we came to see
+                self._notes.write("unseen", error=type(error).__name__)
+                self._stopped.wait(INTERVAL_S)
+
+    def _look(self, client: Client) -> None:
+        states = Counter(each.state for each in list_transactions(client))
+        seen = {}
+        for stage in self._stages:
+            places = [(stage.topic, partition) for partition in range(stage.partitions)]
+            ends = list_offsets(client, dict.fromkeys(places, LATEST), isolation=READ_COMMITTED)
+            stands = committed_offsets(client, stage.group)
+            end = sum(found.offset for found in ends.values())
+            read = sum(stands.get(place, 0) for place in places)
+            seen[stage.name] = {"end": end, "read": read}
+            self.lag[stage.name] = end - read
+        self._notes.write("seen", stages=seen, transactions=dict(states), told=dict(self._tally.transactions))
