@@ -19,12 +19,13 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from tests.bench import hostile, micro, transactions
+from tests.bench import hostile, micro, starting, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, kafka
 from tests.bench.report import summary, table
 from tests.bench.workloads import WORKLOADS, w1, w2, w6
 
+ALONE = {"start", "txn"}
 FULL_WARM_S, QUICK_WARM_S = 45.0, 30.0
 
 
@@ -86,8 +87,8 @@ def main() -> int:
     parser.add_argument(
         "--workload",
         action="append",
-        choices=[*WORKLOADS, "txn"],
-        help="only this one; may be repeated. txn: all of transactions, alone",
+        choices=[*WORKLOADS, *ALONE],
+        help="only this one; may be repeated. txn: all of transactions, start: brokers for tests; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
@@ -99,9 +100,11 @@ def main() -> int:
         micro.main()
         return 0
     rounds, scale, warm_s = (2, 0.25, QUICK_WARM_S) if options.quick else (5, 1.0, FULL_WARM_S)
-    if options.workload and "txn" in options.workload:
-        if options.workload != ["txn"]:
-            parser.error("--workload txn stands alone")
+    for name in ALONE.intersection(options.workload or []):
+        if options.workload != [name]:
+            parser.error(f"--workload {name} stands alone")
+        if name == "start":
+            return starting.main(rounds=2 * rounds - 1, alone=options.alone, path=options.json, say=say)
         return transactions.main(
             rounds=rounds, scale=scale, warm_s=warm_s, alone=options.alone, path=options.json, say=say
         )

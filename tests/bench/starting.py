@@ -1,0 +1,175 @@
+"""`scripts/bench --workload start`: what a broker for a test costs, and beside it what Apache Kafka costs.
+
+From spawn to the ready line and to the first record acknowledged, in an empty directory (Kafka's is formatted before
+the clock starts); memory while idle, and with 1,000 connections that say nothing. Then the fixture alone, since nothing
+like it is Kafka's: brokers out of the pool, and a run of pytest with a fresh broker for each of 200 tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from barnabas import Barnabas, pool
+from client.admin import create_topic
+from client.client import Client
+from client.producer import Producer
+from protocol.messages.api_versions import ApiVersionsRequest
+from tests.bench.measure import ROOT, rss_mb
+from tests.bench.report import number
+from tests.support.broker_process import BrokerProcess
+from tests.support.kafka_process import KafkaProcess
+from tests.support.probes.wire import Wire
+from tests.support.server import Server
+
+Figures = dict[str, float]
+CONNECTIONS = 1_000
+FIXTURES = 200
+TESTS = 200
+_SETTLE_S = 2.0
+_TEST = """
+import pytest
+
+@pytest.mark.parametrize("number", range({count}))
+def test_one_of_many({fixture}number):
+    pass
+"""
+AIMS = {
+    "ready_ms": "<= 150, and 0.1 of Kafka's",
+    "idle_rss_mb": "<= 45",
+    "kb_per_idle_connection": "<= 51 (1 MB per 20)",
+    "fixture_ms": "<= 15",
+}
+
+
+def main(*, rounds: int, alone: bool, path: Path, say: Callable[[str], None]) -> int:
+    """Measure, print the tables, write all single results."""
+    makers: dict[str, Callable[[Path], Server]] = {"barnabas": BrokerProcess}
+    if not alone:
+        makers["kafka"] = KafkaProcess
+    results: dict[str, list[Figures]] = {name: [] for name in makers}
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
+        for turn in range(rounds + 1):
+            for name, make in makers.items():
+                figures = one_start(make(Path(scratch) / f"{name}-{turn}"))
+                say(f"{name}: {in_words(figures)}")
+                if turn:  # in the first round files are not in memory yet, nor the client's modules loaded
+                    results[name].append(figures)
+        fixtures = fixture()
+        say(f"fixture: {in_words(fixtures)}")
+        run = pytest_run(Path(scratch))
+    print(table(results))
+    for key, value in (fixtures | run).items():
+        print(f"| {key} | {number(value)} | {'' if alone else '–'} | | {AIMS.get(key, '')} |")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"starts": results, "fixture": fixtures, "pytest": run}, indent=1))
+    return 0
+
+
+def one_start(server: Server) -> Figures:
+    """A start in an empty directory, its first record, and memory with nobody there and with many who say nothing."""
+    server.command()  # formats Kafka's directory
+    begun = time.perf_counter()
+    with server:
+        ready_ms = _ms_since(begun)
+        with Client(server.address) as client, Producer(client) as producer:
+            create_topic(client, "first", partitions=1, replication_factor=1)
+            producer.send("first", b"v", partition=0)
+            producer.flush()
+        produced_ms = _ms_since(begun)
+        time.sleep(_SETTLE_S)
+        idle_mb = rss_mb(server.pid)
+        with ExitStack() as connections:
+            for _ in range(CONNECTIONS):
+                wire = connections.enter_context(Wire(server.port))
+                wire.ask(ApiVersionsRequest(client_software_name="bench", client_software_version="1"), 3)
+            time.sleep(_SETTLE_S)
+            connected_mb = rss_mb(server.pid)
+    return {
+        "ready_ms": ready_ms,
+        "first_produce_ms": produced_ms,
+        "idle_rss_mb": idle_mb,
+        "kb_per_idle_connection": max(0.0, connected_mb - idle_mb) * 1024 / CONNECTIONS,
+    }
+
+
+def fixture() -> Figures:
+    """Brokers out of the pool, one after the other: set-up with a topic, tear-down; what the pool and a broker hold."""
+    pool.close()
+    begun = time.perf_counter()
+    with Barnabas(topics={"orders": 3}):
+        first_ms = _ms_since(begun)
+        time.sleep(_SETTLE_S)  # until the pool has imported all there is
+    ups, downs = [], []
+    for _ in range(FIXTURES):
+        begun = time.perf_counter()
+        broker = Barnabas(topics={"orders": 3}).start()
+        ups.append(_ms_since(begun))
+        begun = time.perf_counter()
+        broker.close()
+        downs.append(_ms_since(begun))
+    with Barnabas(topics={"orders": 3}) as broker:
+        time.sleep(_SETTLE_S)
+        held = {"pool_pss_mb": pss_mb(pool.current().pid), "fixture_pss_mb": pss_mb(broker.pid)}
+    pool.close()
+    return {
+        "first_fixture_ms": first_ms,
+        "fixture_ms": statistics.median(ups),
+        "fixture_p95_ms": statistics.quantiles(ups, n=20)[-1],
+        "fixture_down_ms": statistics.median(downs),
+        **held,
+    }
+
+
+def pytest_run(scratch: Path) -> Figures:
+    """Wall time of a run of pytest with a fresh broker for each test, and of the same tests without."""
+    figures = {}
+    for key, name in (("pytest_without_s", ""), ("pytest_with_a_broker_each_s", "barnabas, ")):
+        (scratch / "test_many.py").write_text(_TEST.format(count=TESTS, fixture=name))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_many.py"]
+        begun = time.perf_counter()
+        done = subprocess.run(command, cwd=scratch, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True)
+        figures[key] = _ms_since(begun) / 1000
+        if done.returncode:
+            raise RuntimeError(done.stdout.decode())
+    return figures
+
+
+def pss_mb(pid: int) -> float:
+    """Memory of a process, in MB, what it shares with others divided among them."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    raise ProcessLookupError(pid)
+
+
+def table(results: dict[str, list[Figures]]) -> str:
+    """Medians and spreads of both, and the ratio of the medians, as Markdown."""
+    lines = ["| | barnabas | kafka | ratio | aim |", "|---|--:|--:|--:|---|"]
+    for key in results["barnabas"][0]:
+        cells, medians = [], []
+        for name in ("barnabas", "kafka"):
+            values = [figures[key] for figures in results.get(name, [])]
+            medians.append(statistics.median(values) if values else 0.0)
+            spread = f"{number(medians[-1])} ({number(min(values))}–{number(max(values))})" if values else ""
+            cells.append(spread)
+        ratio = f"{medians[0] / medians[1]:.2f}" if medians[1] else ""
+        lines.append(f"| {key} | {cells[0]} | {cells[1]} | {ratio} | {AIMS.get(key, '')} |")
+    return "\n".join(lines)
+
+
+def _ms_since(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1000
+
+
+def in_words(figures: Figures) -> str:
+    """For the terminal, while it runs."""
+    return ", ".join(f"{key} {value:,.1f}" for key, value in figures.items())
