@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _COLLECTED = 1000  # findings that are looked at one by one; more are only counted
 _SHOWN = 20
-_RAISED = re.compile(r"(?!org\.|java\.|scala\.)[a-z_]\w*(?:\.\w+)*\.[A-Z]\w*: (.+)")  # a module, a class, and what it says
+_RAISED = re.compile(r"(?!org\.|java\.|scala\.)[a-z_]\w*(?:\.\w+)*\.[A-Z]\w*: (.+)")  # module, class, and what it says
 _CANNOT_TELL = (PySparkException, Py4JError, KafkaError, OSError, ValueError)
 
 
