@@ -1,8 +1,9 @@
 """What a checkpoint says of a query and of a batch: its id, how far its sources are read, and a hash of just that.
 
 Spark writes <checkpoint>/offsets/<batch> before the tasks of the batch begin: a line with the version, one with
-metadata as JSON, and one for each source, `-` where a source has no data. Offsets by topic, {"orders": {"0": 18004}},
-are those of Kafka's source and of ours; of other sources nothing is known but the hash.
+metadata as JSON, and one for each source, `-` where a source has no data; in version 2 behind the source's name and a
+colon. Offsets by topic, {"orders": {"0": 18004}}, are those of Kafka's source and of ours; of other sources nothing is
+known but the hash.
 
 The metadata holds the time at which the batch began, and a batch that is repeated keeps it. What is hashed are the
 lines of the sources alone.
@@ -20,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark_barnabas.commit.ledger import SourceOffset
 
-_VERSIONS = ("v1",)
+_VERSIONS = ("v1", "v2")
 _NO_DATA = "-"
 
 
@@ -62,7 +63,8 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
         raise _damaged(where, f"it begins with {version[:40]!r}, and {' or '.join(_VERSIONS)} is known")
     sources = lines[1:]
     offsets: dict[tuple[str, int], int] = {}
-    for line in sources:
+    for source in sources:
+        line = source if version == "v1" else source.partition(":")[2]
         if line == _NO_DATA:
             continue
         try:

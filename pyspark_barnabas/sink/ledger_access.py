@@ -21,7 +21,9 @@ class LedgerAccess:
         self._client = client
         self._query_id, self._batch_id = query_id, batch_id
         self._timeout_ms = timeout_ms
-        self.topic_id = find_ledger(client, self.topic, _kept.__dict__.setdefault("checked", set()))
+        self.topic_id = find_ledger(
+            client, self.topic, _kept.__dict__.setdefault("checked", set()), client.deadline(timeout_ms)
+        )
         readers: dict[tuple[int, str, bytes], LedgerReader] = _kept.__dict__.setdefault("readers", {})
         key = os.getpid(), self.topic, self.topic_id
         if key not in readers:

@@ -10,12 +10,12 @@ import re
 
 from client.admin import ResourceType, create_topic, describe_configs
 from client.client import Client
+from client.clock import Deadline
 from protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.sink.failure import SinkFailed
 
 CONFIGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_NOT_THERE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 def ledger_topic(prefix: str) -> str:
@@ -29,30 +29,28 @@ def ledger_topic(prefix: str) -> str:
     return name
 
 
-def find_ledger(client: Client, name: str, checked: set[bytes]) -> bytes:
+def find_ledger(client: Client, name: str, checked: set[bytes], deadline: Deadline) -> bytes:
     """The topic's id; it is made if it is missing. SinkFailed if it is none that keeps everything.
 
     checked: the ids of those that were looked at before; the new one is added.
     """
-    try:
-        topic_id = _locate(client, name)
-    except KafkaError as error:
-        if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise
-        _create(client, name)
-        deadline = client.deadline()
-        topic_id = client.with_retries(lambda: _locate(client, name), deadline)
+    topic_id = client.with_retries(lambda: _locate(client, name, deadline), deadline)
     if topic_id not in checked:
         _check(client, name)
         checked.add(topic_id)
     return topic_id
 
 
-def _locate(client: Client, name: str) -> bytes:
-    """Ask now: the topic may have been deleted and made anew since this process last wrote."""
-    topic = client.refresh([name], client.deadline()).topic(name)
+def _locate(client: Client, name: str, deadline: Deadline) -> bytes:
+    """Ask now: the topic may have been deleted and made anew since this process last wrote. One attempt."""
+    try:
+        topic_id = client.refresh([name], deadline).topic(name).topic_id
+    except KafkaError as error:
+        if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            _create(client, name)
+        raise
     client.cluster.leader(name, 0)
-    return topic.topic_id
+    return topic_id
 
 
 def _create(client: Client, name: str) -> None:

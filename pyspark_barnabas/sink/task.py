@@ -33,7 +33,7 @@ from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.sink.task_transaction import TaskTransaction
-from pyspark_barnabas.sink.topics import count_partitions
+from pyspark_barnabas.sink.topics import PartitionCounts
 
 if TYPE_CHECKING:
     from pyspark_barnabas.sink.encode import Encoder
@@ -138,7 +138,7 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
         fixed_headers=() if header is None else ((header, str(task.batch_id).encode()),),
         first_partition=task.partition,
     )
-    return encoder_class()(layout, lambda topic: count_partitions(client, topic), client.clock.now_ms)
+    return encoder_class()(layout, PartitionCounts(client).of, client.clock.now_ms)
 
 
 def encoder_class() -> type[Encoder] | type[PlainEncoder]:

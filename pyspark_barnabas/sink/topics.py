@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from client.client import Client
-from protocol.errors import ErrorCode
 
 _CREATION_MS = 10_000  # how long a topic that the broker makes by itself may take to be there
 
 
-def count_partitions(client: Client, topic: str) -> int:
-    """The number of partitions; KafkaError if the topic is not there, and the broker does not make it when asked."""
-    known = client.cluster.topics.get(topic)
-    if known is not None and known.error_code == ErrorCode.NONE:
-        return len(known.partitions)
-    deadline = client.deadline(min(_CREATION_MS, client.timeout_ms))
+class PartitionCounts:
+    """How many partitions topics have; asked for once by each task, and the same all through it."""
 
-    def attempt() -> int:
-        return len(client.refresh([topic], deadline, auto_create=True).topic(topic).partitions)
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._counts: dict[str, int] = {}
 
-    return client.with_retries(attempt, deadline)
+    def of(self, topic: str) -> int:
+        """KafkaError if the topic is not there, and the broker does not make it when asked."""
+        if topic not in self._counts:
+            self._counts[topic] = self._count(topic)
+        return self._counts[topic]
+
+    def _count(self, topic: str) -> int:
+        client = self._client
+        deadline = client.deadline(min(_CREATION_MS, client.timeout_ms))
+
+        def attempt() -> int:
+            return len(client.refresh([topic], deadline, auto_create=True).topic(topic).partitions)
+
+        return client.with_retries(attempt, deadline)

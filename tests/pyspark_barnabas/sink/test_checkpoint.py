@@ -21,6 +21,11 @@ def test_topics_are_read_as_the_next_offsets_and_other_sources_are_passed_over()
     assert found.offsets == (SourceOffset("orders", 0, 5), SourceOffset("orders", 1, 7))
 
 
+def test_sources_may_have_names() -> None:
+    found = parse_offsets("\n".join(["v2", METADATA, '0:{"orders":{"0":5}}', "payments:-"]))
+    assert found.offsets == (SourceOffset("orders", 0, 5),)
+
+
 def test_a_partition_that_two_sources_read_has_the_lesser_offset() -> None:
     found = parse_offsets(offsets('{"orders":{"0":5}}', '{"orders":{"0":3}}'))
     assert found.offsets == (SourceOffset("orders", 0, 3),)

@@ -157,7 +157,7 @@ def test_a_broker_gone_at_any_request_of_a_task_fails_it_and_the_next_run_makes_
         story.query.start()
         story.query.play(story.batch_id, parts, story.checkpoint())
     assert all("restart the query" in each for each in failures), failures
-    assert len(failures) >= requests - 3  # a client that is new looks less or more often for leaders
+    assert len(failures) >= requests - 6  # the impatient client knows some leaders that the patient one had to look for
     story.check()
 
 
