@@ -201,10 +201,11 @@ def test_what_another_query_left_decided_is_committed_before_anything_new() -> N
 
 
 def test_what_another_query_lost_is_not_called_settled() -> None:
-    left = PreparedTransaction("p.0-3.0.2", 15, 1)
-    ledger = Ledger((*BEFORE.records, _decided(2, left, run=RunToken(0, 3), query="gone")))
-    for became in (View("CompleteAbort", 15, 2), None):
-        step = next_step(BATCH, CommitView(ledger, MESSAGES, described={left.transactional_id: became} | OPEN))
+    left, lost = PreparedTransaction("p.0-3.0.2", 15, 1), PreparedTransaction("p.0-3.1.3", 16, 1)
+    ledger = Ledger((*BEFORE.records, _decided(2, left, lost, run=RunToken(0, 3), query="gone")))
+    for became in (View("CompleteAbort", 16, 2), None):
+        told = {left.transactional_id: View("CompleteCommit", 15, 1), lost.transactional_id: became} | OPEN
+        step = next_step(BATCH, CommitView(ledger, MESSAGES, described=told))
         assert isinstance(step, Decide)
         assert isinstance(step.record, Decided)
 
