@@ -45,13 +45,13 @@ class ChildProcess:
         self.home = facts["home"]
         self.data_dir: str = facts["data_dir"]
         self.warnings: list[str] = facts["warnings"]
-        if hasattr(os, "pidfd_open"):
+        with suppress(OSError, AttributeError):  # a system, a kernel or a sandbox without
             self._end = os.pidfd_open(self.pid)
 
     @property
     def is_running(self) -> bool:
         """Whether the process is there still."""
-        return self._socket.fileno() >= 0 and not self._has_ended(0)
+        return not self._has_ended(0)
 
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none; NotRunning."""
@@ -101,7 +101,9 @@ class ChildProcess:
         try:
             answer: Any = receive(self._socket)
         except TimeoutError:
-            raise BarnabasError(f"the broker did not answer within {timeout_s:.0f} s") from None
+            if self.pid:
+                self.kill()  # an answer that comes now would be taken for that of the next question
+            raise BarnabasError(f"the broker did not answer within {timeout_s:g} s, and was killed") from None
         except (EOFError, OSError):
             raise self._gone() from None
         kind, value = answer
@@ -124,6 +126,8 @@ class ChildProcess:
 
     def _has_ended(self, timeout_s: float) -> bool:
         """Whether the process has ended: seen by the kernel where it tells, else by the end of what it says."""
+        if self._socket.fileno() < 0:
+            return True
         if self._end is not None:
             watch = select.poll()
             watch.register(self._end, select.POLLIN)

@@ -76,6 +76,7 @@ class Barnabas:
         with self._turn:
             if self.is_running:
                 raise BarnabasError("it runs already")
+            self.kill()  # one that has died of itself holds a socket still
             self._running = running = self._begin({**self._settings.wire(), "port": self._port})
             self._port, self._home = running.port, running.home
             for warning in running.warnings:
@@ -90,7 +91,7 @@ class Barnabas:
     def kill(self) -> None:
         """What `kill -9` does, now. The data stay as they are. Nothing happens if it does not run."""
         with self._turn:
-            if self._running is not None and self._running.is_running:
+            if self._running is not None:
                 self._running.kill()
 
     def restart(self) -> None:
@@ -103,13 +104,15 @@ class Barnabas:
     def close(self) -> None:
         """End it for good. A temporary directory is removed with all snapshots in it; other data are closed cleanly."""
         with self._turn:
-            if self.is_running and self._settings.data_dir is not None:
-                self.stop()
-            self.kill()
-            if self._running is not None:
-                self._log = self.logs[-_REMEMBERED_LOG:]
-                self._running.discard()
-                self._running = self._home = None
+            try:
+                if self.is_running and self._settings.data_dir is not None:
+                    self.stop()
+            finally:
+                self.kill()
+                if self._running is not None:
+                    self._log = self.logs[-_REMEMBERED_LOG:]
+                    self._running.discard()
+                    self._running = self._home = None
 
     def __enter__(self) -> Self:
         return self.start()

@@ -33,6 +33,7 @@ from barnabas.inside.nursery import main
 main(int(descriptor), int(parent))
 """
 _NEEDED = ("crc32c", "cramjam", "lz4", "re2", "uvloop", "zstandard")
+_MEASURED = ("COVERAGE_PROCESS", "COV_CORE")  # with these, installed packages begin to measure any Python's coverage
 _END_TIMEOUT_S = 10.0
 _LAST_WORDS_S = 1.0
 
@@ -50,6 +51,7 @@ class Pool:
             self._process = subprocess.Popen(
                 [sys.executable, *flags, "-c", _PROGRAM, *arguments],
                 cwd="/",
+                env={name: text for name, text in os.environ.items() if not name.startswith(_MEASURED)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -31,7 +31,7 @@ class Running(Protocol):
         """A clean stop. BarnabasError where the data could not be written."""
 
     def kill(self) -> None:
-        """An end without any care. Returns once all it had is free again."""
+        """An end without any care, unless it has ended. Returns once all it had is free again."""
 
     def logs(self) -> str:
         """What it and those before it in the same home wrote."""

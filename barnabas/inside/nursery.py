@@ -44,13 +44,12 @@ def main(descriptor: int, parent_pid: int) -> NoReturn:
 
 def _watch(parent_pid: int) -> int | None:
     """A descriptor that is readable when the parent has ended; None where there are no such."""
-    if not hasattr(os, "pidfd_open"):
-        return None
-    with suppress(OSError):
+    watched = None
+    with suppress(OSError, AttributeError):  # a kernel, a sandbox or a system without
         watched = os.pidfd_open(parent_pid)
-        if os.getppid() == parent_pid:
-            return watched
-    sys.exit()  # it is gone already
+    if os.getppid() != parent_pid:
+        sys.exit()  # it is gone already
+    return watched
 
 
 class Nursery:

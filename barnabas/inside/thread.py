@@ -71,8 +71,9 @@ class BrokerThread:
 
     def kill(self) -> None:
         """Drop everything."""
-        self._loop.call_soon_threadsafe(self._host.broker.abandon)
-        self._end()
+        if self.is_running:
+            self._loop.call_soon_threadsafe(self._host.broker.abandon)
+            self._end()
 
     def discard(self) -> None:
         """Remove its home; it has ended."""
@@ -93,7 +94,7 @@ class BrokerThread:
         except FORESEEN as error:
             raise BarnabasError(str(error)) from error
         except TimeoutError:
-            raise BarnabasError(f"the broker did not answer within {timeout_s:.0f} s") from None
+            raise BarnabasError(f"the broker did not answer within {timeout_s:g} s") from None
 
     def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set_result, None)

@@ -1,0 +1,99 @@
+"""A broker in a process of its own, as its owner sees it when things go wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas import Barnabas, BarnabasError, NotRunning, pool
+from barnabas.channel import encode, receive
+from barnabas.child_process import ChildProcess
+from barnabas.settings import checked
+
+SETTINGS = checked(
+    topics=["orders"], config=None, features=None, host="127.0.0.1", port=0, data_dir=None, log_level="info"
+).wire()
+
+
+@pytest.fixture
+def child() -> Iterator[ChildProcess]:
+    child = ChildProcess(SETTINGS, None)
+    yield child
+    child.kill()
+    child.discard()
+
+
+def test_one_that_does_not_answer_is_killed(child: ChildProcess) -> None:
+    os.kill(child.pid, signal.SIGSTOP)
+    with pytest.raises(BarnabasError, match=r"within 0\.1 s"):
+        child.ask("topics", timeout_s=0.1)
+    assert not child.is_running
+    with pytest.raises(NotRunning, match="broker started"):
+        child.ask("topics")
+
+
+def test_it_may_end_twice(child: ChildProcess) -> None:
+    child.stop()
+    child.kill()
+    child.kill()
+    assert not child.is_running
+    assert "broker stopped" in child.logs()
+
+
+def test_where_there_are_no_pidfds_its_end_is_seen_by_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(os, "pidfd_open", missing, raising=False)
+    with Barnabas(topics=["orders"]) as broker:
+        assert broker.is_running
+        broker.kill()
+        assert not broker.is_running
+        broker.start()
+        broker.restart()
+        assert broker.topics() == {"orders": 1}
+
+
+def test_a_pool_that_cannot_start_says_what_its_python_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_pool", None)
+    monkeypatch.setattr(pool, "_PROGRAM", "raise SystemExit('no room in the castle')")
+    with pytest.raises(BarnabasError, match="no room in the castle"):
+        Barnabas().start()
+    pool.close()
+
+
+def test_a_forked_child_of_the_owner_has_a_pool_of_its_own_and_leaves_the_owners_brokers_alone() -> None:
+    with Barnabas(topics=["orders"]) as broker:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which xdist has
+            pid = os.fork()
+        if pid == 0:
+            try:
+                is_apart = not broker.is_running
+                with Barnabas(topics=["of_child"]) as own:
+                    is_apart = is_apart and own.topics() == {"of_child": 1}
+                pool.close()
+                os._exit(0 if is_apart else 3)
+            finally:
+                os._exit(4)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert broker.topics() == {"orders": 1}
+
+
+def test_messages_go_over_a_socket_whole_and_its_end_is_told() -> None:
+    first, second = socket.socketpair()
+    message = ("records", [(0, 1, None, b"v" * 100_000, [("h", None)])], None, True)
+    with second:
+        with first:
+            first.sendall(encode(message)[:5])
+            first.sendall(encode(message)[5:])
+            assert receive(second) == message
+            first.sendall(encode(message)[:7])
+        with pytest.raises(EOFError):
+            receive(second)
