@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.config import setting
 from pipeline.frames import Frames
 from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
 from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
 from pipeline.verdict import Check, Finding
 from protocol.errors import KafkaError
-
-if TYPE_CHECKING:
-    from pipeline.jobs.audit import AuditConfig
 
 _COLLECTED = 1000  # findings that are looked at one by one; more are only counted
 _SHOWN = 20
@@ -34,6 +32,25 @@ _CANNOT_TELL = (PySparkException, Py4JError, KafkaError, OSError, ValueError)
 def ledger_topic(prefix: str) -> str:
     """The topic of the ledger of the sink with this prefix."""
     return f"__{prefix}.ledger"
+
+
+@dataclass(frozen=True)
+class AuditConfig:
+    """The settings of `audit`."""
+
+    bootstrap_servers: str | None = setting(None, "brokers to read from, host:port, separated by commas")
+    data_directory: str | None = setting(None, "a broker's data directory to read, below what any broker tells")
+    source_topic: str = setting("orders.raw", "the topic that orders come from")
+    valid_topic: str = setting("orders.valid", "the topic of the valid orders")
+    rejected_topic: str = setting("orders.rejected", "the topic of all others")
+    revenue_topic: str = setting("revenue.1m", "the topic of the sums; empty where there is no `aggregate`")
+    validate_prefix: str = setting("validate", "the transactional id prefix of `validate`")
+    aggregate_prefix: str = setting("aggregate", "the transactional id prefix of `aggregate`")
+    output_mode: str = setting("append", "that of `aggregate`: append or update")
+    has_ledger: bool = setting(True, "whether the sink was the exactly-once one; false audits another sink's rows")
+    allow_open: bool = setting(False, "whether transactions may be open, as they are while the pipeline runs")
+    report: str | None = setting(None, "a file for the verdict, as JSON")
+    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, of a session that the job makes itself")
 
 
 class Audit:

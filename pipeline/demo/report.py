@@ -40,8 +40,8 @@ def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
     answer = f"<span class={verdict['verdict']}>{verdict['verdict']}</span>"
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Barnabas: the demo</title><style>{_STYLE}</style>"
-        f"<h1>The pipeline, killed {len(kills)} times: {answer}</h1>"
-        f"<p>Seed {seed}. {_summary(batches, kills, told)}</p>{_table(verdict)}{figures}</html>\n"
+        f"<h1>The pipeline after {_kills(kills)}: {answer}</h1>"
+        f"<p>Seed {seed}. {_summary(batches, told)}</p>{_table(verdict)}{figures}</html>\n"
     )
 
 
@@ -78,9 +78,13 @@ def _batches(path: Path, notes: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     ]
 
 
-def _summary(batches: Sequence[Any], kills: Sequence[Any], told: Mapping[str, int]) -> str:
+def _kills(kills: Sequence[Any]) -> str:
+    return "one kill" if len(kills) == 1 else f"{len(kills)} kills"
+
+
+def _summary(batches: Sequence[Any], told: Mapping[str, int]) -> str:
     orders = ", ".join(f"{count:,} {html.escape(outcome)}" for outcome, count in told.items())
-    return f"Orders, by what their producers were told: {orders}. {len(batches)} batches, {len(kills)} kills."
+    return f"Orders, by what their producers were told: {orders}. {len(batches)} batches."
 
 
 def _table(verdict: Mapping[str, Any]) -> str:

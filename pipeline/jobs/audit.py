@@ -12,39 +12,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipeline import auditing
-from pipeline.config import load, setting
+from pipeline.auditing import Audit, AuditConfig
+from pipeline.config import load
 from pipeline.session import session
 from pipeline.verdict import Check, as_json, as_text, dump, overall
 
 
-@dataclass(frozen=True)
-class AuditConfig:
-    """The settings of `audit`."""
-
-    bootstrap_servers: str | None = setting(None, "brokers to read from, host:port, separated by commas")
-    data_directory: str | None = setting(None, "a broker's data directory to read, below what any broker tells")
-    source_topic: str = setting("orders.raw", "the topic that orders come from")
-    valid_topic: str = setting("orders.valid", "the topic of the valid orders")
-    rejected_topic: str = setting("orders.rejected", "the topic of all others")
-    revenue_topic: str = setting("revenue.1m", "the topic of the sums; empty where there is no `aggregate`")
-    validate_prefix: str = setting("validate", "the transactional id prefix of `validate`")
-    aggregate_prefix: str = setting("aggregate", "the transactional id prefix of `aggregate`")
-    output_mode: str = setting("append", "that of `aggregate`: append or update")
-    has_ledger: bool = setting(True, "whether the sink was the exactly-once one; false audits another sink's rows")
-    allow_open: bool = setting(False, "whether transactions may be open, as they are while the pipeline runs")
-    report: str | None = setting(None, "a file for the verdict, as JSON")
-    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, of a session that the job makes itself")
-
-
 def build(spark: SparkSession, config: AuditConfig) -> list[Check]:
     """All checks, done."""
-    return auditing.Audit(spark, config).checks()
+    return Audit(spark, config).checks()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
