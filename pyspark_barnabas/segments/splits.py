@@ -45,9 +45,14 @@ class Piece(NamedTuple):
         """The offsets that the segment's batches may have."""
         return Bounds(self.files.segments[self.segment].base_offset, self.files.limit(self.segment))
 
+    @property
+    def path(self) -> str:
+        """The segment's log."""
+        return self.files.log_path(self.segment)
+
     def open(self) -> LogFile:
         """The segment's log, as long as it was found."""
-        return LogFile(self.files.log_path(self.segment), self.files.segments[self.segment].size)
+        return LogFile(self.path, self.files.segments[self.segment].size)
 
 
 def plan(

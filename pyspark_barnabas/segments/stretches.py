@@ -15,7 +15,7 @@ from protocol.records.record import iter_records
 from pyspark_barnabas.segments.findings import describe
 from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, Piece
-from pyspark_barnabas.segments.walk import Damage, walk_batches
+from pyspark_barnabas.segments.walk import Damage, Found, walk_batches
 
 
 class LogDamaged(ValueError):
@@ -31,11 +31,11 @@ class Stretch(NamedTuple):
     position: int
     size: int
     header: BatchHeader | None
-    batch: memoryview | None
-    outcome: Outcome | None
-    control_type: int | None
-    crc_ok: bool
-    damage: str | None
+    batch: memoryview | None = None
+    outcome: Outcome | None = None
+    control_type: int | None = None
+    crc_ok: bool = True
+    damage: str | None = None
 
 
 def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
@@ -51,55 +51,32 @@ def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool)
 
 
 def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
-    files = piece.files
-    path = files.log_path(piece.segment)
-    outcomes = read_outcomes(files, piece.segment, piece.start, piece.end)
+    outcomes = read_outcomes(piece.files, piece.segment, piece.start, piece.end)
     with piece.open() as file:
         for found in walk_batches(file, piece.start, piece.end, piece.bounds):
-            header = found.header
-            if found.damage is None and header is not None:
-                if not piece.offsets.overlaps(header.base_offset, header.last_offset):
-                    continue
-                stretch = _whole(piece, path, found.position, header, found.batch, outcomes)
-                if not is_committed or _is_visible(stretch):
-                    yield stretch
-                continue
-            damage = describe(found)
-            if is_committed and found.damage not in (Damage.TORN, Damage.ZEROS):
-                if fail_on_data_loss:
-                    raise LogDamaged(
-                        f"{path}, position {found.position}: {damage}. Set failOnDataLoss=false to read on behind it,"
-                        " or isolationLevel=read_uncommitted to see it as a row"
-                    )
+            if found.damage is None and found.header is not None:
+                if piece.offsets.overlaps(found.header.base_offset, found.header.last_offset):
+                    stretch = _whole(piece, found, found.header, outcomes)
+                    if not is_committed or _is_visible(stretch):
+                        yield stretch
             elif not is_committed:
-                crc_ok = found.damage is Damage.OFFSET
-                yield Stretch(
-                    files.topic,
-                    files.partition,
-                    path,
-                    found.position,
-                    found.size,
-                    header,
-                    None,
-                    None,
-                    None,
-                    crc_ok,
-                    damage,
+                yield _stretch(piece, found)._replace(crc_ok=found.damage is Damage.OFFSET, damage=describe(found))
+            elif fail_on_data_loss and found.damage not in (Damage.TORN, Damage.ZEROS):
+                raise LogDamaged(
+                    f"{file.path}, position {found.position}: {describe(found)}. Set failOnDataLoss=false to read on"
+                    " behind it, or isolationLevel=read_uncommitted to see it as a row"
                 )
 
 
-def _whole(
-    piece: Piece,
-    path: str,
-    position: int,
-    header: BatchHeader,
-    batch: memoryview | None,
-    outcomes: Outcomes,
-) -> Stretch:
-    control_type = _control_type(batch) if header.is_control and batch is not None else None
-    topic, partition = piece.files.topic, piece.files.partition
-    size, outcome = header.size_in_bytes, outcomes.of(header)
-    return Stretch(topic, partition, path, position, size, header, batch, outcome, control_type, True, None)
+def _stretch(piece: Piece, found: Found) -> Stretch:
+    files = piece.files
+    return Stretch(files.topic, files.partition, piece.path, found.position, found.size, found.header)
+
+
+def _whole(piece: Piece, found: Found, header: BatchHeader, outcomes: Outcomes) -> Stretch:
+    control_type = _control_type(found.batch) if header.is_control and found.batch is not None else None
+    stretch = _stretch(piece, found)
+    return stretch._replace(batch=found.batch, outcome=outcomes.of(header), control_type=control_type)
 
 
 def _is_visible(stretch: Stretch) -> bool:
