@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Sequence
 
 from broker.cli import FAILURE
 from broker.cli.failures import UsageError
-from broker.cli.serve_options import OPTIONS, Options, Table, load, parse, table_text, wishes
+from broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
 from broker.doctor.finding import Finding, Level, problem
 
 _TIMEOUT_MS = 3_000
@@ -69,12 +68,15 @@ def _examine_start(options: Options) -> list[Finding]:
     except OSError as error:
         return [problem("configuration", f"{error.filename} cannot be read: {error.strerror}"), *findings]
     config = loaded.config
+    clock = SystemClock()
+    http = http_address(options)
     newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.data_dir)
     return [
         *configuration.examine(loaded, read_environment(os.environ)),
-        *ports.examine(config, SystemClock(), _timeout_ms(options)),
+        *ports.examine(config, clock, _timeout_ms(options)),
+        *([] if http is None else [ports.examine_http(*http)]),
         *([] if "--ephemeral" in options else directory.examine(config)),
-        machine.examine_clock(time.time(), newest_s),
+        machine.examine_clock(clock.now_ms() / 1000, newest_s),
         *findings,
     ]
 

@@ -9,9 +9,11 @@ _TEXTS = {
     "node.id": "The id of this node, which clients see as the broker's id.",
     "broker.id": "The older name of node.id; if both are set they must agree.",
     "broker.rack": "The rack clients are told this broker stands in.",
-    "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface.",
-    "advertised.listeners": "What clients are told to connect to, where that differs from listeners.",
-    "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served.",
+    "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface. What is "
+    "changed while running is stored, and not acted on.",
+    "advertised.listeners": "What clients of a listener are told to connect to, not the address they came in by.",
+    "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served. What is "
+    "changed while running is stored, and not acted on.",
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
     "inter.broker.listener.name": "Must be the name of a listener. There is no other broker to talk to through it.",
     "log.dir": "The data directory, if log.dirs is not set.",

@@ -43,7 +43,8 @@ def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding
         try:
             sockets = bind(listener.host, listener.port, alone=ports.count(listener.port) == 1)
         except OSError as error:
-            findings.append(_cannot_bind(listener, error, clock, timeout_ms))
+            found = _cannot_bind(f"listener {listener.name}", listener.host, listener.port, error)
+            findings.append(_with_broker(found, listener, clock, timeout_ms))
             continue
         bound = BoundAddress(listener, config.told(listener), sockets)
         with ExitStack() as open_sockets:
@@ -54,15 +55,21 @@ def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding
     return findings
 
 
-def _cannot_bind(listener: Listener, error: OSError, clock: Clock, timeout_ms: int) -> Finding:
-    check, where = f"listener {listener.name}", listener.address
+def examine_http(host: str, port: int) -> Finding:
+    """The address that HTTP is to be spoken at."""
+    try:
+        for each in bind(host, port):
+            each.close()
+    except OSError as error:
+        return _cannot_bind("http", host, port, error)
+    return ok("http", f"{Address(host, port)} is free")
+
+
+def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
+    where = Address(host, port)
     if error.errno == errno.EADDRINUSE:
-        holders = [named(pid) for pid in listening_processes(listener.port)]
+        holders = [named(pid) for pid in listening_processes(port)]
         says = f"{where} is in use by {' and '.join(holders) or 'a program that cannot be seen from here'}"
-        host = "localhost" if listener.is_every_interface else listener.host
-        met = meet(Address(host, listener.port), clock, timeout_ms)
-        if isinstance(met, Met):
-            says += f": a broker of cluster {met.cluster.cluster_id}"
         return problem(check, says, "stop it, or choose another port (0 picks a free one)")
     if error.errno in (errno.EACCES, errno.EPERM):
         return problem(check, f"no permission to listen on {where}", "ports below 1024 belong to root")
@@ -71,9 +78,18 @@ def _cannot_bind(listener: Listener, error: OSError, clock: Clock, timeout_ms: i
     return problem(check, f"cannot listen on {where}: {error.strerror or error}")
 
 
+def _with_broker(found: Finding, listener: Listener, clock: Clock, timeout_ms: int) -> Finding:
+    """The finding with what the broker says of itself that is there already, if it is one."""
+    host = "localhost" if listener.is_every_interface else listener.host
+    met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
+    if not isinstance(met, Met):
+        return found
+    return found._replace(says=f"{found.says}: a broker of cluster {met.cluster.cluster_id}")
+
+
 def _bindable(bound: BoundAddress) -> list[Finding]:
     check, listener = f"listener {bound.listener.name}", bound.listener
-    findings = [ok(check, f"{listener.address or listener.port} is free")]
+    findings = [ok(check, f"{listener.address} is free")]
     if listener.host in ("127.0.0.1", "localhost") and len(bound.sockets) == 1 and listener.port:
         pids = listening_processes(listener.port)
         if pids:

@@ -7,25 +7,12 @@ from pathlib import Path
 import pytest
 
 from broker.config.accepted import ACCEPTED
+from broker.config.differences import DIFFERENT_DEFAULTS
 from broker.config.keys import KEYS, Key, Update
 from broker.config.topic_configs import TOPIC_KEYS, TopicKey
 from broker.config.values import OneOf, Range, ThrottledReplicas
 from tests.support.java import run_program
 
-# Where ours differ on purpose; docs/config.md says so.
-OUR_DEFAULTS = {
-    "node.id": "1",
-    "broker.id": "1",
-    "listeners": "PLAINTEXT://127.0.0.1:9092",
-    "log.dir": "data",
-    "queued.max.request.bytes": "67108864",
-    "group.initial.rebalance.delay.ms": "0",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "process.roles": "broker,controller",
-    "controller.listener.names": "",
-}
 _WORDS_IN_ANOTHER_CASE = "(case insensitive) "
 
 
@@ -63,10 +50,11 @@ def _theirs(columns: tuple[str, ...]) -> tuple[str, ...]:
 
 def test_the_broker_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
     ours = {name: _row(key) for name, key in (KEYS | ACCEPTED).items()}
-    theirs = {
-        name: (type, OUR_DEFAULTS.get(name, default), validator)
-        for name, (type, default, validator) in ((name, _theirs(row)) for name, row in kafka["broker"].items())
-    }
+    for name, (kafkas, _) in DIFFERENT_DEFAULTS.items():
+        type, default, validator = ours[name]
+        assert default != kafkas, name
+        ours[name] = type, "<none>" if kafkas is None else kafkas, validator
+    theirs = {name: _theirs(row) for name, row in kafka["broker"].items()}
     for not_told in ("process.roles", "producer.id.expiration.check.interval.ms"):  # the latter is internal there
         theirs[not_told] = ours[not_told]
     assert ours == theirs

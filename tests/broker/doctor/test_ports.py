@@ -120,3 +120,9 @@ def test_another_program_on_the_loopback_of_ipv6_is_told() -> None:
         found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClock(), TRY_MS)
     assert [each.level for each in found] == ["ok", "warning", "ok"]
     assert f"[::1]:{port} is in use by process {os.getpid()}" in found[1].says
+
+
+def test_the_address_for_http_is_looked_at_too(free: int, taken: int) -> None:
+    assert ports.examine_http("127.0.0.1", free).level == "ok"
+    found = ports.examine_http("127.0.0.1", taken)
+    assert (found.level, f"127.0.0.1:{taken} is in use by process {os.getpid()}" in found.says) == ("problem", True)

@@ -1,0 +1,28 @@
+"""Where a default is not Apache Kafka's 4.3.1, and why. Imported only when somebody asks.
+
+A test holds the tables of keys against Kafka's own classes, and this table against both.
+"""
+
+from typing import NamedTuple
+
+
+class Difference(NamedTuple):
+    """`kafkas` is Kafka's default, None where it has none."""
+
+    kafkas: str | None
+    why: str
+
+
+DIFFERENT_DEFAULTS = {
+    "node.id": Difference(None, "one broker needs no number of its own"),
+    "broker.id": Difference("-1", "it is node.id under its older name"),
+    "listeners": Difference("PLAINTEXT://:9092", "a broker on a laptop is not for the whole network"),
+    "log.dir": Difference("/tmp/kafka-logs", "data belong to the place the broker was started in, not to /tmp"),
+    "queued.max.request.bytes": Difference("-1", "a thousand slow senders would fill the memory"),
+    "group.initial.rebalance.delay.ms": Difference("3000", "a lone consumer in a test should not wait three seconds"),
+    "offsets.topic.replication.factor": Difference("3", "there is one node"),
+    "transaction.state.log.replication.factor": Difference("3", "there is one node"),
+    "transaction.state.log.min.isr": Difference("2", "there is one node"),
+    "process.roles": Difference(None, "this node is all there is"),
+    "controller.listener.names": Difference(None, "nothing is opened for a controller quorum"),
+}
