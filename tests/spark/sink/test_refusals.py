@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,9 +15,11 @@ from client.transaction_admin import fence
 from client.transactional_producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.messages import Prepared
-from pyspark_barnabas.sink import driver, ledger_access
+from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.sink import driver, ledger_access, topics
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.broker_process import BrokerProcess
 from tests.support.sink_query import Query, checkpoint, committed_values, rows
 
 
@@ -189,3 +192,11 @@ def test_a_setting_of_the_ledger_that_is_changed_later_is_noticed_by_the_next_pr
     forget_ledgers()
     with pytest.raises(SinkFailed, match="it is compacted"):
         query.write(1, [rows(["b"])])
+
+
+def test_a_topic_that_nobody_makes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "_CREATION_MS", 300)
+    with BrokerProcess(tmp_path / "data", {"auto.create.topics.enable": "false"}) as server:
+        query = Query(SinkSettings(ConnectionSettings(server.address), topic="typo", prefix="p"))
+        with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*See that the topic's name"):
+            query.write(0, [rows(["a"])])

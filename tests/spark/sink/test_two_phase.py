@@ -1,0 +1,78 @@
+"""Two-phase commits (KIP-939) where the broker has them, and what becomes of a decided batch where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from client.client import Client
+from client.transaction_admin import fence
+from client.transaction_sets import find_transactions
+from pyspark_barnabas.commit.messages import Prepared, PreparedTransaction
+from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.sink import driver
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.broker_process import BrokerProcess
+from tests.support.sink_query import Query, committed_values, rows
+
+WITHOUT_END_MS = 0x7FFFFFFF
+
+
+@pytest.fixture(scope="module")
+def two_phase_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    settings = {"transaction.two.phase.commit.enable": "true", "num.partitions": 1}
+    with BrokerProcess(tmp_path_factory.mktemp("two-phase") / "data", settings) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("two_phase", "timeout_ms"), [("on", WITHOUT_END_MS), ("auto", WITHOUT_END_MS), ("off", 5_000)]
+)
+def test_transactions_have_no_end_where_the_broker_has_two_phase_commits(
+    two_phase_broker: BrokerProcess, two_phase: str, timeout_ms: int
+) -> None:
+    topic = f"two-phase-{two_phase}"
+    connection = ConnectionSettings(two_phase_broker.address)
+    settings = SinkSettings(connection, topic=topic, prefix=topic, transaction_timeout_ms=5_000, two_phase=two_phase)
+    query = Query(settings)
+    messages = query.write(0, [rows(["a"])])
+    with Client(two_phase_broker.address) as client:
+        name = transaction(messages[0]).transactional_id
+        found = find_transactions(client, [name])[name]
+        assert found is not None
+        assert found.transaction_timeout_ms == timeout_ms
+        query.commit(0, messages)
+        assert committed_values(client, topic) == ["a"]
+
+
+def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when nobody was there to end it before its timeout."""
+    query = Query(replace(settings, two_phase="off"))
+    messages = query.write(0, [rows(["a"]), rows(["b"])])
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "end_all", stop)
+        with pytest.raises(SinkFailed, match="stopped here"):
+            query.commit(0, messages)
+    lost = transaction(messages[1]).transactional_id
+    fence(client, lost)
+    query.start()
+    with pytest.raises(SinkFailed, match=f"its transaction '{lost}' is .*part of the batch is missing"):
+        query.play(0, [rows(["a"]), rows(["b"])])
+    query.start()
+    with pytest.raises(SinkFailed, match="part of the batch is missing"):
+        query.play(0, [rows(["a"]), rows(["b"])])
+
+
+def stop(*arguments: object, **options: object) -> None:
+    raise SinkFailed("stopped here")
+
+
+def transaction(message: object) -> PreparedTransaction:
+    assert isinstance(message, Prepared)
+    assert message.transaction is not None
+    return message.transaction
