@@ -11,6 +11,7 @@ from pyspark_barnabas.source.batch_plan import plan_batch
 from pyspark_barnabas.source.options import batch_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.row_schema import check_schema
+from pyspark_barnabas.workers import keep_what_is_loaded
 
 
 class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
@@ -29,4 +30,5 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]  # because pyspark is
         """The rows of one of them, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
+        keep_what_is_loaded()
         return iter(()) if partition.value is None else read(self._settings, partition.value)

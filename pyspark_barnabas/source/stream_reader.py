@@ -20,6 +20,7 @@ from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.row_schema import check_schema
 from pyspark_barnabas.source.stream_plan import StreamPlan
+from pyspark_barnabas.workers import keep_what_is_loaded
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
@@ -70,6 +71,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         """The rows of one of them, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
+        keep_what_is_loaded()
         return read(self._settings, partition.value)
 
     def commit(self, end: Json) -> None:
