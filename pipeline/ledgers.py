@@ -7,6 +7,7 @@ against it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pipeline.verdict import Check, Finding, check
@@ -91,7 +92,8 @@ def check_ledger(
         "runs": len({each.run for _, each in decided}),
         "rows": sum(each.rows for _, each in decided),
     }
-    return check(f"ledger {topic}", findings, counts)
+    answer = check(f"ledger {topic}", findings, counts)
+    return answer if decided else replace(answer, unknown="no batch was ever decided: there is nothing to be right")
 
 
 def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[Finding]:

@@ -1,7 +1,7 @@
 """The Spark session of a job: the caller's, where spark-submit or a notebook made one, or one of its own.
 
-Two settings matter to the exactly-once sink and are therefore the default here: a stage that was begun is not begun
-again (its tasks' transactions would be written twice under one batch), and no task runs twice at a time.
+Two settings matter to the exactly-once sink and are therefore the default here: no task runs twice at a time, which it
+refuses, and a stage is not tried a second time, which its atomic mode insists on.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Mapping
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # what spark-submit, or Spark Connect, leaves in the environment
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.stage.maxConsecutiveAttempts": "1",
@@ -23,11 +25,15 @@ SETTINGS = {
 
 
 def session(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session on this machine, or the one that the program was submitted to. Its Python is the one that runs."""
+    """A session on this machine, or the one that the program was submitted to, whose own settings win."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
-    if "SPARK_ENV_LOADED" not in os.environ and "MASTER" not in os.environ:
-        builder = builder.master("local[2,4]")
-    for key, value in {**SETTINGS, **(settings or {})}.items():
+    wanted = {**SETTINGS, **(settings or {})}
+    if any(variable in os.environ for variable in _SUBMITTED):
+        given = SparkConf()
+        wanted = {key: value for key, value in wanted.items() if not given.contains(key)}
+    else:
+        builder = builder.master("local[2,4]")  # a task may fail three times
+    for key, value in wanted.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

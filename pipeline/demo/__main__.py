@@ -21,7 +21,7 @@ from client.client import Client
 from pipeline.demo import kills
 from pipeline.demo.kills import Victim
 from pipeline.demo.notes import Notes
-from pipeline.demo.processes import Supervised, broker_command, kill_workers, port_of
+from pipeline.demo.processes import Supervised, broker_command, environment, kill_workers, port_of
 from pipeline.demo.screen import Screen
 from pipeline.demo.shop import Shop
 from pipeline.demo.watching import Stage, Watcher
@@ -185,6 +185,7 @@ def _conclude(settings: Settings, bootstrap: str, shop: Shop, screen: Screen) ->
         stdout=subprocess.PIPE,
         stderr=(settings.directory / "audit.log").open("w"),
         text=True,
+        env=environment(),
         check=False,
     )
     print(audit.stdout, flush=True)

@@ -16,6 +16,12 @@ from pathlib import Path
 from pipeline.demo.notes import Notes
 
 STOP_TIMEOUT_S = 300.0
+_JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM that lives for a minute has to start, not to race
+
+
+def environment() -> dict[str, str]:
+    """What the demo's programs are started with."""
+    return {"JDK_JAVA_OPTIONS": _JVM_OPTIONS, **os.environ}
 
 
 class Supervised:
@@ -96,6 +102,7 @@ class Supervised:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            env=environment(),
             start_new_session=True,
         )
         self._notes.write("started", name=self._name, pid=self._process.pid)

@@ -50,6 +50,12 @@ def test_a_ledger_that_tells_the_truth_is_right() -> None:
     assert read.transactions()[5000, 1] == (1, "shop.4711-2.0.1")
 
 
+def test_a_ledger_without_a_decision_is_not_called_right() -> None:
+    check = check_ledger(TOPIC, ledger(Run("q", "r", RUN)), {}, {})
+    assert check.verdict is Verdict.UNKNOWN
+    assert "no batch was ever decided" in (check.unknown or "")
+
+
 def test_a_record_that_is_missing_is_named_by_its_batch() -> None:
     check = check_ledger(TOPIC, ledger(decided(0), decided(2)), sums(0, 1, 2), {("orders", 0): 30})
     assert dict(check.found) == {"missing decision": 1, "undecided batch": 1}
