@@ -24,10 +24,13 @@ ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI") == "true"
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
+IMAGE_BUILDERS = ("buildah", "mmdebstrap")
 DEBIAN_PACKAGES = {
+    "buildah": "buildah",
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
     "kcat": "kcat",
+    "mmdebstrap": "mmdebstrap",
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",
@@ -80,6 +83,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("chaos-pipeline", 180, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
     ),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
+    "container": (Group("container", 120, ("tests/container",), programs=IMAGE_BUILDERS),),
 }
 
 
@@ -192,6 +196,8 @@ def _set_up(group: Group) -> None:
         _install_javascript_clients()
     if "go" in group.programs:
         _build_go_clients()
+    if "buildah" in group.programs:
+        _make_base_image()
 
 
 def _find_programs(programs: tuple[str, ...]) -> None:
@@ -247,6 +253,14 @@ def _build_go_clients() -> None:
     """Have the programs of the Go clients, and franz-go's own tests, in .cache before the clock of a group starts."""
     if not _prepare("from tests.support.go import build_all; build_all()"):
         raise CannotRun("the Go clients could not be built")
+
+
+def _make_base_image() -> None:
+    """Have a Debian with Python for the image to stand on. That takes root: there is no Docker engine in between."""
+    if os.geteuid() != 0:
+        raise CannotRun("needs root, to make an image without a Docker engine")
+    if not _prepare("from tests.support.container import make_base; make_base()"):
+        raise CannotRun("the image's base could not be made in a chroot")
 
 
 def _prepare(program: str) -> bool:

@@ -1,0 +1,127 @@
+"""The image as a user has it: run with the compose file's variables, asked by a stock client, stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from typing import Any
+
+from tests.support.container import ROOT, Container, Running
+
+COMPOSE = ROOT / "docs" / "compose"
+HADOLINT = ROOT / ".venv" / "bin" / "hadolint"
+START_TIMEOUT_S = 30
+
+
+def compose_variables(name: str) -> dict[str, str]:
+    """The environment of a compose file's broker: its lines NAME: "value"."""
+    text = (COMPOSE / name).read_text(encoding="utf-8")
+    return dict(re.findall(r'^      ([A-Z_]+): "(.*)"$', text, re.MULTILINE))
+
+
+def is_ready(line: str) -> bool:
+    return line.startswith("barnabas ready ")
+
+
+def started(box: Container, **environment: str) -> Running:
+    """The container's own command, once it can be used."""
+    running = box.start("/etc/kafka/docker/run", environment=environment)
+    assert running.lines.first(is_ready, START_TIMEOUT_S) is not None, running.lines.text()
+    return running
+
+
+def test_the_dockerfile_is_linted() -> None:
+    linted = subprocess.run([HADOLINT, "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (linted.returncode, linted.stdout + linted.stderr) == (0, "")
+
+
+def test_the_compose_files_differ_in_the_image_and_not_in_the_variables() -> None:
+    ours, kafkas = compose_variables("barnabas.yaml"), compose_variables("apache-kafka.yaml")
+    assert len(ours) > 10
+    assert ours == kafkas
+
+
+def test_the_image_says_how_it_is_run(image: dict[str, Any]) -> None:
+    assert image["Cmd"] == ["/etc/kafka/docker/run"]
+    assert not image.get("Entrypoint")
+    assert image["User"] == "1000:1000"
+    assert image["StopSignal"] == "SIGTERM"
+    assert image["Volumes"] == {"/data": {}}
+    assert image["ExposedPorts"].keys() == {"9092/tcp", "9404/tcp"}
+    assert image["Healthcheck"]["Test"] == ["CMD", "/etc/kafka/docker/healthcheck"]
+
+
+def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(box: Container) -> None:
+    assert box.run("/etc/kafka/docker/healthcheck").returncode != 0
+    running = started(box, **compose_variables("barnabas.yaml"))
+
+    healthy = box.run("/etc/kafka/docker/healthcheck")
+    assert (healthy.returncode, healthy.stdout) == (0, "HTTP/1.1 200 OK\n"), healthy.stderr
+
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9092", "orders"))
+    assert answer == {"values": ["0", "1", "2"], "brokers": ["localhost:9092"]}
+
+    inside = box.run("kafka-console-consumer.sh", "--bootstrap-server", "broker:19092", "--topic", "orders",
+                     "--partition", "0", "--offset", "earliest", "--max-messages", "3")  # fmt: skip
+    assert inside.stdout == "0\n1\n2\n", inside.stderr
+    described = box.run(
+        "/opt/kafka/bin/kafka-topics.sh", "--describe", "--topic", "orders", "--bootstrap-server", "broker:19092"
+    )
+    assert "PartitionCount: 3" in described.stdout
+    cluster = box.run("kafka-cluster", "cluster-id", "--bootstrap-server", "broker:19092")
+    assert cluster.stdout == "Cluster ID: 5L6g3nShT-eMCtK--X86sw\n"
+
+    assert running.signal(signal.SIGTERM) == 0, running.lines.text()
+    assert (box.root / "var/lib/kafka/data/.kafka_cleanshutdown").exists()
+    assert box.run("/etc/kafka/docker/healthcheck").returncode != 0
+
+
+def test_without_variables_it_listens_on_9092_and_keeps_data_in_its_volume(box: Container) -> None:
+    running = started(box)
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9092", "t"))
+    assert answer["values"] == ["0", "1", "2"]
+    assert " data=/data" in running.lines.text()
+    assert running.signal(signal.SIGTERM) == 0
+
+
+def test_a_mounted_file_comes_before_the_images_and_a_variable_before_both(box: Container) -> None:
+    mounted = box.root / "mnt/shared/config/server.properties"
+    mounted.write_text("num.partitions=4\nlog.retention.hours=5\n")
+    started(box, KAFKA_NUM_PARTITIONS="7")
+    box.run("kafka-topics", "--create", "--topic", "t")
+    described = box.run("kafka-topics", "--describe", "--topic", "t")
+    assert "PartitionCount: 7" in described.stdout, described.stderr
+    told = box.run("kafka-configs.sh", "--describe", "--entity-type", "brokers", "--entity-name", "1", "--all")
+    assert re.search(r"^log\.retention\.hours\s+5\s", told.stdout, re.MULTILINE), told.stdout + told.stderr
+
+
+def test_only_told_what_to_advertise_it_listens_there_on_every_interface(box: Container) -> None:
+    started(box, KAFKA_ADVERTISED_LISTENERS="PLAINTEXT://localhost:9999")
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9999", "t"))
+    assert answer["brokers"] == ["localhost:9999"]
+
+
+def test_variables_and_flags_may_follow_the_command(box: Container) -> None:
+    running = box.start("/etc/kafka/docker/run", "KAFKA_NODE_ID=5", "--topic", "wanted:2")
+    assert running.lines.first(is_ready, START_TIMEOUT_S) is not None, running.lines.text()
+    assert "[KafkaServer id=5] started" in running.lines.text()
+    assert "PartitionCount: 2" in box.run("kafka-topics.sh", "--describe", "--topic", "wanted").stdout
+
+
+def test_what_it_cannot_be_is_one_line_and_a_failure(box: Container) -> None:
+    for variables, words in (
+        ({"KAFKA_LISTENERS": "SASL_SSL://:9092"}, "SASL_SSL"),
+        ({"KAFKA_NUM_PARTITIONS": "many"}, "num.partitions"),
+    ):
+        refused = box.run("/etc/kafka/docker/run", environment=variables)
+        assert refused.returncode == 1
+        assert [line for line in refused.stderr.splitlines() if words in line and line.startswith("barnabas: ")]
+
+
+def test_it_has_no_way_to_change_itself(box: Container) -> None:
+    assert box.run("id", "-u").stdout == "1000\n"
+    for place in ("/opt/barnabas", "/opt/kafka/bin", "/etc/kafka/docker", "/usr/bin"):
+        assert box.run("test", "-w", place).returncode == 1, place
+    assert box.run("pip", "--version").returncode != 0
