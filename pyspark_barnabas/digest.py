@@ -27,6 +27,7 @@ MODULUS = 1 << 64
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _LAST_SHIFT = 31
 _SLICE_BYTES = 1 << 20
+_SLICE_WORDS = 1 << 18  # what such a slice takes at most, with its filling
 _R_INVERSE = pow(R, -1, MODULUS)
 
 
@@ -113,13 +114,13 @@ def _polynomials(tails: Any) -> Any:
     bounds, data = views(aligned)
     words = data[: bounds[-1]].view("<u8").copy()
     starts = bounds[:-1] // 8
-    powers, inverse = _powers(1 << max(17, (len(words) - 1).bit_length()))
+    powers, inverse = _powers(max(_SLICE_WORDS, 1 << (len(words) - 1).bit_length()))
     words ^= words >> np.uint64(32)
     words *= powers[: len(words)]
     return np.add.reduceat(words, starts) * inverse[starts]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # for slices, and for rows that are larger
 def _powers(count: int) -> tuple[Any, Any]:
     import numpy as np
 
