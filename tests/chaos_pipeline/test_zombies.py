@@ -1,4 +1,8 @@
-"""A driver is frozen at every named point, another one does its work, and then the frozen one thaws."""
+"""A driver is frozen with a stream at every named point, another one does its work, and then the frozen one thaws.
+
+Two streams more have their checkpoints rolled back behind the back of the ledger: in the same drivers, as a start of
+Spark costs seconds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from tests.support.chaos.gate import Gate
 from tests.support.chaos.pipelines import new_pipeline
 from tests.support.server import Server
 
-# Where in its second batch a stream stands still; those of the opening, which is at the first task, in its first.
+# Which batch a stream stands still in; at the points of the opening, which is at a run's first task, in its first.
 POINTS = {
     "before-take": 0,
     "after-take": 0,
@@ -30,20 +34,21 @@ OVERTAKEN = (
 )
 
 
-def test_a_driver_that_thaws_after_another_one_went_on_changes_nothing(
+def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
     server: Server, gate: Gate, tmp_path: Path
 ) -> None:
-    pipelines = {point: new_pipeline(server.address, gate, point, tmp_path) for point in POINTS}
-    streams = [each.stream for each in pipelines.values()]
+    frozen_ones = {point: new_pipeline(server.address, gate, point, tmp_path) for point in POINTS}
+    same, other = (new_pipeline(server.address, gate, name, tmp_path) for name in ("same", "other"))
+    pipelines = [*frozen_ones.values(), same, other]
     held = [gate.hold(point, point, batch=batch) for point, batch in POINTS.items()]
-    with Driver(streams, tmp_path / "one", master="local[16]") as frozen:
+    with Driver([each.stream for each in frozen_ones.values()], tmp_path / "one", master="local[16]") as frozen:
         for each in held:
             each.wait()
         frozen.freeze()
-        with Driver(streams, tmp_path / "two") as second:
+        with Driver([each.stream for each in pipelines], tmp_path / "two") as second:
             second.wait()
-            for pipeline in pipelines.values():
-                pipeline.check()
+        for pipeline in pipelines:
+            pipeline.check()
         for each in held:
             each.release()
         frozen.thaw()
@@ -52,7 +57,23 @@ def test_a_driver_that_thaws_after_another_one_went_on_changes_nothing(
     for point, errors in told.items():
         assert len(errors) == 1, f"{point}: {errors}"
         assert any(sentence in errors[0] for sentence in OVERTAKEN), f"{point}: {errors}"
-    with Driver(streams, tmp_path / "three") as third:
+
+    for pipeline in (same, other):
+        _roll_back(Path(pipeline.stream.checkpoint), to=0)
+    other.stream.rows_per_batch += 10  # so that its batches are others now
+    with Driver([each.stream for each in pipelines], tmp_path / "three") as third:
         third.wait()
-    for pipeline in pipelines.values():
+        [refusal] = third.events("failed")
+    assert refusal["stream"] == "other"
+    assert "the checkpoint was rolled back or copied. Nothing was written" in refusal["error"]
+    for pipeline in pipelines:
         pipeline.check()
+
+
+def _roll_back(checkpoint: Path, *, to: int) -> None:
+    """As if the checkpoint had been restored from a copy of the time when batch `to` was its last."""
+    for log in ("offsets", "commits"):
+        for file in (checkpoint / log).iterdir():
+            batch = file.name.strip(".").removesuffix(".crc")
+            if batch.isdigit() and int(batch) > to:
+                file.unlink()

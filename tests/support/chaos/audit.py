@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from client.admin import create_topic, describe_topics
 from client.client import Client
-from client.consumer import Consumer
+from client.consumer import ConsumedRecord, Consumer
 from client.offsets import READ_COMMITTED
 from client.producer import Producer
 from client.transaction_admin import list_transactions
-from protocol.records.record import Record
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
 
 PARTITIONS = 2
@@ -71,7 +70,7 @@ def audit(bootstrap: str, topic: str, expected: Iterable[Row]) -> Verdict:
     seen: Counter[Row] = Counter()
     last: dict[bytes, int] = {}
     reordered = 0
-    for record in committed(bootstrap, topic):
+    for _, _, record in committed(bootstrap, topic):
         assert record.key is not None
         assert record.value is not None
         row = record.key, int(record.value)
@@ -83,21 +82,21 @@ def audit(bootstrap: str, topic: str, expected: Iterable[Row]) -> Verdict:
     return Verdict(seen.total(), (wanted - seen).total(), duplicated, reordered)
 
 
-def committed(bootstrap: str, topic: str) -> list[Record]:
+def committed(bootstrap: str, topic: str) -> list[ConsumedRecord]:
     """All committed records of a topic, partition by partition. It fails when a transaction holds readers back."""
     with Client(bootstrap) as client:
         [info] = describe_topics(client, [topic])
         consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="earliest")
         consumer.assign([(topic, each) for each in range(len(info.partitions))])
-        found = []
+        found: list[ConsumedRecord] = []
         while not consumer.is_at_end():
             found += consumer.poll(1000)
-    return [record for _, _, record in sorted(found, key=lambda each: (each.partition, each.record.offset))]
+    return sorted(found, key=lambda each: (each.partition, each.record.offset))
 
 
 def read_ledger(bootstrap: str, prefix: str) -> list[LedgerRecord]:
     """The ledger's records."""
-    return [decode_value(each.value) for each in committed(bootstrap, f"__{prefix}.ledger")]
+    return [decode_value(each.record.value) for each in committed(bootstrap, f"__{prefix}.ledger")]
 
 
 def check_ledger(bootstrap: str, prefix: str, rows: int) -> int:

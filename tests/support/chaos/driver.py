@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -38,34 +40,25 @@ class Stream:
         return f"p-{self.name}"
 
 
-class Driver:
-    """A Spark application. `work` is a directory for what Spark keeps."""
+class SparkProgram:
+    """A program that starts Spark, in a session of its own, by which all its processes are found."""
 
-    def __init__(self, streams: list[Stream], work: Path, *, master: str = "local[4]") -> None:
-        conf = {
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.local.dir": str(work),
-            "spark.sql.warehouse.dir": str(work / "warehouse"),
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.jars": ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar"))),
-            "spark.python.daemon.module": "tests.support.chaos.warm_daemon",
-            "spark.ui.showConsoleProgress": "false",
-        }
-        work.mkdir(parents=True, exist_ok=True)
-        self._wanted = {"master": master, "conf": conf, "streams": [asdict(each) for each in streams]}
-        self._cwd = work
+    def __init__(self, arguments: list[str], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._arguments = arguments
+        self._cwd = cwd
+        self._environment = environment or {}
 
     def __enter__(self) -> Self:
+        self._cwd.mkdir(parents=True, exist_ok=True)
         environment = {
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            **self._environment,
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.chaos.driver_program", json.dumps(self._wanted)],
+            [sys.executable, *self._arguments],
             cwd=self._cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -73,11 +66,11 @@ class Driver:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            start_new_session=True,  # so that all its processes are found by their session
+            start_new_session=True,
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self._lines, self._said = Lines(self._process.stdout), Lines(self._process.stderr)
+        self.stdout, self.stderr = Lines(self._process.stdout), Lines(self._process.stderr)
         return self
 
     def __exit__(
@@ -85,28 +78,16 @@ class Driver:
     ) -> None:
         self.kill()
         if error is not None:
-            error.add_note(f"The driver said:\n{self._lines.text()[-6000:]}\n{self._said.text()[-6000:]}")
+            error.add_note(f"The program said:\n{self.stdout.text()[-6000:]}\n{self.stderr.text()[-6000:]}")
 
-    def wait_for(self, event: str, stream: str = "") -> dict[str, Any]:
-        """The first such event, of that stream if one is named."""
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
 
-        def is_wanted(line: str) -> bool:
-            told = _read(line)
-            return told.get("event") == event and stream in ("", told.get("stream"))
-
-        line = self._lines.first(is_wanted, WAIT_S)
-        assert line is not None, f"no {event} of {stream}:\n{self._lines.text()}\n{self._said.text()[-6000:]}"
-        return _read(line)
-
-    def events(self, event: str, stream: str = "") -> list[dict[str, Any]]:
-        """All such events so far."""
-        told = (_read(line) for line in self._lines.text().splitlines())
-        return [each for each in told if each.get("event") == event and stream in ("", each.get("stream"))]
-
-    def wait(self) -> None:
-        """Until it is over, with every stream done."""
-        self.wait_for("over")
-        assert self._process.wait(WAIT_S) == 0, self._said.text()
+    def status(self) -> int:
+        """Its exit status, once it has ended."""
+        return self._process.wait(WAIT_S)
 
     def freeze(self) -> None:
         """SIGSTOP to all its processes: they stand still until they are thawed."""
@@ -116,8 +97,9 @@ class Driver:
         self._signal(signal.SIGCONT)
 
     def kill_jvm(self) -> None:
-        """SIGKILL to the JVM alone, as a crash would; its Python workers find out by themselves. Waits for the end."""
-        os.kill(self.jvm, signal.SIGKILL)
+        """SIGKILL to the driver's JVM alone, as a crash would; the others find out by themselves. Waits for the end."""
+        [jvm] = [pid for pid in self.processes() if "org.apache.spark.deploy.SparkSubmit" in command_of(pid)]
+        os.kill(jvm, signal.SIGKILL)
         self._process.wait(WAIT_S)
         self.kill()
 
@@ -125,13 +107,8 @@ class Driver:
         """SIGKILL to whatever is left of it."""
         self._signal(signal.SIGKILL)
         self._process.wait()
-        self._lines.join()
-        self._said.join()
-
-    @property
-    def jvm(self) -> int:
-        """The driver's JVM."""
-        return next(pid for pid in self.processes() if "org.apache.spark.deploy.SparkSubmit" in command_of(pid))
+        self.stdout.join()
+        self.stderr.join()
 
     def executors(self) -> list[int]:
         """The executors' JVMs, where they are processes of their own."""
@@ -139,16 +116,58 @@ class Driver:
 
     def processes(self) -> list[int]:
         """All that live in its session."""
-        return [
-            pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _session_of(pid) == self._process.pid
-        ]
+        pids = map(int, filter(str.isdigit, os.listdir("/proc")))
+        return [pid for pid in pids if _session_of(pid) == self._process.pid]
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in self.processes():
-            try:
+            with suppress(ProcessLookupError):  # it ended by itself
                 os.kill(pid, number)
-            except ProcessLookupError:
-                continue  # it ended by itself
+
+
+class Driver(SparkProgram):
+    """`driver_program` with these streams. `work` is a directory for what Spark keeps."""
+
+    def __init__(self, streams: list[Stream], work: Path, *, master: str = "local[4]") -> None:
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.local.dir": str(work),
+            "spark.sql.warehouse.dir": str(work / "warehouse"),
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.jars": stock_jars(),
+            "spark.python.daemon.module": "tests.support.chaos.warm_daemon",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        wanted = {"master": master, "conf": conf, "streams": [asdict(each) for each in streams]}
+        super().__init__(["-m", "tests.support.chaos.driver_program", json.dumps(wanted)], work)
+
+    def wait_for(self, event: str, stream: str = "") -> dict[str, Any]:
+        """The first such event, of that stream if one is named."""
+
+        def is_wanted(line: str) -> bool:
+            told = _read(line)
+            return told.get("event") == event and stream in ("", told.get("stream"))
+
+        line = self.stdout.first(is_wanted, WAIT_S)
+        assert line is not None, f"no {event} of {stream or 'the driver'}"
+        return _read(line)
+
+    def events(self, event: str, stream: str = "") -> list[dict[str, Any]]:
+        """All such events so far."""
+        told = (_read(line) for line in self.stdout.text().splitlines())
+        return [each for each in told if each.get("event") == event and stream in ("", each.get("stream"))]
+
+    def wait(self) -> None:
+        """Until every stream is over, done or failed."""
+        self.wait_for("over")
+        assert self.status() == 0
+
+
+def stock_jars() -> str:
+    """The jars of Spark's own Kafka connector, as spark.jars takes them."""
+    return ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar")))
 
 
 def parents_of(pid: int) -> list[int]:

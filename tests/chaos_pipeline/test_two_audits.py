@@ -1,0 +1,91 @@
+"""The pipeline's own audit and that of these tests, written apart, say the same of a job whose driver was killed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from client.admin import create_topic
+from client.client import Client
+from client.consumer import Consumer
+from client.producer import Producer
+from pipeline.demo.orders import OrderStream
+from protocol.records.record import Record
+from tests.support.chaos import audit
+from tests.support.chaos.driver import SparkProgram, stock_jars
+from tests.support.server import Server
+
+ORDERS, ORDERS_PER_BATCH = 3000, 600
+RAW, VALID, REJECTED = "orders.raw", "orders.valid", "orders.rejected"
+ORDERED_AT_MS = 1_700_000_000_000
+WITH_STOCK_JARS = {"PYSPARK_SUBMIT_ARGS": f"--jars {stock_jars()} pyspark-shell"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("sink", "status"), [("barnabas", 0), ("kafka", 1)])
+def test_both_audits_agree(server: Server, tmp_path: Path, seed: int, sink: str, status: int) -> None:
+    _order(server.address, seed)
+    with _job("validate", tmp_path / "one", server, *_of_validate(tmp_path, sink)) as killed:
+        _wait_for(server.address, VALID, ORDERS // 2)
+        killed.kill_jvm()
+    with _job("validate", tmp_path / "two", server, *_of_validate(tmp_path, sink)) as again:
+        assert again.status() == 0
+    report = tmp_path / "verdict.json"
+    has_ledger = "true" if sink == "barnabas" else "false"
+    arguments = ("--report", str(report), "--has-ledger", has_ledger, "--revenue-topic", "")
+    with _job("audit", tmp_path / "three", server, *arguments) as theirs:
+        assert theirs.status() == status
+
+    inputs = Counter((RAW, each.partition, each.record.offset) for each in audit.committed(server.address, RAW))
+    outputs = Counter(
+        _source_of(each.record) for topic in (VALID, REJECTED) for each in audit.committed(server.address, topic)
+    )
+    assert inputs - outputs == Counter()
+    assert bool(outputs - inputs) == (sink == "kafka")
+    assert json.loads(report.read_text())["verdict"] == ("right" if outputs == inputs else "wrong")
+
+
+def _order(bootstrap: str, seed: int) -> None:
+    """The topics, and orders that somebody placed."""
+    orders = OrderStream(seed)
+    with Client(bootstrap) as client:
+        for topic in (RAW, VALID, REJECTED):
+            create_topic(client, topic, partitions=audit.PARTITIONS)
+        with Producer(client) as producer:
+            for number in range(ORDERS):
+                order = orders.next(ORDERED_AT_MS + number)
+                producer.send(RAW, order.value, key=order.key)
+
+
+def _of_validate(work: Path, sink: str) -> tuple[str, ...]:
+    return (
+        *("--checkpoint-location", str(work / "checkpoint")),
+        *("--max-offsets-per-trigger", str(ORDERS_PER_BATCH)),
+        *("--sink-format", sink),
+    )
+
+
+def _job(name: str, work: Path, server: Server, *arguments: str) -> SparkProgram:
+    command = ["-m", f"pipeline.jobs.{name}", "--bootstrap-servers", server.address, *arguments]
+    return SparkProgram(command, work, WITH_STOCK_JARS)
+
+
+def _wait_for(bootstrap: str, topic: str, records: int) -> None:
+    """Until so many records are there, committed or not."""
+    with Client(bootstrap) as client:
+        consumer = Consumer(client, auto_offset_reset="earliest")
+        consumer.assign([(topic, each) for each in range(audit.PARTITIONS)])
+        deadline = client.deadline(240_000)
+        count = 0
+        while count < records:
+            assert not deadline.is_over, f"{count} of {records} records"
+            count += len(consumer.poll(1000))
+
+
+def _source_of(record: Record) -> tuple[str, int, int]:
+    """Which record an output was made of, by its headers."""
+    headers = {name: (value or b"").decode() for name, value in record.headers}
+    return headers["src-topic"], int(headers["src-partition"]), int(headers["src-offset"])
