@@ -188,7 +188,7 @@ class BrokerConfig:
     def _addresses(self, key: str, check: Callable[[str, list[Listener]], None]) -> list[Listener]:
         protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
         protocols.update({name: "PLAINTEXT" for name in self._controllers() if name not in protocols})
-        listeners = parse_listeners(key, self.strings(key), protocols)
+        listeners = parse_listeners(key, dict.fromkeys(self.strings(key)), protocols)  # one given twice is given once
         check(key, listeners)
         return listeners
 
