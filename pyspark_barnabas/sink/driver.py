@@ -128,10 +128,15 @@ class _Committing:
                     view = replace(view, is_swept=True)
 
     def _decide(self, step: Decide, view: CommitView) -> CommitView:
-        timeout_ms = self._settings.delivery_timeout_ms
         try:
             write_record(
-                self._client, self._settings, self._access.topic, step.record, step.offsets, timeout_ms=timeout_ms
+                self._client,
+                self._settings,
+                self._access.topic,
+                step.record,
+                step.offsets,
+                prefix=self._batch.sink.prefix,
+                timeout_ms=self._settings.delivery_timeout_ms,
             )
         except Fenced:
             return replace(view, is_fenced=True)

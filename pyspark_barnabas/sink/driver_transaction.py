@@ -43,17 +43,18 @@ def write_record(
     record: LedgerRecord,
     offsets: Iterable[SourceOffset] = (),
     *,
+    prefix: str,
     timeout_ms: int,
 ) -> None:
     """Write the record, commit the offsets for the group, end the transaction: again until it is answered.
 
     Fenced when the coordinator, or the ledger's leader, knows a newer run; SinkFailed when it cannot be done, or when
-    no answer came to its end in time, so that it is not known whether the record counts.
+    no answer came to its end in time, so that it is not known whether the record counts. The prefix is the sink's own,
+    also where the record is about another query.
     """
-    prefix = settings.prefix_of(record.query_id)
     name, identity = driver_id(prefix), ProducerIdentity(*record.run)
     where: TopicPartition = (topic, 0)
-    group = settings.group_of(record.query_id)
+    group = prefix if settings.group_id is None else settings.group_id
     moved = _of_this_cluster(client, {(each.topic, each.partition): each.offset for each in offsets}) if group else {}
     deadline = client.deadline(timeout_ms)
     doing = "writing the decision"

@@ -40,7 +40,9 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
                 view = replace(view, ledger=None, taken=_take_token(client, settings, transactional_id))
             case Register(record):
                 try:
-                    write_record(client, settings, access.topic, record, timeout_ms=settings.delivery_timeout_ms)
+                    timeout_ms = settings.delivery_timeout_ms
+                    prefix = opening.sink.prefix
+                    write_record(client, settings, access.topic, record, prefix=prefix, timeout_ms=timeout_ms)
                     view = replace(view, ledger=None, is_registered=True)
                 except Fenced:
                     view = replace(view, ledger=None, is_fenced=True)

@@ -49,10 +49,6 @@ class SinkSettings:
         """The prefix that this query's ids and ledger have."""
         return self.prefix if self.prefix is not None else f"spark-{query_id.replace(':', '-')}"
 
-    def group_of(self, query_id: str) -> str:
-        """The consumer group that its source's offsets are committed for; "" for none."""
-        return self.prefix_of(query_id) if self.group_id is None else self.group_id
-
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:

@@ -12,7 +12,7 @@ from client.admin import create_topic
 from client.client import Client
 from client.offsets import committed_offsets
 from client.transaction_admin import list_transactions
-from pyspark_barnabas.commit.ledger import Decided, SourceOffset, decode_value
+from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
 from pyspark_barnabas.commit.messages import Prepared, Skipped
 from pyspark_barnabas.digest import row_hash, tail
 from pyspark_barnabas.sink import driver
@@ -92,6 +92,24 @@ def test_a_commit_that_stopped_halfway_is_rolled_forward(
     query.start()
     query.play(0, [rows(["a"]), rows(["b"])])
     assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
+
+
+def test_what_another_query_left_decided_is_made_visible_first(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = Query(settings, "left")
+    messages = left.write(0, [rows(["a"]), rows(["b"])])
+
+    def stop(*arguments: object, **options: object) -> None:
+        raise SinkFailed("halfway")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "end_all", stop)
+        with pytest.raises(SinkFailed, match="halfway"):
+            left.commit(0, messages)
+    Query(settings, "next").play(0, [rows(["c"])])
+    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b", "c"]
+    assert [each.query_id for each in ledger(client, settings) if isinstance(each, Settled)] == ["left"]
 
 
 def test_what_lost_is_swept_after_the_batch(client: Client, settings: SinkSettings) -> None:
