@@ -147,11 +147,10 @@ def _over_time(batches: Sequence[Mapping[str, Any]], kills: Sequence[tuple[float
     figure, axes = _figure()
     for name in ("validate", "aggregate"):
         own = [each for each in batches if each["query"] == name]
-        sizes = [10 + each["rows"] / 50 for each in own]
+        sizes = [10 + each["rows"] ** 0.5 for each in own]
         places = [each["at_s"] for each in own], [each["took_ms"] for each in own]
         axes.scatter(*places, s=sizes, color=COLOURS[name], alpha=0.6, label=name, linewidths=0)
-    axes.set(xlabel="seconds", ylabel="milliseconds a batch")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="seconds", ylabel="milliseconds a batch", xlim=(0, None), ylim=(0, None))
     axes.legend(frameon=False, fontsize=8)
     _mark(axes, kills)
     return _svg(figure)
@@ -163,8 +162,7 @@ def _lag(notes: Sequence[Mapping[str, Any]], kills: Sequence[tuple[float, str]])
     for name in ("validate", "aggregate"):
         lag = [note["stages"][name]["end"] - note["stages"][name]["read"] for note in seen]
         axes.plot([note["at_s"] for note in seen], lag, color=COLOURS[name], label=name)
-    axes.set(xlabel="seconds", ylabel="offsets behind")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="seconds", ylabel="offsets behind", xlim=(0, None), ylim=(0, None))
     axes.legend(frameon=False, fontsize=8)
     _mark(axes, kills)
     return _svg(figure)
@@ -189,6 +187,6 @@ def _transactions(notes: Sequence[Mapping[str, Any]], kills: Sequence[tuple[floa
     for axes in (told, under_way):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8, loc="upper left")
-        axes.set_ylim(bottom=0)
+        axes.set(xlim=(0, None), ylim=(0, None))
     _mark(told, kills)
     return _svg(figure)
