@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -208,6 +210,18 @@ def test_memory_does_not_grow_with_the_rows(client: Client, settings: SinkSettin
 
     query.play(0, [many()])
     assert peak < 100_000_000
+
+
+def test_commit_takes_less_than_50_ms_at_eight_tasks(client: Client, settings: SinkSettings) -> None:
+    create_topic(client, settings.topic or "", partitions=8)
+    query = Query(settings)
+    took_ms = []
+    for batch_id in range(15):
+        messages = query.write(batch_id, [rows(["a"], partition=[number]) for number in range(8)])
+        began = time.perf_counter()
+        query.commit(batch_id, messages)
+        took_ms.append((time.perf_counter() - began) * 1000)
+    assert statistics.median(took_ms) <= 50, took_ms
 
 
 # --- atomic mode ---
