@@ -9,7 +9,13 @@ import pytest
 
 from tests.support.container import BASE, IMAGE, Container, build_image, container, image_config, make_base, output
 
-MB = 1_000_000
+SIZES = pytest.StashKey[str]()
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Tell the image's size."""
+    if SIZES in config.stash:
+        terminalreporter.write_line(config.stash[SIZES])
 
 
 @pytest.fixture(scope="session")
@@ -17,12 +23,8 @@ def image(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The image's configuration, as Docker keeps it."""
     make_base()
     build_image()
-    size, base = (
-        int(output("inspect", "--type", "image", "--format", "{{.Docker.Size}}", each)) for each in (IMAGE, BASE)
-    )
-    reporter = request.config.pluginmanager.getplugin("terminalreporter")
-    assert reporter is not None
-    reporter.write_line(f"the image: {size / MB:.0f} MB, {(size - base) / MB:.0f} MB of it over the base")
+    size, base = (output("images", "--noheading", "--format", "{{.Size}}", name) for name in (IMAGE, BASE))
+    request.config.stash[SIZES] = f"the image: {size}, of which its base is {base}"
     return image_config()
 
 
