@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from broker.cli.failures import UsageError
 from broker.cli.options import Parser, connected, positive, shared_options, whole
-from broker.cli.output import Progress
+from broker.cli.output import Progress, counted
 from broker.cli.stopping import StopSignals
 from client import admin
 from client.client import Client
@@ -101,7 +101,8 @@ def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> So
     if not topic.partitions.keys() >= set(numbers):
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"topic {options.topic!r} has {len(topic.partitions)} partitions, there is no partition {numbers[0]}",
+            f"topic {options.topic!r} has {counted(len(topic.partitions), 'partition')}, "
+            f"there is no partition {numbers[0]}",
         )
     offset = int(options.offset) if options.offset and options.offset.isdecimal() else None
     positions: dict[TopicPartition, int | None] = {(options.topic, number): offset for number in numbers}

@@ -7,11 +7,11 @@ nothing. With it, it looks at a running broker as a client does. The exit status
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 
 from broker.cli import FAILURE
 from broker.cli.failures import UsageError
+from broker.cli.output import counted, print_json
 from broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
 from broker.doctor.finding import Finding, Level, problem
 
@@ -94,14 +94,11 @@ def _print(findings: Sequence[Finding]) -> None:
         print(f"{each.level:8} {each.check:{width}}  {each.says}")
         if each.advice:
             print(f"{'':8} {'':{width}}  -> {each.advice}")
-    counts = {level: sum(each.level is level for each in findings) for level in (Level.PROBLEM, Level.WARNING)}
-    print(", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items()))
-    sys.stdout.flush()
+    levels = [each.level for each in findings]
+    print(", ".join(counted(levels.count(level), level) for level in (Level.PROBLEM, Level.WARNING)))
 
 
 def _print_json(findings: Sequence[Finding]) -> None:
-    from broker.cli.output import print_json
-
     is_fine = not any(each.level is Level.PROBLEM for each in findings)
     print_json({"fine": is_fine, "findings": [each._asdict() for each in findings]})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from broker.cli import group_offsets
 from broker.cli.options import Parser, connected, shared_options
-from broker.cli.output import print_json, print_table
+from broker.cli.output import counted, print_json, print_table
 from client import groups
 from client.client import Client
 from client.groups import GroupInfo, GroupMember
@@ -152,5 +152,5 @@ def _delete_one(client: Client, name: str, options: argparse.Namespace) -> tuple
     places = group_offsets.named_partitions(client, options.topic)
     groups.delete_offsets(client, name, places)
     forgotten = [{"topic": topic, "partition": partition} for topic, partition in places]
-    sentence = f"group {name} forgot what it committed for {len(places)} partitions"
+    sentence = f"group {name} forgot what it committed for {counted(len(places), 'partition')}"
     return {"group": name, "deleted": False, "offsets": forgotten}, sentence

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from broker.cli.failures import UsageError
 from broker.cli.lines import lines_as_they_come
 from broker.cli.options import Parser, assignment, connected, shared_options, whole
-from broker.cli.output import Progress, print_json
+from broker.cli.output import Progress, counted, print_json
 from client.batching import Delivery
 from client.client import Client
 from client.producer import Producer
@@ -172,7 +172,8 @@ def _check_topic(client: Client, options: argparse.Namespace) -> None:
     if options.partition is not None and options.partition >= partitions:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"topic {options.topic!r} has {partitions} partitions, there is no partition {options.partition}",
+            f"topic {options.topic!r} has {counted(partitions, 'partition')}, "
+            f"there is no partition {options.partition}",
         )
 
 

@@ -14,7 +14,7 @@ from broker.cli.options import (
     shared_options,
     unique_keys,
 )
-from broker.cli.output import print_json, print_table
+from broker.cli.output import counted, print_json, print_table
 from client import admin
 from client.client import Client
 from client.metadata import TopicInfo
@@ -116,7 +116,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
 def _alter(client: Client, options: argparse.Namespace) -> None:
     admin.create_partitions(client, options.topic, options.partitions, validate_only=options.validate_only)
     altered = not options.validate_only
-    text = f"topic {options.topic} {'has' if altered else 'could have'} {options.partitions} partitions"
+    text = f"topic {options.topic} {'has' if altered else 'could have'} {counted(options.partitions, 'partition')}"
     _report(options, {"topic": options.topic, "partitions": options.partitions, "altered": altered}, text)
 
 
@@ -157,7 +157,7 @@ def _description(client: Client, topic: TopicInfo, *, with_offsets: bool) -> dic
 
 
 def _print_description(topic: dict[str, Any], *, with_offsets: bool) -> None:
-    print(f"{topic['topic']}  id {topic['topic_id']}  {len(topic['partitions'])} partitions")
+    print(f"{topic['topic']}  id {topic['topic_id']}  {counted(len(topic['partitions']), 'partition')}")
     for name, value in topic["configs"].items():
         print(f"  {name}={value}")
     columns = ["partition", "leader", "leader_epoch", "replicas", "isr"]

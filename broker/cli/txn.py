@@ -10,7 +10,7 @@ from broker.cli import txn_words
 from broker.cli.failures import UsageError
 from broker.cli.group_offsets import add_topic_option, named_partitions
 from broker.cli.options import Parser, connected, shared_options, whole
-from broker.cli.output import print_json, print_table
+from broker.cli.output import counted, print_json, print_table
 from client import transaction_admin
 from client.client import Client
 from client.metadata import TopicPartition
@@ -207,7 +207,9 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
         identity = transaction_admin.fence(client, txn.transactional_id)
         done.append({"transactional_id": txn.transactional_id, "partitions": len(txn.partitions)} | identity._asdict())
         if not options.json:
-            print(f"aborted {txn.transactional_id} in {len(txn.partitions)} partitions; its producer is fenced")
+            print(
+                f"aborted {txn.transactional_id} in {counted(len(txn.partitions), 'partition')}; its producer is fenced"
+            )
     if options.json:
         print_json(done)
 
@@ -247,7 +249,7 @@ def _find_hanging(client: Client, options: argparse.Namespace) -> None:
     for each, hold in standing:
         print("\n".join(txn_words.hanging(each, hold, now_ms)))
     if not standing:
-        print(f"nothing hangs in {len(places)} partitions")
+        print(f"nothing hangs in {counted(len(places), 'partition')}")
 
 
 def _hanging_facts(producer: PartitionProducer, hold: Hold, now_ms: int) -> dict[str, Any]:

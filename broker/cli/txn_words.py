@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from broker.cli.output import counted
 from client.transaction_admin import ONGOING, Hold, PartitionProducer, TransactionInfo
 
 NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
@@ -60,7 +61,7 @@ def waiting(hold: Hold, producer_id: int, since_ms: int, now_ms: int) -> str:
         return f"{place}: nothing behind it, so nobody waits (from offset {hold.txn_start_offset})"
     stop = (
         f"{place}: readers of committed records stop at offset {hold.last_stable_offset} of {hold.high_watermark}, "
-        f"{_offsets(hold.held_back)} held back"
+        f"{counted(hold.held_back, 'offset')} held back"
     )
     if hold.in_front != producer_id:
         return f"{stop} by producer {hold.in_front}, which stands in front; this one began at {hold.txn_start_offset}"
@@ -88,7 +89,3 @@ def hanging(producer: PartitionProducer, hold: Hold, now_ms: int) -> list[str]:
         f"  barnabas txn abort --partition {producer.topic}:{producer.partition} "
         f"--start-offset {producer.txn_start_offset}",
     ]
-
-
-def _offsets(count: int) -> str:
-    return "1 offset" if count == 1 else f"{count} offsets"

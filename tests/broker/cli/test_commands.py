@@ -56,6 +56,12 @@ def test_a_topics_life(barnabas: Barnabas) -> None:
     assert barnabas("topics", "delete", "life", "--if-exists").stdout == "there is no topic life\n"
 
 
+def test_the_address_may_stand_before_the_command_too(offline: Barnabas, broker: OwnBroker) -> None:
+    assert offline("topics", "create", "before", "--bootstrap-server", broker.address).status == 0
+    found = offline("topics", "--bootstrap-server", broker.address, "list")
+    assert (found.status, "before\n" in found.stdout) == (0, True)
+
+
 def test_topics_are_described_for_people_and_for_programs(barnabas: Barnabas) -> None:
     barnabas("topics", "create", "seen", "--partitions", "2", "--config", "retention.ms=1000")
     text = barnabas("topics", "describe", "seen", "--offsets").stdout.splitlines()
@@ -183,7 +189,7 @@ def test_the_file_may_come_after_the_options(barnabas: Barnabas, tmp_path: Path)
     [
         (["--key-separator", "="], 2, "produce: line 2 has no key separator '='"),
         (["--key-separator", ""], 2, "produce: --key-separator is empty"),
-        (["--partition", "9"], 1, "topic 'refused' has 1 partitions, there is no partition 9"),
+        (["--partition", "9"], 1, "topic 'refused' has 1 partition, there is no partition 9"),
     ],
 )
 def test_what_cannot_be_produced_is_said(

@@ -236,5 +236,5 @@ def test_groups_are_deleted_with_what_they_committed(barnabas: Barnabas, client:
 def test_offsets_are_forgotten_partition_by_partition(barnabas: Barnabas, client: Client, group: str) -> None:
     commit_offsets(client, group, {(group, 1): 5})
     outcome = barnabas("groups", "delete", group, "--topic", f"{group}:0")
-    assert outcome == (0, f"group {group} forgot what it committed for 1 partitions\n", "")
+    assert outcome == (0, f"group {group} forgot what it committed for 1 partition\n", "")
     assert committed_offsets(client, group) == {(group, 1): 5}

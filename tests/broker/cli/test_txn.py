@@ -148,7 +148,7 @@ def test_the_states_that_are_named_are_those_there_are() -> None:
 def test_abort_ends_the_transaction_and_fences_its_producer(
     barnabas: Barnabas, opened: TransactionalProducer, client: Client, name: str
 ) -> None:
-    assert f"aborted {name} in 1 partitions; its producer is fenced" in barnabas("txn", "abort", name).stdout
+    assert f"aborted {name} in 1 partition; its producer is fenced" in barnabas("txn", "abort", name).stdout
     assert committed(client, name) == [b"committed"]
     with pytest.raises(ProducerFatal):
         opened.commit()
