@@ -68,7 +68,7 @@ def main(*, rounds: int, alone: bool, path: Path, say: Callable[[str], None]) ->
         run = pytest_run(Path(scratch))
     print(table(results))
     for key, value in (fixtures | run).items():
-        print(f"| {key} | {number(value)} | {'' if alone else '–'} | | {AIMS.get(key, '')} |")
+        print(f"| {key} | {number(value)} | | | {AIMS.get(key, '')} |")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"starts": results, "fixture": fixtures, "pytest": run}, indent=1))
     return 0
