@@ -65,6 +65,11 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
             )
         case ErrorCode.UNSUPPORTED_VERSION:
             return "The sink needs brokers of Apache Kafka 3.0 or newer, or Barnabas"
+        case ErrorCode.CORRUPT_MESSAGE:
+            return (
+                "Nothing was written or decided. The broker's files are damaged there, `barnabas log verify` says"
+                " where: restore them, then restart the query"
+            )
         case ErrorCode.INVALID_RECORD | ErrorCode.INVALID_TIMESTAMP:
             return "The topic's settings refuse such rows: change the rows, or the topic's settings"
         case _ if code in _TRANSACTION_GONE:

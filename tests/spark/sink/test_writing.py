@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pyarrow as pa
@@ -12,8 +13,11 @@ import pytest
 
 from client.admin import create_topic
 from client.client import Client
+from client.errors import UnsupportedByBroker
 from client.offsets import committed_offsets
 from client.transaction_admin import list_transactions
+from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
 from pyspark_barnabas.commit.messages import Prepared, Skipped
 from pyspark_barnabas.digest import row_hash, tail
@@ -131,6 +135,51 @@ def test_abort_ends_what_was_not_decided(client: Client, settings: SinkSettings)
     query.start()
     query.play(0, [rows(["a"])])
     assert committed_values(client, settings.topic or "") == ["a"]
+
+
+def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_patterns(client: Client, *, states: list[str], pattern: str | None = None) -> object:
+        if pattern is not None:
+            raise UnsupportedByBroker("too old")
+        return list_transactions(client, states=states)
+
+    monkeypatch.setattr(driver, "list_transactions", without_patterns)
+    foreign = TransactionalProducer(client, f"{settings.prefix}-foreign")
+    foreign.init()
+    foreign.begin()
+    foreign.send("elsewhere", b"a")
+    foreign.flush()
+    query = Query(settings)
+    query.write_part(0, 0, rows(["lost"]))
+    query.commit(0, [query.write_part(0, 0, rows(["won"]), attempt_number=1)])
+    assert committed_values(client, settings.topic or "") == ["won"]
+    foreign.commit()
+    assert committed_values(client, "elsewhere") == ["a"]
+
+
+def test_tasks_that_begin_together_have_one_token(client: Client, settings: SinkSettings) -> None:
+    query = Query(settings)
+    for batch_id in range(3):
+        query.start()
+        with ThreadPoolExecutor(6) as pool:  # each thread has a client and a memory of its own, as a process has
+            written = [pool.submit(query.write_part, batch_id, part, rows([f"{batch_id}-{part}"])) for part in range(6)]
+            messages = [each.result() for each in written]
+        assert len({each.run for each in messages}) == 1
+        query.commit(batch_id, messages)
+    assert len(committed_values(client, settings.topic or "")) == 18
+
+
+def test_a_token_that_nobody_takes_is_taken_by_another_task(
+    client: Client, settings: SinkSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task that is elected never came."""
+    monkeypatch.setattr(opening, "PATIENCE_MS", 200)
+    query = Query(settings)
+    messages = [query.write_part(0, 1, rows(["b"])), query.write_part(0, 0, rows(["a"]))]
+    query.commit(0, messages)
+    assert sorted(committed_values(client, settings.topic or "")) == ["a", "b"]
 
 
 def test_a_process_uses_its_ids_again_two_batches_later(settings: SinkSettings) -> None:
