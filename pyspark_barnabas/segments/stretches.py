@@ -52,15 +52,18 @@ def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool)
 
 def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
     outcomes = read_outcomes(piece.files, piece.segment, piece.start, piece.end)
+    path = piece.path
     with piece.open() as file:
         for found in walk_batches(file, piece.start, piece.end, piece.bounds):
             if found.damage is None and found.header is not None:
                 if piece.offsets.overlaps(found.header.base_offset, found.header.last_offset):
-                    stretch = _whole(piece, found, found.header, outcomes)
+                    stretch = _whole(piece, path, found, found.header, outcomes)
                     if not is_committed or _is_visible(stretch):
                         yield stretch
             elif not is_committed:
-                yield _stretch(piece, found)._replace(crc_ok=found.damage is Damage.OFFSET, damage=describe(found))
+                yield _stretch(piece, path, found)._replace(
+                    crc_ok=found.damage is Damage.OFFSET, damage=describe(found)
+                )
             elif fail_on_data_loss and found.damage not in (Damage.TORN, Damage.ZEROS):
                 raise LogDamaged(
                     f"{file.path}, position {found.position}: {describe(found)}. Set failOnDataLoss=false to read on"
@@ -68,14 +71,14 @@ def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator
                 )
 
 
-def _stretch(piece: Piece, found: Found) -> Stretch:
+def _stretch(piece: Piece, path: str, found: Found) -> Stretch:
     files = piece.files
-    return Stretch(files.topic, files.partition, piece.path, found.position, found.size, found.header)
+    return Stretch(files.topic, files.partition, path, found.position, found.size, found.header)
 
 
-def _whole(piece: Piece, found: Found, header: BatchHeader, outcomes: Outcomes) -> Stretch:
+def _whole(piece: Piece, path: str, found: Found, header: BatchHeader, outcomes: Outcomes) -> Stretch:
     control_type = _control_type(found.batch) if header.is_control and found.batch is not None else None
-    stretch = _stretch(piece, found)
+    stretch = _stretch(piece, path, found)
     return stretch._replace(batch=found.batch, outcome=outcomes.of(header), control_type=control_type)
 
 

@@ -109,13 +109,14 @@ def _look(file: LogFile, position: int, end: int, bounds: Bounds) -> Found:
     """What begins at `position`."""
     header = _header(file, position)
     if header is not None and (after := position + header.size_in_bytes) <= file.size:
-        following = _header(file, after)
-        ends_there = after in (end, file.size) or following is not None
-        if ends_there or header.size_in_bytes <= _TRUSTED_BYTES:
+        is_small = header.size_in_bytes <= _TRUSTED_BYTES
+        if is_small or after in (end, file.size) or _header(file, after) is not None:
             batch = batch_at(file, position, header)
             if batch is not None:
                 is_in_place = bounds.base_offset <= header.base_offset < bounds.end
                 return Found(position, header.size_in_bytes, header, None if is_in_place else Damage.OFFSET, batch)
+        following = _header(file, after)
+        ends_there = following is not None or after in (end, file.size)
         follows_on = following is not None and following.base_offset == header.next_offset
         if ends_there and after <= end and (follows_on or next_batch(file, position + 1, after, bounds) is None):
             return Found(position, header.size_in_bytes, header, Damage.CRC)
