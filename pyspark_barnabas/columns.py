@@ -32,20 +32,33 @@ class Headers(NamedTuple):
 def varints(numbers: Any) -> Any:
     """A BinaryArray of zigzag varints, one for each int64 of a numpy array."""
     zigzag = (numbers << 1 ^ numbers >> 63).astype(np.uint64)
+    least, most = (int(zigzag.min()), int(zigzag.max())) if len(zigzag) else (0, 0)
+    width = _width(most)
+    if _width(least) == width:
+        return _varints_of_one_width(zigzag, width)
     sizes = np.ones(len(zigzag), np.int32)
-    largest = int(zigzag.max()) if len(zigzag) else 0
-    bits = 7
-    while largest >> bits:
-        sizes += zigzag >= np.uint64(1 << bits)
-        bits += 7
+    for more in range(1, width):
+        sizes += zigzag >= np.uint64(1 << 7 * more)
     offsets = offsets_of(sizes)
     out = np.empty(int(offsets[-1]), np.uint8)
     starts = offsets[:-1]
-    for index in range(bits // 7):
+    for index in range(width):
         some = slice(None) if index == 0 else np.nonzero(sizes > index)[0]
-        more = (sizes[some] > index + 1).astype(np.uint8) << 7
-        out[starts[some] + index] = (zigzag[some] >> np.uint64(7 * index)).astype(np.uint8) & 127 | more
+        goes_on = (sizes[some] > index + 1).astype(np.uint8) << 7
+        out[starts[some] + index] = (zigzag[some] >> np.uint64(7 * index)).astype(np.uint8) & 127 | goes_on
     return binary_array(offsets, out)
+
+
+def _width(zigzag: int) -> int:
+    return max(1, -(-zigzag.bit_length() // 7))
+
+
+def _varints_of_one_width(zigzag: Any, width: int) -> Any:
+    out = np.empty((len(zigzag), width), np.uint8)
+    for index in range(width):
+        goes_on = 128 if index + 1 < width else 0
+        out[:, index] = (zigzag >> np.uint64(7 * index)).astype(np.uint8) & 127 | goes_on
+    return binary_array(np.arange(len(zigzag) + 1, dtype=np.int32) * np.int32(width), out)
 
 
 def join(*parts: Any) -> Any:
@@ -69,7 +82,11 @@ def lengths(column: Any) -> Any:
 
 def sized(column: Any | None) -> list[Any]:
     """The parts that write a column with its lengths in front; None is a column of nulls."""
-    return [NULL_LENGTH] if column is None else [varints(lengths(column)), column]
+    if column is None:
+        return [NULL_LENGTH]
+    sizes = lengths(column)
+    is_one = len(sizes) > 0 and int(sizes.min()) == int(sizes.max())
+    return [_varint(int(sizes[0])) if is_one else varints(sizes), column]
 
 
 def tails(
