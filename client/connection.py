@@ -161,6 +161,8 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
         opened = socket.create_connection(address, timeout=max(deadline.left_s, 0.001))
     except TimeoutError:
         raise ConnectionFailed(f"cannot connect to {address}: no answer in time") from None
+    except UnicodeError as error:
+        raise ConnectionFailed(f"cannot connect to {address}: no name of a host can be like that") from error
     except OSError as error:
         raise ConnectionFailed(f"cannot connect to {address}: {_reason(error)}") from error
     with suppress(OSError):

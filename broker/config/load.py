@@ -123,6 +123,8 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     directories = config.strings("log.dirs") or config.strings("log.dir")
     if len(directories) != 1:
         raise ConfigError(f"log.dirs names {len(directories)} directories: this broker keeps exactly one", "log.dirs")
+    if "\0" in directories[0]:
+        raise ConfigError("log.dirs names a directory with a NUL in it, which no file system has", "log.dirs")
     if {"node.id", "broker.id"} <= config.static.keys() and config.integer("node.id") != config.integer("broker.id"):
         raise ConfigError("node.id and broker.id name two different nodes", "node.id")
     roles = config.strings("process.roles") if "process.roles" in config.static else ["broker"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import NamedTuple
 
 from client.addresses import Address
@@ -44,9 +43,3 @@ def meet(address: Address, clock: Clock, timeout_ms: int) -> Met | NotMet:
     finally:
         connection.close()
     return Met(cluster, (clock.monotonic() - started) * 1000)
-
-
-def resolved(host: str) -> list[str]:
-    """The addresses a name stands for here. OSError with a sentence when it stands for none."""
-    found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))

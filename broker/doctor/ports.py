@@ -128,6 +128,8 @@ def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: floa
         connection = socket.create_connection(address, timeout=timeout_s)
     except socket.gaierror as error:
         return Arrival(False, f"{address.host} cannot be resolved ({(error.strerror or str(error)).lower()})")
+    except UnicodeError:
+        return Arrival(False, f"no name of a host can be like {address.host}")
     except TimeoutError:
         return Arrival(False, "no answer in time")
     except OSError as error:

@@ -79,7 +79,10 @@ def bind(host: str, port: int, *, alone: bool = True) -> list[socket.socket]:
                 raise
             return [_bound(socket.AF_INET, ("0.0.0.0", port))]
     if host not in ("127.0.0.1", "localhost") or not alone:
-        found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+        try:
+            found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+        except UnicodeError as error:
+            raise OSError(errno.EINVAL, "no name of a host can be like that") from error
         family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)  # IPv4 first, as in Java
         return [_bound(family, address, is_ipv6_only=not alone)]
     for _ in range(_PORT_ATTEMPTS):

@@ -80,6 +80,11 @@ def test_nobody_listening_is_said_in_words() -> None:
         Connection(Address("127.0.0.1", port), None, soon())
 
 
+def test_a_host_that_can_have_no_such_name_is_told() -> None:
+    with pytest.raises(ConnectionFailed, match=r"^cannot connect to a\.\.b:9092: no name of a host can be like that$"):
+        Connection(Address("a..b", 9092), None, soon())
+
+
 def test_a_hang_up_closes_the_connection_for_good() -> None:
     with ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HANG_UP}) as broker:
         connection = connect(broker)

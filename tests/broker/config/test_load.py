@@ -101,6 +101,7 @@ def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
         ("compression.gzip.level=0", "Value must be between 1 and 9 or equal to -1"),
         ("log.cleaner.min.cleanable.ratio=1.5", "Value must be no more than 1"),
         ("log.dirs=/a,/b", "log.dirs names 2 directories"),
+        ("log.dirs=/a\0b", "log.dirs names a directory with a NUL"),
         ("advertised.listeners=OTHER://h:1", "does not say which protocol OTHER speaks"),
         ("advertised.listeners=SSL://h:1", "advertised.listeners names SSL, which listeners does not"),
         ("listeners=9092", "9092 is not of the form NAME://host:port"),

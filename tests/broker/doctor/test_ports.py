@@ -85,7 +85,11 @@ def test_an_advertised_loopback_is_worth_a_note_where_others_may_come(free: int)
 
 @pytest.mark.parametrize(
     ("told", "why"),
-    [("no.such.host.invalid:9092", "no.such.host.invalid cannot be resolved"), ("127.0.0.1:1", "connection refused")],
+    [
+        ("no.such.host.invalid:9092", "no.such.host.invalid cannot be resolved"),
+        ("127.0.0.1:1", "connection refused"),
+        ("a..b:9092", "no name of a host"),
+    ],
 )
 def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_container_to_be_tried_outside(
     free: int, told: str, why: str

@@ -92,6 +92,12 @@ def test_a_port_that_is_taken_is_an_error() -> None:
     assert refused.value.errno == errno.EADDRINUSE
 
 
+def test_a_host_that_can_have_no_such_name_is_an_error() -> None:
+    for host in ("a..b", "a" * 64):
+        with pytest.raises(OSError, match="no name of a host can be like that"):
+            bind(host, 0)
+
+
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "localhost", "127.0.0.1"])
 def test_a_free_port_is_found_for_every_kind_of_host(host: str) -> None:
     sockets = bind(host, 0)
