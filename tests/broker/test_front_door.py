@@ -16,7 +16,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from broker.app import start_broker
 from broker.cli import main
 from broker.config import load_config
-from broker.config.environment import read_environment
+from broker.config.environment import Environment, read_environment
 from broker.net.bound import bind_listeners, close_sockets
 from client.addresses import Address
 from client.clock import Deadline, SystemClock
@@ -230,10 +230,11 @@ def addresses_told(host: str, port: int) -> set[tuple[str, int]]:
 
 
 @asynccontextmanager
-async def running(data_dir: Path, **settings: str) -> AsyncIterator[dict[str, int]]:
+async def running(data_dir: Path, *, is_container: bool = False, **settings: str) -> AsyncIterator[dict[str, int]]:
     """A broker in this process; the ports of its listeners by name."""
     named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    config, _ = load_config(settings=[f"log.dirs={data_dir}", *named])
+    around = Environment({}, {}, None, is_container)
+    config, _ = load_config(settings=[f"log.dirs={data_dir}", *named], environment=around)
     bound = bind_listeners(config)
     broker = await start_broker(config, bound, descriptor_limit=256)
     try:
@@ -262,6 +263,18 @@ async def test_each_listener_tells_its_own_address_and_one_without_tells_where_a
             ("127.0.0.2", "WIDE", ("127.0.0.2", ports["WIDE"])),
         ):
             assert await asyncio.to_thread(addresses_told, host, ports[name]) == {told}, name
+
+
+async def test_in_a_container_who_comes_from_the_gateway_is_told_localhost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway, connect = "127.0.0.3", socket.create_connection
+    monkeypatch.setattr("broker.app.default_gateways", lambda: {gateway})
+    async with running(tmp_path / "data", is_container=True, listeners="PLAINTEXT://:0") as ports:
+        port = ports["PLAINTEXT"]
+        assert await asyncio.to_thread(addresses_told, "127.0.0.2", port) == {("127.0.0.2", port)}
+        monkeypatch.setattr(socket, "create_connection", lambda to, timeout: connect(to, timeout, (gateway, 0)))
+        assert await asyncio.to_thread(addresses_told, "127.0.0.2", port) == {("localhost", port)}
 
 
 @pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
