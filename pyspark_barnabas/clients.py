@@ -18,3 +18,9 @@ def client_for(connection: ConnectionSettings) -> Client:
     if found is None:
         found = clients[os.getpid(), connection] = connection.client()
     return found
+
+
+def close_clients() -> None:
+    """Close what this thread keeps, and begin anew with the next call."""
+    for client in _kept.__dict__.pop("clients", {}).values():
+        client.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from client.client import Client
+from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.server import Server
@@ -22,6 +23,12 @@ def broker(
     settings = {"num.partitions": 3, "transaction.max.timeout.ms": LIMIT_MS}
     with new_server(tmp_path_factory.mktemp("sink") / "data", settings) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _leave_nothing_open() -> Iterator[None]:
+    yield
+    close_clients()
 
 
 @pytest.fixture

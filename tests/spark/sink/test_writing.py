@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -17,11 +18,13 @@ from client.errors import UnsupportedByBroker
 from client.offsets import committed_offsets
 from client.transaction_admin import list_transactions
 from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value
-from pyspark_barnabas.commit.messages import Prepared, Skipped
+from pyspark_barnabas.commit.messages import Message, Prepared, Skipped
 from pyspark_barnabas.digest import row_hash, tail
 from pyspark_barnabas.sink import driver
+from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.sink_query import Query, checkpoint, committed, committed_values, rows
@@ -161,11 +164,18 @@ def test_where_brokers_know_no_patterns_all_that_is_open_is_looked_through(
 
 def test_tasks_that_begin_together_have_one_token(client: Client, settings: SinkSettings) -> None:
     query = Query(settings)
+
+    def write(batch_id: int, part: int) -> Message:
+        """In a thread, which has a client and a memory of its own, as a process has."""
+        try:
+            return query.write_part(batch_id, part, rows([f"{batch_id}-{part}"]))
+        finally:
+            close_clients()
+
     for batch_id in range(3):
         query.start()
-        with ThreadPoolExecutor(6) as pool:  # each thread has a client and a memory of its own, as a process has
-            written = [pool.submit(query.write_part, batch_id, part, rows([f"{batch_id}-{part}"])) for part in range(6)]
-            messages = [each.result() for each in written]
+        with ThreadPoolExecutor(6) as pool:
+            messages = list(pool.map(write, [batch_id] * 6, range(6)))
         assert len({each.run for each in messages}) == 1
         query.commit(batch_id, messages)
     assert len(committed_values(client, settings.topic or "")) == 18
@@ -295,3 +305,11 @@ def test_in_atomic_mode_two_tasks_in_one_partition_are_refused(client: Client, s
     with pytest.raises(SinkFailed, match="one task writes all rows of a partition"):
         query.play(0, [rows(["a"]), rows(["b"])])
     assert committed_values(client, settings.topic or "") == []
+
+
+def test_a_checkpoint_is_read_through_arrows_file_systems(tmp_path: Path) -> None:
+    """As hdfs:, s3: and gs: are; file: is the one that is here."""
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{}\n{"orders":{"0":5}}')
+    found = _read_remote(f"file://{tmp_path}", "offsets/0")
+    assert parse_offsets(found.decode()).offsets == (SourceOffset("orders", 0, 5),)
