@@ -161,6 +161,29 @@ def test_a_broker_gone_at_any_request_of_a_task_fails_it_and_the_next_run_makes_
     story.check()
 
 
+def test_a_broker_that_is_killed_amid_the_rows_and_before_commit_loses_and_doubles_none(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "data", {"num.partitions": 2}) as server:
+        settings = SinkSettings(ConnectionSettings(server.address), topic="t", prefix="p", batch_bytes=2_000)
+        query = Query(settings)
+
+        def parts(task: int) -> Iterator[object]:
+            for part in range(20):
+                if part == 10:
+                    server.kill()
+                    server.start()
+                yield rows([f"{task}-{part}-{row}" for row in range(100)], key=[f"k{row}" for row in range(100)])
+
+        messages = query.write(0, [parts(0), parts(1)])
+        server.kill()
+        server.start()
+        query.commit(0, messages)
+        with Client(server.address) as client:
+            found = committed_values(client, "t")
+    assert sorted(found) == sorted(
+        f"{task}-{part}-{row}" for task in range(2) for part in range(20) for row in range(100)
+    )
+
+
 def test_apache_kafka_keeps_each_row_once_through_lost_connections(tmp_path: Path) -> None:
     """A handful of the above: 4.2.0, as 4.3 loses commits that it acknowledged when it is killed."""
     with CuttingProxy() as proxy:
