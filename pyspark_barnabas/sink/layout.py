@@ -31,10 +31,12 @@ class Layout:
 
 
 def no_topic() -> BadRows:
+    """Of a row that nobody says where it goes."""
     return BadRows("a row names no topic, and neither does the sink: set the option topic, or fill the column `topic`")
 
 
 def bad_partition(topic: str, asked: int, count: int) -> BadRows:
+    """Of a row that asks for a partition which is not among `count`."""
     if asked < 0:
         return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; null leaves it to the sink")
     return BadRows(
@@ -44,7 +46,7 @@ def bad_partition(topic: str, asked: int, count: int) -> BadRows:
 
 
 def too_large(topic: str, size: int, most: int) -> BadRows:
-    """size: of the record; most: what a batch may take."""
+    """Of a record of `size` bytes, where a batch may take `most`."""
     return BadRows(
         f"a record for topic {topic!r} takes {size + HEADER_SIZE} bytes, and kafka.max.request.size is {most}: raise"
         " it, and the topic's max.message.bytes with it, or write smaller rows"

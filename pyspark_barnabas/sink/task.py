@@ -26,7 +26,7 @@ from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransact
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.layout import Layout
+from pyspark_barnabas.sink.layout import BadRows, Layout
 from pyspark_barnabas.sink.ledger_access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
 from pyspark_barnabas.sink.own_ids import OwnIds
@@ -104,7 +104,7 @@ def _produce(
         transaction.flush()
     except BaseException as error:
         _give_up(client, settings, transaction)
-        if isinstance(error, ValueError) and not isinstance(error, LedgerDamaged):
+        if isinstance(error, BadRows):
             raise SinkFailed(str(error)) from error
         raise
     identity = transaction.identity
