@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from client.client import Client
 from pyspark_barnabas.data_source import BarnabasDataSource
+from tests.support import topics
 from tests.support.kafka_process import KafkaProcess
 from tests.support.mixed_topic import MixedTopic, compact
 from tests.support.server import Server
@@ -29,7 +33,11 @@ def mixed(spark: SparkSession, server: Server) -> list[str]:
 
 @pytest.fixture(scope="module")
 def kafka(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with KafkaProcess(tmp_path_factory.mktemp("kafka") / "data") as server:
+    everyone_may = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with KafkaProcess(tmp_path_factory.mktemp("kafka") / "data", everyone_may) as server:
         yield server
 
 
@@ -74,6 +82,15 @@ def test_the_rows_are_those_of_the_stock_source_on_apache_kafka(spark: SparkSess
     stock, ours = (_rows(_read(spark, source, kafka, **options)) for source in BOTH)
     assert len(ours) > 1000
     assert ours == stock
+
+
+def test_a_topic_that_may_not_be_read_is_named(spark: SparkSession, kafka: Server) -> None:
+    topics.create(kafka.address, "secret", 1)
+    pattern = ResourcePattern(ResourceType.TOPIC, "secret")
+    with closing(KafkaAdminClient(bootstrap_servers=kafka.address)) as admin:
+        admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.DENY, pattern)])
+    with pytest.raises(PySparkException, match=r"secret.*[Aa]uthoriz"):
+        _read(spark, "barnabas", kafka, assign='{"secret":[0]}', endingOffsets='{"secret":{"0":1}}').collect()
 
 
 @pytest.mark.parametrize(

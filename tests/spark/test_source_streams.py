@@ -89,10 +89,11 @@ def reading(spark: SparkSession, server: Server, request: pytest.FixtureRequest,
     return Reading(spark, server, request.node.name.replace("test_", ""), tmp_path)
 
 
-def test_a_stream_goes_on_with_new_partitions_and_a_broker_that_was_killed(reading: Reading) -> None:
-    reading.create(1)
-    reading.send(50)
-    with reading.running() as query:
+def test_a_stream_goes_on_with_new_topics_and_partitions_and_a_broker_that_was_killed(reading: Reading) -> None:
+    with reading.running(subscribePattern=f"{reading.topic}.*", startingOffsets="latest") as query:
+        until(lambda: query.exception() or query.recentProgress)  # it has seen that there is nothing
+        reading.create(1)
+        reading.send(50)
         reading.wait_for(50, query)
         with Client(reading.server.address) as client:
             admin.create_partitions(client, reading.topic, 3)

@@ -1,0 +1,200 @@
+"""`scripts/bench spark`: our source and sink beside Spark's own, over one broker, in alternating rounds of one run.
+
+Prints what was measured, the ratios to the stock connector and the aims, and writes the same as JSON. The broker is
+Barnabas, or with --against kafka Apache Kafka. Every lane copies key and value of the same topic. Spark, its Python
+workers and the broker share the processors, as on a laptop: trust ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from tests.bench.measure import ROOT
+from tests.bench.spark_commits import commit_ms
+from tests.bench.spark_queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
+from tests.bench.spark_topics import fill, make_topic
+from tests.support.broker_process import BrokerProcess
+from tests.support.kafka_process import KafkaProcess
+from tests.support.server import Server
+
+SOURCES = (Lane(STOCK, NOWHERE), Lane(OURS, NOWHERE))
+PIPELINES = (Lane(STOCK, STOCK), Lane(OURS, OURS), Lane(STOCK, OURS))
+BATCHES = 5
+AIM = 0.8
+COMMIT_AIM_MS = 50
+COMMIT_TASKS = 8
+
+Results = dict[str, dict[str, list[Figures]]]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Bench:
+    """One run over one broker. Results are kept by what was measured, and by lane."""
+
+    def __init__(self, spark: SparkSession, server: Server, rounds: int, rows: dict[int, int]) -> None:
+        self._spark, self._server = spark, server
+        self._rounds, self._rows = rounds, rows
+        self._topics = 0
+        self.results: Results = {}
+
+    def warm(self) -> None:
+        """Let the JIT see every lane, and the workers import what they need."""
+        source, rows = self._filled(2, 100_000, 100)
+        for lane in (*SOURCES, *PIPELINES):
+            copy(self._spark, self._server, lane, source, self._empty(2), rows // 3)
+
+    def throughput(self, size: int, partitions: int) -> None:
+        """Rows per second and processor time of every lane."""
+        source, rows = self._filled(partitions, self._rows[size], size)
+        per_batch = -(-rows // BATCHES)
+        self._alternate(
+            f"{size} B, {partitions} partitions",
+            (*SOURCES, *PIPELINES),
+            lambda lane: copy(self._spark, self._server, lane, source, self._empty(partitions), per_batch),
+        )
+
+    def latencies(self) -> None:
+        """A trigger with nothing to do, and batches of one row and of 10,000."""
+        for rows in (1, 10_000):
+            source, _ = self._filled(1 if rows == 1 else 2, rows * 12, 100)
+            self._alternate(
+                f"a batch of {rows:,} rows",
+                PIPELINES,
+                partial(self._batch, source, rows),
+            )
+        self._alternate(
+            "nothing to do",
+            PIPELINES,
+            lambda lane: idle_latency(self._spark, self._server, lane, source, self._empty(2)),
+        )
+
+    def commits(self) -> None:
+        """commit() alone, after eight tasks have prepared."""
+        figures = commit_ms(self._server.address, self._empty(COMMIT_TASKS), COMMIT_TASKS, 20 * self._rounds)
+        self.results[f"commit() after {COMMIT_TASKS} tasks"] = {str(Lane(OURS, OURS)): [figures]}
+
+    def audit(self) -> None:
+        """All rows counted and hashed out of the files of a stopped broker."""
+        source, rows = self._filled(4, self._rows[100], 100)
+        self._server.stop()
+        found: list[Figures] = []
+        for _ in range(self._rounds + 1):
+            started = time.perf_counter()
+            frame = self._spark.read.format(OURS).option("path", str(self._server.data_dir)).option("subscribe", source)
+            [row] = frame.load().agg(F.count("*"), F.sum(F.xxhash64("key", "value") % 2**31)).collect()
+            if row[0] != rows:
+                raise RuntimeError(f"{row[0]} of {rows} rows were found in the files")
+            found.append({"rows_per_second": rows / (time.perf_counter() - started)})
+        self.results["audit of segments"] = {"segments": found[1:]}
+
+    def _batch(self, source: str, rows: int, lane: Lane) -> Figures:
+        return batch_latency(self._spark, self._server, lane, source, self._empty(2), rows)
+
+    def _alternate(self, what: str, lanes: Sequence[Lane], measure: Callable[[Lane], Figures]) -> None:
+        by_lane: dict[str, list[Figures]] = {str(lane): [] for lane in lanes}
+        for number in range(self._rounds):
+            for lane in lanes if number % 2 == 0 else lanes[::-1]:
+                figures = measure(lane)
+                by_lane[str(lane)].append(figures)
+                say(f"{what}, {lane}: " + ", ".join(f"{key} {value:,.1f}" for key, value in figures.items()))
+        self.results[what] = by_lane
+
+    def _filled(self, partitions: int, rows: int, size: int) -> tuple[str, int]:
+        topic = self._name()
+        return topic, fill(self._server.address, topic, partitions, rows, size)
+
+    def _empty(self, partitions: int) -> str:
+        topic = self._name()
+        make_topic(self._server.address, topic, partitions)
+        return topic
+
+    def _name(self) -> str:
+        self._topics += 1
+        return f"bench-{self._topics}"
+
+
+def table(results: Results) -> str:
+    """Medians with their spread, and ratios to the stock connector: of rates, ours over stock; of times, the same."""
+    lines = ["| | lane | figure | median (spread) | to stock | aim |", "|---|---|---|--:|--:|---|"]
+    for what, by_lane in results.items():
+        for lane, rounds in by_lane.items():
+            for figure in rounds[0]:
+                values = [each[figure] for each in rounds]
+                median = statistics.median(values)
+                spread = f"{_number(median)} ({_number(min(values))}–{_number(max(values))})"
+                ratio = _ratio(by_lane, lane, figure, median)
+                lines.append(f"| {what} | {lane} | {figure} | {spread} | {ratio} | {_aim(what, lane, figure)} |")
+    return "\n".join(lines)
+
+
+def _ratio(by_lane: dict[str, list[Figures]], lane: str, figure: str, median: float) -> str:
+    base = str(SOURCES[0]) if lane == str(SOURCES[1]) else str(PIPELINES[0])
+    if base == lane or base not in by_lane:
+        return ""
+    return f"{median / statistics.median(each[figure] for each in by_lane[base]):.2f}"
+
+
+def _aim(what: str, lane: str, figure: str) -> str:
+    if figure == "commit_ms":
+        return f"<= {COMMIT_AIM_MS}"
+    return f">= {AIM}" if figure == "rows_per_second" and lane in (str(SOURCES[1]), str(PIPELINES[1])) else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench spark", description="Measure our Spark source and sink.")
+    parser.add_argument("--quick", action="store_true", help="one round, fewer rows, 2 and 8 partitions")
+    parser.add_argument("--against", choices=("barnabas", "kafka"), default="barnabas", help="the broker")
+    parser.add_argument("--only", choices=("throughput", "latency", "commit", "audit"), action="append")
+    parser.add_argument("--json", type=Path, default=ROOT / ".cache" / "bench" / "spark.json")
+    options = parser.parse_args()
+    rounds, scale = (1, 0.25) if options.quick else (3, 1.0)
+    wanted = options.only or ("throughput", "latency", "commit", "audit")
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
+        kind = BrokerProcess if options.against == "barnabas" else KafkaProcess
+        with kind(Path(scratch) / "data") as server, session(Path(scratch)) as spark:
+            bench = Bench(spark, server, rounds, {100: int(2_000_000 * scale), 1000: int(400_000 * scale)})
+            bench.warm()
+            if "throughput" in wanted:
+                for size in (100, 1000):
+                    for partitions in (2, 8) if options.quick else (2, 4, 8):
+                        bench.throughput(size, partitions)
+            if "latency" in wanted:
+                bench.latencies()
+            if "commit" in wanted:
+                bench.commits()
+            if "audit" in wanted:
+                bench.audit()
+    _tell(options, rounds, bench.results)
+    return 0
+
+
+def _tell(options: Any, rounds: int, results: Results) -> None:
+    print(f"{rounds} rounds over {options.against}, {BATCHES} batches a query; {platform.platform()}\n")
+    print(table(results))
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps({"against": options.against, "results": results}, indent=1))
+    say(f"wrote {options.json}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

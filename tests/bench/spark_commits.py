@@ -1,0 +1,24 @@
+"""How long commit() takes, without Spark around it: tasks of one row each prepare, then the driver decides and ends."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from pyspark_barnabas.connection import ConnectionSettings
+from pyspark_barnabas.sink.settings import SinkSettings
+from tests.support.sink_query import Query, rows
+
+_WARMING = 5
+
+
+def commit_ms(address: str, topic: str, tasks: int, batches: int) -> dict[str, float]:
+    """The median commit of so many batches in a row, in ms; each task writes to a partition of its own."""
+    query = Query(SinkSettings(ConnectionSettings(address), topic=topic, prefix=f"commits-of-{topic}"))
+    taken: list[float] = []
+    for batch_id in range(_WARMING + batches):
+        messages = query.write(batch_id, [rows(["v"], partition=[partition]) for partition in range(tasks)])
+        started = time.perf_counter()
+        query.commit(batch_id, messages)
+        taken.append((time.perf_counter() - started) * 1000)
+    return {"commit_ms": statistics.median(taken[_WARMING:])}

@@ -1,0 +1,164 @@
+"""Streams that Spark runs to be measured: from a source to a sink, batch by batch, and what Spark tells of each."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from pyspark_barnabas.data_source import BarnabasDataSource
+from tests.bench.measure import CLOCK_TICKS
+from tests.support.kafka_jars import spark_connector_libs
+from tests.support.server import Server
+from tests.support.waiting import until
+
+Figures = dict[str, float]
+STOCK, OURS, NOWHERE = "kafka", "barnabas", "noop"
+_IDLE_TRIGGERS = 30
+
+
+class Lane(NamedTuple):
+    """From one source to one sink, by the names of Spark's formats."""
+
+    source: str
+    sink: str
+
+    def __str__(self) -> str:
+        words = {STOCK: "stock", OURS: "ours", NOWHERE: "nowhere"}
+        return f"{words[self.source]} → {words[self.sink]}"
+
+
+@contextmanager
+def session(scratch: Path) -> Iterator[SparkSession]:
+    """Spark on two threads, with the stock connector and ours."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("barnabas-bench")
+        .config("spark.jars", ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar"))))
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.speculation", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.numRecentProgressUpdates", "1000")
+        .config("spark.local.dir", str(scratch / "local"))
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(BarnabasDataSource)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def copy(spark: SparkSession, server: Server, lane: Lane, source: str, target: str, batch_rows: int) -> Figures:
+    """Run the whole source through the lane, `batch_rows` offsets a batch.
+
+    rows_per_second is that of the median batch after the first, which finds everything cold; processor seconds are
+    those of Spark with its workers and of the broker, over all of the query.
+    """
+    before = _cpu_seconds(spark, server)
+    progress = _run(spark, server, lane, source, target, batch_rows)
+    spent = _cpu_seconds(spark, server) - before
+    warm = progress[1:] or progress
+    return {
+        "rows_per_second": statistics.median(
+            each["numInputRows"] / each["durationMs"]["triggerExecution"] * 1000 for each in warm
+        ),
+        "cpu_s_per_million_rows": spent / sum(each["numInputRows"] for each in progress) * 1e6,
+    }
+
+
+def batch_latency(
+    spark: SparkSession, server: Server, lane: Lane, source: str, target: str, batch_rows: int
+) -> Figures:
+    """The median batch of `batch_rows` rows, from its trigger to its end, in ms, without the first two."""
+    progress = _run(spark, server, lane, source, target, batch_rows)
+    return {"batch_ms": statistics.median(each["durationMs"]["triggerExecution"] for each in progress[2:])}
+
+
+def idle_latency(spark: SparkSession, server: Server, lane: Lane, source: str, target: str) -> Figures:
+    """The median trigger that finds nothing to do, in ms."""
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "0")
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as checkpoint:
+        frame = _frame(spark, server, lane.source, source, startingOffsets="latest")
+        query = _writer(frame, server, lane.sink, target, checkpoint).start()
+        try:
+            until(lambda: query.exception() or len(query.recentProgress) > 2 * _IDLE_TRIGGERS, timeout_s=120)
+            durations = [each["durationMs"] for each in query.recentProgress[-_IDLE_TRIGGERS:]]
+        finally:
+            query.stop()
+            spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
+    return {"batch_ms": statistics.median(each["triggerExecution"] for each in durations)}
+
+
+def _run(spark: SparkSession, server: Server, lane: Lane, source: str, target: str, batch_rows: int) -> list[Any]:
+    """What Spark tells of each batch that had rows."""
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as checkpoint:
+        frame = _frame(spark, server, lane.source, source, maxOffsetsPerTrigger=str(batch_rows))
+        query = _writer(frame, server, lane.sink, target, checkpoint).trigger(availableNow=True).start()
+        _finish(query)
+        return [each for each in query.recentProgress if each["numInputRows"]]
+
+
+def _finish(query: StreamingQuery) -> None:
+    if not query.awaitTermination(600):
+        query.stop()
+        raise RuntimeError("a query did not end in 600 s")
+
+
+def _frame(spark: SparkSession, server: Server, source: str, topic: str, **options: str) -> DataFrame:
+    named = {
+        "kafka.bootstrap.servers": server.address,
+        "kafka.isolation.level": "read_committed",
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+    }
+    return spark.readStream.format(source).options(**(named | options)).load().select("key", "value")
+
+
+def _writer(frame: DataFrame, server: Server, sink: str, topic: str, checkpoint: str) -> Any:
+    writer = frame.writeStream.format(sink).option("checkpointLocation", checkpoint)
+    if sink != NOWHERE:
+        writer = writer.option("kafka.bootstrap.servers", server.address).option("topic", topic)
+    return writer
+
+
+def _cpu_seconds(spark: SparkSession, server: Server) -> float:
+    """Of the JVM and all its children, living and dead, and of the broker."""
+    jvm = spark.sparkContext._gateway.proc.pid
+    return sum(_with_dead_children(pid) for pid in _tree(jvm)) + _with_dead_children(server.pid)
+
+
+def _tree(root: int) -> set[int]:
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue  # it has ended since
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def _with_dead_children(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / CLOCK_TICKS
