@@ -24,15 +24,18 @@ from pyspark.sql import functions as F
 
 from tests.bench.measure import ROOT
 from tests.bench.spark_commits import commit_ms
+from tests.bench.spark_decode import decode_rates
 from tests.bench.spark_queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
-from tests.bench.spark_topics import fill, make_topic
+from tests.bench.spark_topics import drop_topic, fill, make_topic
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 from tests.support.server import Server
 
 SOURCES = (Lane(STOCK, NOWHERE), Lane(OURS, NOWHERE))
 PIPELINES = (Lane(STOCK, STOCK), Lane(OURS, OURS), Lane(STOCK, OURS))
-BATCHES = 5
+PARTS = ("throughput", "latency", "commit", "decode", "audit")
+BATCHES = 4
+SETTINGS = {"log.segment.delete.delay.ms": 1000}  # or the disk fills up with what was measured
 AIM = 0.8
 COMMIT_AIM_MS = 50
 COMMIT_TASKS = 8
@@ -57,7 +60,7 @@ class Bench:
         """Let the JIT see every lane, and the workers import what they need."""
         source, rows = self._filled(2, 100_000, 100)
         for lane in (*SOURCES, *PIPELINES):
-            copy(self._spark, self._server, lane, source, self._empty(2), rows // 3)
+            self._copy(source, 2, rows // 3, lane)
 
     def throughput(self, size: int, partitions: int) -> None:
         """Rows per second and processor time of every lane."""
@@ -66,7 +69,7 @@ class Bench:
         self._alternate(
             f"{size} B, {partitions} partitions",
             (*SOURCES, *PIPELINES),
-            lambda lane: copy(self._spark, self._server, lane, source, self._empty(partitions), per_batch),
+            partial(self._copy, source, partitions, per_batch),
         )
 
     def latencies(self) -> None:
@@ -89,6 +92,11 @@ class Bench:
         figures = commit_ms(self._server.address, self._empty(COMMIT_TASKS), COMMIT_TASKS, 20 * self._rounds)
         self.results[f"commit() after {COMMIT_TASKS} tasks"] = {str(Lane(OURS, OURS)): [figures]}
 
+    def decoding(self) -> None:
+        """Records into Arrow columns, without Spark and broker."""
+        for kind, figures in decode_rates():
+            self.results[f"decoding, {kind}"] = {"decoder": [figures]}
+
     def audit(self) -> None:
         """All rows counted and hashed out of the files of a stopped broker."""
         source, rows = self._filled(4, self._rows[100], 100)
@@ -102,6 +110,12 @@ class Bench:
                 raise RuntimeError(f"{row[0]} of {rows} rows were found in the files")
             found.append({"rows_per_second": rows / (time.perf_counter() - started)})
         self.results["audit of segments"] = {"segments": found[1:]}
+
+    def _copy(self, source: str, partitions: int, per_batch: int, lane: Lane) -> Figures:
+        target = self._empty(partitions)
+        figures = copy(self._spark, self._server, lane, source, target, per_batch)
+        drop_topic(self._server.address, target)
+        return figures
 
     def _batch(self, source: str, rows: int, lane: Lane) -> Figures:
         return batch_latency(self._spark, self._server, lane, source, self._empty(2), rows)
@@ -164,15 +178,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench spark", description="Measure our Spark source and sink.")
     parser.add_argument("--quick", action="store_true", help="one round, fewer rows, 2 and 8 partitions")
     parser.add_argument("--against", choices=("barnabas", "kafka"), default="barnabas", help="the broker")
-    parser.add_argument("--only", choices=("throughput", "latency", "commit", "audit"), action="append")
+    parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--json", type=Path, default=ROOT / ".cache" / "bench" / "spark.json")
     options = parser.parse_args()
-    rounds, scale = (1, 0.25) if options.quick else (3, 1.0)
-    wanted = options.only or ("throughput", "latency", "commit", "audit")
+    rounds, scale = (1, 0.5) if options.quick else (3, 1.0)
+    wanted = options.only or PARTS
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
         kind = BrokerProcess if options.against == "barnabas" else KafkaProcess
-        with kind(Path(scratch) / "data") as server, session(Path(scratch)) as spark:
-            bench = Bench(spark, server, rounds, {100: int(2_000_000 * scale), 1000: int(400_000 * scale)})
+        with kind(Path(scratch) / "data", SETTINGS) as server, session(Path(scratch)) as spark:
+            bench = Bench(spark, server, rounds, {100: int(2_000_000 * scale), 1000: int(600_000 * scale)})
             bench.warm()
             if "throughput" in wanted:
                 for size in (100, 1000):
@@ -182,6 +196,8 @@ def main() -> int:
                 bench.latencies()
             if "commit" in wanted:
                 bench.commits()
+            if "decode" in wanted:
+                bench.decoding()
             if "audit" in wanted:
                 bench.audit()
     _tell(options, rounds, bench.results)

@@ -22,6 +22,12 @@ def make_topic(address: str, topic: str, partitions: int) -> None:
         admin.create_topic(client, topic, partitions=partitions)
 
 
+def drop_topic(address: str, topic: str) -> None:
+    """Away with it."""
+    with Client(address) as client:
+        admin.delete_topic(client, topic)
+
+
 def fill(address: str, topic: str, partitions: int, rows: int, size: int) -> int:
     """Write about `rows` rows of `size` bytes, key included, evenly to all partitions; how many it were."""
     per_batch = max(1, _BATCH_BYTES // (size + 10))
