@@ -22,6 +22,7 @@ OF_A_COMMIT = (
 )
 OF_A_TASK = {"after-take": 0, "amid-register": 0, "amid-rows": 1, "prepared": 1}
 """Points of a task, each with the batch that its worker dies in."""
+IN_ONE_TRANSACTION = ("begin", "amid-decision", "after-decision")
 
 
 def test_kills_and_failures_at_any_point_lose_and_repeat_nothing(server: Server, gate: Gate, tmp_path: Path) -> None:
@@ -32,6 +33,11 @@ def test_kills_and_failures_at_any_point_lose_and_repeat_nothing(server: Server,
     orders = [gate.order(f"raise-{point}", point, "raise", batch=1) for point in OF_A_COMMIT]
     orders += [gate.order(f"die-{point}", point, "exit", batch=batch) for point, batch in OF_A_TASK.items()]
     held = [gate.hold(f"kill-{point}", point, batch=1) for point in OF_A_COMMIT]
+    for point in IN_ONE_TRANSACTION:
+        killed[f"atomic {point}"] = new_pipeline(
+            server.address, gate, f"atomic-{point}", tmp_path, restarts=1, is_atomic=True
+        )
+        held.append(gate.hold(f"atomic-{point}", point, batch=1))
     pipelines = [*killed.values(), *raising.values(), *dying.values()]
     with Driver([each.stream for each in pipelines], tmp_path / "one", master="local[4,4]") as driver:
         for each in (*held, *orders):

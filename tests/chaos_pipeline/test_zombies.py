@@ -28,6 +28,8 @@ POINTS = {
     "after-ends": 1,
     "after-sweep": 1,
 }
+ATOMIC = ("prepared", "amid-decision", "after-decision")
+"""Where one stands still, in its second batch, whose tasks write in one transaction."""
 OVERTAKEN = (
     "another run took over the sink",
     "Multiple streaming jobs detected",  # Spark's own, when it notes the batch in the checkpoint
@@ -38,9 +40,15 @@ def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
     server: Server, gate: Gate, tmp_path: Path
 ) -> None:
     frozen_ones = {point: new_pipeline(server.address, gate, point, tmp_path) for point in POINTS}
+    in_one = {
+        f"atomic-{point}": new_pipeline(server.address, gate, f"atomic-{point}", tmp_path, is_atomic=True)
+        for point in ATOMIC
+    }
     same, other = (new_pipeline(server.address, gate, name, tmp_path) for name in ("same", "other"))
-    pipelines = [*frozen_ones.values(), same, other]
     held = [gate.hold(point, point, batch=batch) for point, batch in POINTS.items()]
+    held += [gate.hold(f"atomic-{point}", point, batch=1) for point in ATOMIC]
+    frozen_ones |= in_one
+    pipelines = [*frozen_ones.values(), same, other]
     with Driver([each.stream for each in frozen_ones.values()], tmp_path / "one", master="local[16]") as frozen:
         for each in held:
             each.wait()
@@ -53,7 +61,7 @@ def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
             each.release()
         frozen.thaw()
         frozen.wait()
-        told = {point: [each["error"] for each in frozen.events("failed", point)] for point in POINTS}
+        told = {point: [each["error"] for each in frozen.events("failed", point)] for point in frozen_ones}
     for point, errors in told.items():
         assert len(errors) == 1, f"{point}: {errors}"
         assert any(sentence in errors[0] for sentence in OVERTAKEN), f"{point}: {errors}"

@@ -32,6 +32,7 @@ class Stream:
     sink: str = "chaos"
     rows_per_batch: int = 100
     is_shuffled: bool = False
+    is_atomic: bool = False
     restarts: int = 0
     options: dict[str, str] = field(default_factory=dict)
 
@@ -139,6 +140,7 @@ class Driver(SparkProgram):
             "spark.jars": stock_jars(),
             "spark.python.daemon.module": "tests.support.chaos.warm_daemon",
             "spark.ui.showConsoleProgress": "false",
+            **({"spark.stage.maxConsecutiveAttempts": "1"} if any(each.is_atomic for each in streams) else {}),
         }
         wanted = {"master": master, "conf": conf, "streams": [asdict(each) for each in streams]}
         super().__init__(["-m", "tests.support.chaos.driver_program", json.dumps(wanted)], work)

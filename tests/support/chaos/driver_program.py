@@ -35,7 +35,8 @@ def rows(spark: SparkSession, stream: dict[str, Any]) -> DataFrame:
     )
     if stream["is_shuffled"]:
         frame = frame.repartition(2, F.rand())
-    return frame.select("key", "value")
+    # In atomic mode a partition is written by one task: here by the one that read the same partition.
+    return frame.select("key", "value", *(["partition"] if stream["is_atomic"] else []))
 
 
 def start(spark: SparkSession, stream: dict[str, Any]) -> StreamingQuery:

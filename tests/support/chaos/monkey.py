@@ -34,11 +34,11 @@ class Blow:
 
 
 def draw(seed: int, rows: int, drivers: int, workers: int, brokers: int) -> list[Blow]:
-    """The blows of a seed, in order."""
+    """The blows of a seed, in order; all of them while there is still a good part of the rows to come."""
     choose = random.Random(seed)
     victims = [DRIVER] * drivers + [WORKER] * workers + [BROKER] * brokers
     choose.shuffle(victims)
-    places = sorted(choose.sample(range(1, rows), len(victims)))
+    places = sorted(choose.sample(range(1, rows * 3 // 4), len(victims)))
     return [Blow(victim, place) for victim, place in zip(victims, places, strict=True)]
 
 

@@ -54,6 +54,7 @@ def new_pipeline(
         rows_per_batch=rows_per_batch,
         restarts=restarts,
         is_shuffled=is_shuffled,
+        is_atomic=is_atomic,
     )
     stream.options = {
         "kafka.bootstrap.servers": bootstrap,
