@@ -56,6 +56,7 @@ class SparkProgram:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # short lives, few cores
             **self._environment,
         }
         self._process = subprocess.Popen(
