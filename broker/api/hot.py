@@ -49,7 +49,10 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             produced = _produce_failed(request[3], code_of(error, "Produce", context)[0])
         if isinstance(produced, list):
             if meter is not None:
-                _note_produced(meter, produced)
+                for _, results in produced:
+                    for result in results:
+                        if result[1]:
+                            meter.errors[ApiKey.PRODUCE, result[1]] += 1
             if request[1] == 0:
                 _close_if_failed(produced)
                 return None

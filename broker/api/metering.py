@@ -1,8 +1,9 @@
 """What a metered dispatcher counts: requests, how long they took, the errors they were answered with, bytes read.
 
 Plain integers, read by whoever scrapes. Nothing here is in the way of a broker whose metrics nobody asked for: without
-a meter the dispatcher's entries are as they were. With one, each request costs two looks at the clock and a handful of
-additions (docs/metrics.md has the measured cost).
+a meter the dispatcher's entries are as they were. With one, a request costs two looks at the clock and a handful of
+additions, half a microsecond in all. Produce and Fetch are to pay less: counted is each, timed are the first thousand
+and then one in 64.
 
 A request's time runs from its frame to its encoded answer, what it waited for included. Times are counted by powers of
 two of a microsecond, so that neither a list of bounds nor a search is needed.
@@ -26,21 +27,26 @@ if TYPE_CHECKING:
 TIME_BUCKETS = 25
 """Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""
 _LAST = TIME_BUCKETS - 1
+_HOT = (ApiKey.PRODUCE, ApiKey.FETCH)
+_ALL_TIMED = 1_000
+_SAMPLE_MASK = 63
 _FENCED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH}
 _CODE_FIELDS = ("error_code", "partition_error_code")
 
 
 class RequestTimes:
-    """The requests of one version of an API that were answered, by the time they took."""
+    """The requests of one version of an API, and those that were timed by the time to their answer."""
 
-    __slots__ = ("buckets", "total_ns")
+    __slots__ = ("buckets", "requests", "total_ns")
 
     def __init__(self) -> None:
+        self.requests: Callable[[], int] = int
+        """Tells how many requests came."""
         self.buckets = [0] * TIME_BUCKETS
         self.total_ns = 0
 
     def add(self, elapsed_ns: int) -> None:
-        """One request more."""
+        """The time of one request."""
         self.buckets[min((elapsed_ns // 1000).bit_length(), _LAST)] += 1
         self.total_ns += elapsed_ns
 
@@ -67,23 +73,33 @@ class Meter:
     def timed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
         """The entry, with its requests counted."""
         times = self.times.setdefault((api_key, version), RequestTimes())
-        buckets, now_ns = times.buckets, self._now_ns
+        now_ns = self._now_ns
+
+        count = 0  # in a cell of the closure: three times as fast as in an attribute
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            nonlocal count
+            count += 1
+            return serve_timed(frame, position, correlation_id, client)
+
+        def serve_hot(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+            nonlocal count
+            count += 1
+            if count & _SAMPLE_MASK and count > _ALL_TIMED:
+                return entry(frame, position, correlation_id, client)
+            return serve_timed(frame, position, correlation_id, client)
+
+        def serve_timed(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
             began_ns = now_ns()
             answer = entry(frame, position, correlation_id, client)
             if type(answer) is Parked:
                 answer.when_encoded(lambda: times.add(now_ns() - began_ns))
-                return answer
-            elapsed_ns = now_ns() - began_ns
-            times.total_ns += elapsed_ns
-            try:
-                buckets[(elapsed_ns // 1000).bit_length()] += 1
-            except IndexError:
-                buckets[_LAST] += 1
+            else:
+                times.add(now_ns() - began_ns)
             return answer
 
-        return serve
+        times.requests = lambda: count
+        return serve_hot if api_key in _HOT else serve
 
     def note_errors(self, api_key: ApiKey, answer: Struct) -> None:
         """Count the error codes in an answer."""

@@ -22,7 +22,7 @@ _HEAD = f"""\
 | Path | Answer |
 |---|---|
 | `/live` | 200 for as long as the broker's event loop turns |
-| `/ready` | 200 when clients can work with the broker; 503 while it starts or stops, or once its data directory has failed, with the reason in a line |
+| `/ready` | 200 when clients can work with the broker; else 503 and why: it starts, it stops, its directory failed |
 | `/metrics` | what Prometheus scrapes, in its text format 0.0.4 |
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log tells it (`http listening`).
@@ -48,12 +48,12 @@ A scrape runs between the broker's other work, a few milliseconds at a time, and
 many ask. Counters count from the start of the broker. A histogram's bounds are powers of two of a microsecond, and its
 `le` is in milliseconds.
 
-Nothing is opened for a scrape. A partition that nobody used since the start is told by what is known of it from the last
-run, if that ended cleanly; after a kill it has no series until somebody uses it. Groups are loaded by the first scrape,
-and told from the second on.
+Nothing is opened for a scrape. A partition that nobody used since the start is told by what is known of it from the
+last run, if that ended cleanly; after a kill it has no series until somebody uses it. Groups are loaded by the first
+scrape, and told from the second on.
 
-With metrics, a Produce request costs two looks at the clock and some additions more than without: see
-[performance.md](performance.md).
+With metrics, a Produce request of one record takes about 0.25 µs more than without (medians of 1,500 rounds: 7.7 and
+7.95 µs from its frame to its answer). Over a socket, where it takes the broker 17 µs, no difference could be measured.
 
 ## How many series there can be
 
@@ -65,8 +65,8 @@ With metrics, a Produce request costs two looks at the clock and some additions 
 | pairs of a group and a partition it committed something for | {GROUP_PARTITIONS_MAX:,} |
 
 What is beyond is counted in `barnabas_metrics_left_out`, and is in every sum that has no label for it. No label has a
-client's id, a member's, or a transactional id. The other labels have values from Kafka's protocol: APIs, versions, error
-codes, states.
+client's id, a member's, or a transactional id. The other labels have values from Kafka's protocol: APIs, versions,
+error codes, states.
 """
 _OF = {
     JMX: "Under the JMX exporter's names",

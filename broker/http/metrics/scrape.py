@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 
-
 async def scrape(sources: Sources) -> bytes:
     """The metrics as text."""
     client: Any = await asyncio.get_running_loop().run_in_executor(None, import_module, "prometheus_client")
