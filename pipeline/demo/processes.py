@@ -133,7 +133,7 @@ def port_of(ready_line: str) -> int:
 
 
 def python_workers(driver_pid: int) -> list[int]:
-    """The processes of Spark's Python beneath a driver: its daemon's children, which run tasks, sources and sinks."""
+    """The processes of Spark's Python beneath a driver: its daemons' children, which run tasks, sources and sinks."""
     told = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
     )
@@ -156,8 +156,7 @@ def find_workers(listing: str, driver_pid: int) -> list[int]:
     return sorted(
         pid
         for pid, command in commands.items()
-        if ("pyspark.daemon" in command and "pyspark.daemon" in commands.get(parents[pid], "") and works(pid))
-        or ("pyspark" in command and "_worker" in command and works(pid))
+        if "pyspark.daemon" in command and "pyspark.daemon" in commands.get(parents[pid], "") and works(pid)
     )
 
 

@@ -24,15 +24,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark on two threads with its stock Kafka connector; a task is tried up to four times."""
+    """Spark on two threads with its stock Kafka connector; a task is tried twice."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     scratch = tmp_path_factory.mktemp("spark")
     session = (
-        SparkSession.builder.master("local[2,4]")
+        SparkSession.builder.master("local[2,2]")
         .appName("barnabas-tests")
         .config("spark.jars", ",".join(str(jar) for jar in sorted(spark_connector_libs().glob("*.jar"))))
         .config("spark.ui.enabled", "false")
         .config("spark.speculation", "false")
+        .config("spark.stage.maxConsecutiveAttempts", "1")  # which atomic mode asks for
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
@@ -65,4 +66,14 @@ def server(
     """A running broker that makes topics of three partitions by itself, and keeps messages of times long past."""
     settings = {"num.partitions": 3, "log.retention.ms": -1}
     with new_server(tmp_path_factory.mktemp("server") / "data", settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def strict_server(
+    tmp_path_factory: pytest.TempPathFactory, new_server: Callable[[Path, Mapping[str, object]], Server]
+) -> Iterator[Server]:
+    """A running broker that makes no topic by itself."""
+    settings = {"auto.create.topics.enable": "false"}
+    with new_server(tmp_path_factory.mktemp("strict-server") / "data", settings) as server:
         yield server

@@ -116,7 +116,7 @@ def rows_of(frame: DataFrame) -> list[Row]:
 
 
 def test_committed_rows_are_those_that_a_consumer_got(spark: SparkSession, world: World) -> None:
-    found = rows_of(world.read(spark, isolationLevel="read_committed", splitBytes=200_000))
+    found = rows_of(world.read(spark, isolationLevel="read_committed", splitBytes=600_000))
     assert found == world.consumed
     assert len(found) > 4000
 
@@ -148,14 +148,14 @@ def test_nothing_is_wrong_with_the_files_of_a_killed_broker(spark: SparkSession,
 
 
 def test_a_log_is_read_in_parts_and_filters_leave_some_of_them_out(spark: SparkSession, world: World) -> None:
-    whole = world.read(spark, splitBytes=100_000)
-    assert whole.rdd.getNumPartitions() > 20
+    whole = world.read(spark, splitBytes=400_000)
+    assert whole.rdd.getNumPartitions() > 8
     condition = "topic = 'orders' AND partition = 1 AND offset >= 100 AND offset < 200"
     expected = rows_of(whole.where(condition))
     assert len(expected) == 100
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
-        pushed = world.read(spark, splitBytes=100_000).where(condition)
+        pushed = world.read(spark, splitBytes=400_000).where(condition)
         assert rows_of(pushed) == expected
         assert pushed.rdd.getNumPartitions() < whole.rdd.getNumPartitions() / 2
     finally:

@@ -107,7 +107,9 @@ def tampered(world: World, path: Path) -> AuditConfig:
         """The first transaction once more, at the end."""
         end = batches[-1][0].next_offset
         at = next(at for at, (header, _) in enumerate(batches) if header.is_control)
-        again = [moved(each, end + each[0].base_offset) for each in batches[: at + 1]]
+        producer = batches[at][0].producer_id
+        own = [each for each in batches[: at + 1] if each[0].producer_id == producer]
+        again = [moved(each, end + each[0].base_offset) for each in own]
         return [*(each[1] for each in batches), *again]
 
     def a_wrong_sum(batches: list[Batch]) -> list[bytes]:
