@@ -1,0 +1,157 @@
+"""Kafka's tools by their names: what scripts ask of them, and what is not here says so."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from broker.cli.failures import UsageError
+from broker.cli.kafka import MISSING, TOOLS, main
+from broker.cli.kafka.configs import assignments
+from tests.support.command_line import Outcome
+from tests.support.own_broker import OwnBroker
+from tests.support.source_tree import ROOT
+
+Tool = Callable[..., Outcome]
+
+
+@pytest.fixture
+def offline_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> Tool:
+    """A tool, run in this process."""
+
+    def run(*arguments: str) -> Outcome:
+        status = main(arguments)
+        out, err = capfdbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.fixture
+def tool(broker: OwnBroker, offline_tool: Tool) -> Tool:
+    """The same, with --bootstrap-server."""
+    return lambda *arguments: offline_tool(*arguments, "--bootstrap-server", broker.address)
+
+
+def test_a_topics_life(tool: Tool) -> None:
+    created = ("kafka-topics", "--create", "--topic", "tools", "--partitions", "2", "--replication-factor", "1")
+    assert tool(*created, "--config", "retention.ms=1000").status == 0
+    assert tool(*created).status == 1
+    assert tool(*created, "--if-not-exists").status == 0
+    assert "tools" in tool("kafka-topics", "--list", "--exclude-internal").stdout.splitlines()
+    assert tool("kafka-topics", "--alter", "--topic", "tools", "--partitions", "3").status == 0
+
+    described = tool("kafka-topics", "--describe", "--topic", "tools").stdout.splitlines()
+    head = r"Topic: tools\tTopicId: [\w-]{22}\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=1000"
+    assert re.fullmatch(head, described[0])
+    assert described[3] == "\tTopic: tools\tPartition: 2\tLeader: 1\tReplicas: 1\tIsr: 1\tElr: \tLastKnownElr: "
+    assert tool("kafka-topics", "--delete", "--topic", "tools").status == 0
+    assert "tools" not in tool("kafka-topics", "--list").stdout.splitlines()
+
+
+def test_records_with_keys_go_in_and_out_and_the_group_stands_where_it_read(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tool("kafka-topics", "--create", "--topic", "keyed")
+    typed = tmp_path / "stdin"
+    typed.write_text("a:1\nb:NULL\n")
+    with typed.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        properties = ("--property", "parse.key=true", "--property", "key.separator=:", "--property", "null.marker=NULL")
+        produced = tool("kafka-console-producer", "--topic", "keyed", *properties, "--compression-codec", "gzip")
+    assert produced == (0, "", "")
+    shape = ("--property", "print.key=true", "--property", "print.offset=true", "--property", "key.separator=|")
+    consumed = tool(
+        *("kafka-console-consumer", "--topic", "keyed", "--from-beginning", "--max-messages", "2", "--group", "tools"),
+        *shape,
+    )
+    assert consumed.stdout == "0|a|1\n1|b|null\n"
+    assert "tools" in tool("kafka-consumer-groups", "--list").stdout.splitlines()
+
+    moved = ("kafka-consumer-groups", "--reset-offsets", "--group", "tools", "--topic", "keyed:0", "--to-offset", "1")
+    assert tool(*moved, "--execute").status == 0
+    lines = tool("kafka-consumer-groups", "--describe", "--group", "tools").stdout.splitlines()
+    head = r"GROUP +TOPIC +PARTITION +CURRENT-OFFSET +LOG-END-OFFSET +LAG +CONSUMER-ID +HOST +CLIENT-ID"
+    assert re.fullmatch(head, lines[1])
+    assert re.fullmatch(r"tools +keyed +0 +1 +2 +1 +- +- +-", lines[2])
+    assert tool("kafka-get-offsets", "--topic", "keyed").stdout == "keyed:0:2\n"
+    assert tool("kafka-get-offsets", "--topic", "keyed", "--time", "-2").stdout == "keyed:0:0\n"
+    assert tool("kafka-consumer-groups", "--delete", "--group", "tools").status == 0
+
+
+def test_configs_are_set_and_taken_back(tool: Tool) -> None:
+    tool("kafka-topics", "--create", "--topic", "set")
+    of_topic = ("kafka-configs", "--entity-type", "topics", "--entity-name", "set")
+    assert tool(*of_topic, "--alter", "--add-config", "retention.ms=5,cleanup.policy=[compact,delete]").status == 0
+    assert re.search(r"cleanup\.policy +compact,delete", tool(*of_topic, "--describe").stdout)
+    assert tool(*of_topic, "--alter", "--delete-config", "cleanup.policy").status == 0
+    assert "cleanup.policy" not in tool(*of_topic, "--describe").stdout
+    users = tool("kafka-configs", "--entity-type", "users", "--entity-name", "u", "--describe")
+    assert (users.status, users.stderr) == (
+        2,
+        "barnabas: kafka-configs: only topics and brokers have configs here, not users\n",
+    )
+
+
+def test_a_broker_is_asked_for_its_versions_and_its_cluster(tool: Tool, broker: OwnBroker) -> None:
+    versions = tool("kafka-broker-api-versions").stdout
+    assert versions.startswith(
+        f"{broker.address} (id: 1 rack: null isFenced: false) -> (\n\tProduce(0): 0 to 13 [usable: 13],"
+    )
+    assert re.fullmatch(r"Cluster ID: [\w-]{22}\n", tool("kafka-cluster", "cluster-id").stdout)
+
+
+def test_storage_needs_no_formatting(offline_tool: Tool) -> None:
+    assert re.fullmatch(r"[\w][\w-]{21}\n", offline_tool("kafka-storage", "random-uuid").stdout)
+    assert offline_tool("kafka-storage", "format", "-t", "x", "-c", "/no/file").status == 0
+    assert offline_tool("kafka-storage", "info").status == 2
+
+
+@pytest.mark.parametrize("name", [*MISSING, "kafka-unheard-of"])
+def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> None:
+    status, stdout, stderr = offline_tool(name, "--help")
+    assert (status, stdout, len(stderr.splitlines())) == (1, "", 1)
+    assert stderr.startswith(f"barnabas: {name} is not here: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("kafka-topics", "--create"),
+        ("kafka-topics", "--list", "--describe"),
+        ("kafka-topics", "--zookeeper", "x", "--list"),
+        ("kafka-console-producer", "--topic", "t", "--property", "parse.headers=true"),
+        ("kafka-console-consumer", "--topic", "t", "--formatter", "org.example.Formatter"),
+        ("kafka-consumer-groups", "--describe"),
+        ("kafka-consumer-groups", "--reset-offsets", "--group", "g", "--all-topics"),
+        ("kafka-get-offsets", "--time", "noon"),
+        ("kafka-server-start", "-daemon", "server.properties"),
+        ("kafka-cluster", "unregister"),
+    ],
+)
+def test_what_cannot_be_done_is_a_usage_error(offline_tool: Tool, words: tuple[str, ...]) -> None:
+    status, stdout, stderr = offline_tool(*words)
+    assert (status, stdout, len(stderr.splitlines())) == (2, "", 1)
+
+
+def test_client_settings_that_ask_for_protection_are_refused(offline_tool: Tool, tmp_path: Path) -> None:
+    settings = tmp_path / "client.properties"
+    settings.write_text("# ours\nsecurity.protocol=SASL_SSL\n")
+    refused = offline_tool("kafka-topics", "--list", "--command-config", str(settings))
+    expected = "barnabas: kafka-topics: security.protocol asks for a protected connection, and this broker has none\n"
+    assert (refused.status, refused.stderr) == (2, expected)
+
+
+def test_assignments_may_have_commas_in_brackets() -> None:
+    assert assignments("a=1,b=[x,y],c=") == [("a", "1"), ("b", "x,y"), ("c", "")]
+    with pytest.raises(UsageError):
+        assignments("a=1,b")
+
+
+def test_every_tool_is_told_in_the_document_of_the_container() -> None:
+    told = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
+    assert [name for name in TOOLS if name.startswith("kafka") and f"`{name}.sh" not in told] == []
