@@ -44,7 +44,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
         if not sent or len(sent) < len(messages):
             raise SinkFailed(
                 f"Spark commits batch {batchId} without a message from each of its tasks, as the continuous trigger"
-                " does: nothing was decided. Use trigger(processingTime=...)"
+                " does: nothing was decided, use trigger(processingTime=...)"
             )
         first = sent[0]
         checkpoint = None if first.checkpoint is None else read_checkpoint(first.checkpoint, batchId)

@@ -19,6 +19,8 @@ from pyspark_barnabas.commit.refusals import QuerySettings, refuse
 from pyspark_barnabas.options import OptionError, text
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
+from pyspark_barnabas.spark_sink.wheels import say_once_what_is_missing
+from pyspark_barnabas.workers import keep_what_is_loaded
 
 _SPARKS_STAGE_ATTEMPTS = 4  # where spark.stage.maxConsecutiveAttempts is not set
 
@@ -57,6 +59,8 @@ def run_of(local_properties: Mapping[str, str]) -> Run:
 
 def facts(run: Run) -> TaskFacts:
     """What the task that this is called in knows of itself."""
+    say_once_what_is_missing()
+    keep_what_is_loaded()
     context = _context()
     return TaskFacts(
         run.query_id,

@@ -1,0 +1,22 @@
+"""What is missing where a task runs without the packages that are written in C: said once, in the worker's log."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+
+from protocol.records import compression, crc32c
+
+_LOG = logging.getLogger("pyspark_barnabas")
+
+
+@cache
+def say_once_what_is_missing() -> None:
+    """A warning for each process, where the checksum is computed in Python or a codec is not there."""
+    slow = [] if crc32c.IS_NATIVE else ["crc32c is not installed: checksums are computed in Python, and slowly"]
+    codecs = [
+        compression.COMPRESSION_NAMES[codec] for codec in compression.LIBRARIES if not compression.is_available(codec)
+    ]
+    gone = [f"without their packages these are no compressions to be had: {', '.join(codecs)}"] if codecs else []
+    if slow or gone:
+        _LOG.warning("%s", "; ".join(slow + gone))
