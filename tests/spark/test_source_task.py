@@ -13,6 +13,7 @@ from client import admin
 from client.client import Client
 from client.producer import Producer
 from client.transactional_producer import TransactionalProducer
+from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings
@@ -34,9 +35,11 @@ def client(broker: OwnBroker) -> Iterator[Client]:
 
 
 @pytest.fixture
-def settings(broker: OwnBroker) -> SourceSettings:
+def settings(broker: OwnBroker) -> Iterator[SourceSettings]:
     options = {"kafka.bootstrap.servers": broker.address, "subscribe": "t", "kafka.request.timeout.ms": "10000"}
-    return batch_settings(options)
+    found = batch_settings(options)
+    yield found
+    client_for(found.connection).close()  # which a worker keeps
 
 
 def fill(client: Client, topic: str, count: int, size: int = 10) -> OffsetRange:
