@@ -101,6 +101,11 @@ class _Rows:
                     yield rows
         except DecodeError as error:
             raise SourceError(f"{self._wanted.topic}-{self._wanted.partition} is damaged: {error}") from error
+        except ModuleNotFoundError as error:
+            raise SourceError(
+                f"{self._wanted.topic}-{self._wanted.partition} is compressed, and {error.name} is not installed where"
+                " Spark's tasks run: docs/pipeline.md says how to send an environment along"
+            ) from error
 
     def _rows(self, columns: Columns, batches: list[Batch], start: int) -> pa.RecordBatch:
         count = len(columns.offsets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
@@ -126,6 +127,17 @@ def test_damaged_records_are_a_sentence_with_their_place(
     log.write_bytes(data)
     with pytest.raises(SourceError, match="the batch at offset 0 is damaged: its crc is wrong"):
         list(read(settings, whole))
+
+
+def test_a_codec_that_is_not_installed_is_named(
+    client: Client, settings: SourceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin.create_topic(client, "compressed", partitions=1)
+    with Producer(client, compression="zstd") as producer:
+        producer.send("compressed", b"v" * 1000, partition=0)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(SourceError, match="compressed-0 is compressed, and zstandard is not installed"):
+        list(read(settings, OffsetRange("compressed", 0, 0, 1)))
 
 
 def test_memory_does_not_grow_with_the_range(client: Client, settings: SourceSettings) -> None:
