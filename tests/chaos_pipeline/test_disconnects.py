@@ -84,8 +84,10 @@ def test_a_connection_lost_somewhere_loses_and_repeats_no_row(
 
 @pytest.mark.long
 def test_a_connection_lost_anywhere_loses_and_repeats_no_row(
-    server: Server, proxy: CuttingProxy, is_atomic: bool
+    server: Server, proxy: CuttingProxy, is_atomic: bool, tell: Callable[[str], None]
 ) -> None:
     cutter = Cutter(proxy, is_atomic=is_atomic)
-    for at, where in cutter.places():
+    places = cutter.places()
+    for at, where in places:
         cutter.run(at, where)
+    tell(f"{len(places)} places")
