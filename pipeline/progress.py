@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TextIO
 
 from pyspark.sql.streaming import StreamingQueryListener
+
+from client.clock import SystemClock
 
 
 def facts(progress: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +62,7 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because
         self,
         metrics: str | None,
         out: TextIO | None = None,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        now_ms: Callable[[], int] = SystemClock().now_ms,
     ) -> None:
         self._metrics = metrics
         self._out = out

@@ -10,7 +10,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from client.admin import create_topic
 from client.client import Client
+from client.clock import SystemClock
 from pipeline.demo import kills
 from pipeline.demo.kills import Victim
 from pipeline.demo.notes import Notes
@@ -112,7 +112,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
             parser.error(f"{directory} is not empty: name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
     return Settings(
-        seed=int(time.time()) % 1_000_000 if given.seed is None else given.seed,
+        seed=SystemClock().now_ms() % 1_000_000 if given.seed is None else given.seed,
         seconds=seconds if given.seconds is None else given.seconds,
         kills=count if given.kills is None else given.kills,
         rate=rate if given.rate is None else given.rate,
@@ -169,7 +169,7 @@ def _let_it_run(
                 programs[victim].kill()
                 screen.say(f"kill -9: the {victim}")
         screen.show(shop.tally.orders, watcher.lag)
-        time.sleep(0.1)
+        notes.clock.sleep(0.1)
 
 
 def _conclude(settings: Settings, bootstrap: str, shop: Shop, screen: Screen) -> int:

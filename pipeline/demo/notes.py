@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 from typing import Any
+
+from client.clock import SystemClock
 
 
 class Notes:
@@ -18,13 +19,14 @@ class Notes:
     def __init__(self, path: Path) -> None:
         self._file = path.open("a")
         self._lock = threading.Lock()
-        self._began = time.monotonic()
-        self.began_ms = time.time_ns() // 1_000_000
+        self.clock = SystemClock()
+        self._began = self.clock.monotonic()
+        self.began_ms = self.clock.now_ms()
         self.write("began", began_ms=self.began_ms)
 
     def now_s(self) -> float:
         """Seconds since the beginning."""
-        return time.monotonic() - self._began
+        return self.clock.monotonic() - self._began
 
     def write(self, event: str, **facts: Any) -> None:
         """Note an event."""

@@ -72,6 +72,6 @@ _CORRUPTIONS: dict[str, Callable[[Fields, random.Random], bytes | None]] = {
     "quantity": lambda fields, randomness: _encode({**fields, "quantity": randomness.choice((0, -1, 1001))}),
     "overflow": lambda fields, randomness: _encode({**fields, "quantity": 2**31 - 1, "price": 2**63 - 1}),
     "product": lambda fields, randomness: _encode({**fields, "sku": "sku-of-nobody"}),
-    "currency": lambda fields, randomness: _encode({**fields, "currency": "XXX"}),
+    "currency": lambda fields, randomness: _encode({**fields, "currency": "DBL"}),
     "future": lambda fields, randomness: _encode({**fields, "ordered_at": "2999-01-01T00:00:00.000+00:00"}),
 }

@@ -108,7 +108,7 @@ def test_each_rule_is_named_and_the_bounds_are_inside(spark: SparkSession) -> No
         (order(quantity=1001), ["quantity"]),
         (order(price=0), ["price"]),
         (order(price=10**9 + 1), ["price"]),
-        (order(currency="XXX", sku="none"), ["product", "currency"]),
+        (order(currency="DBL", sku="none"), ["product", "currency"]),
         (order(ordered_at=(NOW + timedelta(hours=1, seconds=1)).isoformat()), ["time"]),
         (order(merchant=None), ["incomplete"]),
         (None, ["empty"]),
