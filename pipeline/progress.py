@@ -62,11 +62,11 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because
         self,
         metrics: str | None,
         out: TextIO | None = None,
-        now_ms: Callable[[], int] = SystemClock().now_ms,
+        now_ms: Callable[[], int] | None = None,
     ) -> None:
         self._metrics = metrics
         self._out = out
-        self._now_ms = now_ms
+        self._now_ms = now_ms or SystemClock().now_ms
 
     def onQueryStarted(self, event: Any) -> None:
         """Spark's: a run of a query begins."""
