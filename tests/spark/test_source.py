@@ -62,8 +62,9 @@ def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in moments.collect()), key=lambda row: row[2:4])
 
 
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-@pytest.mark.parametrize("headers", ["true", "false"])
+@pytest.mark.parametrize(
+    ("isolation", "headers"), [("read_committed", "true"), ("read_uncommitted", "true"), ("read_committed", "false")]
+)
 def test_the_rows_are_those_of_the_stock_source(
     spark: SparkSession, server: Server, mixed: list[str], isolation: str, headers: str
 ) -> None:
