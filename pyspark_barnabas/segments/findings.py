@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from protocol.errors import DecodeError
-from protocol.files import time_index
+from protocol.files import producer_snapshot, time_index
 from protocol.files.names import FileKind
 from protocol.files.preallocation import trimmed_size
 from protocol.files.txn_index import ENTRY_SIZE
@@ -35,6 +35,7 @@ class Kind(StrEnum):
     OFFSET_INDEX = "offset index"
     TIME_INDEX = "time index"
     TRANSACTION_INDEX = "transaction index"
+    PRODUCER_SNAPSHOT = "producer snapshot"
 
 
 class Finding(NamedTuple):
@@ -77,6 +78,7 @@ def findings(piece: Piece) -> Iterator[Finding]:
     yield from _check_offset_index(files, number, seen)
     yield from _check_time_index(files, number, seen)
     yield from _check_txn_index(files, number, seen)
+    yield from _check_snapshot(files, number)
 
 
 def _walk(piece: Piece) -> Generator[Finding, None, _Seen]:
@@ -180,3 +182,15 @@ def _check_txn_index(files: PartitionFiles, number: int, seen: _Seen) -> Iterato
     for offset in sorted(seen.with_data - known) if files.limit(number) is not None else ():
         detail = f"the abort of producer {seen.aborts[offset]} at offset {offset} is missing"
         yield Finding(Kind.TRANSACTION_INDEX, path, None, offset, detail)
+
+
+def _check_snapshot(files: PartitionFiles, number: int) -> Iterator[Finding]:
+    """The snapshot at the segment's beginning can be read; what it says of producers nobody but recovery believes."""
+    path = files.path(number, FileKind.PRODUCER_SNAPSHOT)
+    try:
+        with open(path, "rb") as file:
+            producer_snapshot.decode(file.read())
+    except FileNotFoundError:
+        return
+    except DecodeError as error:
+        yield Finding(Kind.PRODUCER_SNAPSHOT, path, None, files.segments[number].base_offset, str(error))

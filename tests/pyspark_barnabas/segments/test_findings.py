@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.files import offset_index, time_index, txn_index
+from protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from protocol.files.names import FileKind
 from pyspark_barnabas.segments.findings import Finding, Kind, findings
 from pyspark_barnabas.segments.layout import read_layout
@@ -78,6 +78,13 @@ def test_an_index_that_lies_is_named(log: LogWriter, kind: FileKind, data: bytes
     found = found_in(log)
     assert {each.kind for each in found} == {expected}
     assert all(each.path.endswith(kind.value) for each in found)
+
+
+def test_a_snapshot_that_cannot_be_read_is_named(log: LogWriter) -> None:
+    (log.directory / f"{0:020d}.snapshot").write_bytes(producer_snapshot.encode([]))
+    assert found_in(log) == []
+    (log.directory / f"{4:020d}.snapshot").write_bytes(b"nonsense")
+    assert [(each.kind, each.offset) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4)]
 
 
 def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
