@@ -97,7 +97,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
     )
     parser.add_argument("--quick", action="store_true", help="less of everything: about a minute in all")
     parser.add_argument("--seed", type=int, default=None, help="what the orders and the kills are derived from")
-    parser.add_argument("--seconds", type=float, default=None, help="for how long orders are written (75; quick 16)")
+    parser.add_argument("--seconds", type=float, default=None, help="for how long orders are written (75; quick 12)")
     parser.add_argument("--kills", type=int, default=None, help="how many times something is killed (6; quick 3)")
     parser.add_argument("--rate", type=float, default=None, help="orders per second (2000; quick 1000)")
     parser.add_argument(
@@ -105,7 +105,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
     )
     parser.add_argument("--port", type=int, default=0, help="the broker's port (default: any that is free)")
     given = parser.parse_args(arguments)
-    seconds, count, rate = (16.0, 3, 1000.0) if given.quick else (75.0, 6, 2000.0)
+    seconds, count, rate = (12.0, 3, 1000.0) if given.quick else (75.0, 6, 2000.0)
     directory = given.directory or Path(tempfile.mkdtemp(prefix="barnabas-demo-"))
     if given.directory is not None:
         if directory.exists() and any(directory.iterdir()):
