@@ -79,6 +79,8 @@ def connection(options: Mapping[str, str]) -> ConnectionSettings:
 def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> SinkSettings:
     """The sink's settings. default_prefix: None for the query's id, which only the tasks know."""
     check_names(options)
+    if text(options, "path") is not None:
+        raise OptionError("a topic is written, and not a path: give save() or start() none, and set the option topic")
     request_bytes = integer(options, "kafka.max.request.size", REQUEST_BYTES, at_least=1024)
     return SinkSettings(
         connection(options),
@@ -98,6 +100,13 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
         batch_header=text(options, "batchHeader"),
         max_in_flight=integer(options, "kafka.max.in.flight.requests.per.connection", 5, at_least=1, at_most=5),
     )
+
+
+def stream_sink(options: Mapping[str, str]) -> SinkSettings:
+    """A stream's; OptionError for what only a batch write has."""
+    if text(options, "idempotencyKey") is not None:
+        raise OptionError("idempotencyKey is for `write`: a stream knows by its checkpoint what it wrote. Leave it out")
+    return sink(options)
 
 
 def text(options: Mapping[str, str], option: str) -> str | None:

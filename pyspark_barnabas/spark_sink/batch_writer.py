@@ -38,8 +38,6 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
     """The writer of one `save()`; OptionError where it cannot be."""
     if overwrite:
         raise OptionError('a topic is added to and never overwritten: use mode("append")')
-    if text(options, "path") is not None:
-        raise OptionError("a topic is written, and not a path: call save() without one, and set the option topic")
     settings = sink(options, default_prefix=default_prefix(options))
     run = task_context.Run(
         batch_query_id(text(options, "idempotencyKey") or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark_barnabas.commit.messages import Message
-from pyspark_barnabas.options import OptionError, sink, text
+from pyspark_barnabas.options import OptionError, stream_sink, text
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import read_checkpoint, read_query_id
 from pyspark_barnabas.sink.failure import SinkFailed
@@ -46,7 +46,7 @@ class ExactlyOnce:
     """A query's sink, called with each batch. It is pickled to where Spark calls it."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._settings = sink(options)
+        self._settings = stream_sink(options)
         location = text(options, "checkpointLocation")
         if location is None:
             raise OptionError(

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
 from pyspark_barnabas.commit.messages import author
-from pyspark_barnabas.options import sink
+from pyspark_barnabas.options import stream_sink
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import read_checkpoint
 from pyspark_barnabas.sink.failure import SinkFailed
@@ -26,7 +26,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
 
     def __init__(self, options: dict[str, str], schema: Any) -> None:
         self._options = options
-        self._settings = sink(options)
+        self._settings = stream_sink(options)
         self._columns = columns.choose(columns.types_of(schema), self._settings.topic)
 
     def write(self, iterator: Iterator[Any]) -> TaskMessage:

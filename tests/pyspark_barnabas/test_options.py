@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyspark_barnabas import option_table
-from pyspark_barnabas.options import OptionError, check_names, connection, json_object, sink, text
+from pyspark_barnabas.options import OptionError, check_names, connection, json_object, sink, stream_sink, text
 from pyspark_barnabas.sink.settings import SinkSettings
 
 SERVERS = {"kafka.bootstrap.servers": "a:1,b:2"}
@@ -90,6 +90,7 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"transactionalIdPrefix": "a b"}, "letters, digits, dots"),
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),
+        ({"path": "somewhere"}, "and not a path"),
         ({"topic": ".."}, "letters, digits, dots"),
         ({"kafka__batch__size": "many"}, "whole number from 1"),
         ({"firstBatch": "-1"}, "whole number from 0"),
@@ -101,6 +102,11 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
 )
 def test_a_value_that_means_nothing_is_refused_with_a_sentence(options: dict[str, str], sentence: str) -> None:
     assert sentence in _refusal(**options)
+
+
+def test_a_stream_has_no_idempotency_key() -> None:
+    with pytest.raises(OptionError, match="knows by its checkpoint"):
+        stream_sink(_lowered(topic="orders", idempotencyKey="monday"))
 
 
 def test_without_a_broker_it_is_said_how_one_is_named() -> None:
