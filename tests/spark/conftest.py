@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.kafka_jars import spark_connector_libs
 from tests.support.server import Server
+from tests.support.spark_cluster import QUICK_JVM
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Spark on two threads with its stock Kafka connector; a task is tried twice."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["JDK_JAVA_OPTIONS"] = QUICK_JVM
     scratch = tmp_path_factory.mktemp("spark")
     session = (
         SparkSession.builder.master("local[2,2]")

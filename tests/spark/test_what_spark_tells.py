@@ -156,11 +156,13 @@ def _refusal(writer: DataStreamWriter) -> str:
     raise AssertionError("Spark did not refuse it")
 
 
+@pytest.mark.long  # holds as long as Spark's version does
 def test_spark_refuses_update_mode_to_python_sinks(spark: SparkSession, lines: str, log: Path) -> None:
     counts = _stream(spark, lines).groupBy("value").count()
     assert "does not support Update mode" in _refusal(_writer(counts, log).outputMode("update"))
 
 
+@pytest.mark.long  # holds as long as Spark's version does
 def test_spark_refuses_asynchronous_progress_to_python_sinks_and_to_foreach_batch(
     spark: SparkSession, lines: str, log: Path
 ) -> None:
@@ -172,6 +174,7 @@ def test_spark_refuses_asynchronous_progress_to_python_sinks_and_to_foreach_batc
     assert expected in _refusal(each_batch.option("checkpointLocation", str(log.parent / "other")))
 
 
+@pytest.mark.long  # holds as long as Spark's version does
 def test_spark_refuses_the_continuous_trigger_to_foreach_batch(spark: SparkSession, log: Path) -> None:
     rate = spark.readStream.format("rate").load()
     each_batch = rate.writeStream.foreachBatch(lambda frame, batch_id: None).trigger(continuous="1 second")
@@ -179,6 +182,7 @@ def test_spark_refuses_the_continuous_trigger_to_foreach_batch(spark: SparkSessi
 
 
 @pytest.mark.parametrize("is_allowlist_checked", ["true", "false"])
+@pytest.mark.long  # holds as long as Spark's version does
 def test_spark_refuses_real_time_mode_to_python_sinks_and_to_foreach_batch(
     spark: SparkSession, lines: str, log: Path, server: Server, is_allowlist_checked: str
 ) -> None:
@@ -197,6 +201,7 @@ def test_spark_refuses_real_time_mode_to_python_sinks_and_to_foreach_batch(
 
 
 @pytest.mark.parametrize("mode", ["error", "ignore"])
+@pytest.mark.long  # holds as long as Spark's version does
 def test_spark_refuses_to_write_where_something_is_unless_it_is_told_to_append(
     spark: SparkSession, lines: str, log: Path, mode: str
 ) -> None:

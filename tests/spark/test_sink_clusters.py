@@ -1,0 +1,84 @@
+"""The sink and the source on a cluster, installed or as one file, and over Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import topics
+from tests.support.server import ROOT, Server
+from tests.support.spark_cluster import QUICK_JVM, bare_environment, standalone, submit
+
+PROGRAMS = Path(__file__).parent / "programs"
+COUNT = 300
+EXPECTED = [*range(COUNT), *range(1000, 1100)]
+
+
+@pytest.fixture
+def source(server: Server, request: pytest.FixtureRequest) -> str:
+    """A topic of numbers, named after the test; its copy's name ends in -copy."""
+    name: str = request.node.name.removeprefix("test_")
+    for topic in (name, f"{name}-copy", f"{name}-copy-counts"):
+        topics.create(server.address, topic, 3)
+    topics.send(server.address, name, (b"%d" % n for n in range(COUNT)))
+    return name
+
+
+def _packed(directory: Path) -> Path:
+    target = directory / "barnabas-spark.zip"
+    environment = os.environ | {"PYTHON": sys.executable}
+    subprocess.run([ROOT / "scripts/package_spark", target], check=True, capture_output=True, env=environment)
+    return target
+
+
+def _copy(server: Server, source: str, tmp_path: Path, master: str, **how: object) -> str:
+    how_it_came = "packed" if "flags" in how else "installed"
+    arguments = [how_it_came, server.address, source, f"{source}-copy", str(tmp_path / "checkpoint")]
+    return submit(PROGRAMS / "copy_numbers.py", *arguments, master=master, **how)  # type: ignore[arg-type]  # because it only passes them on
+
+
+def test_over_connect_streams_writes_and_updates_are_exact(server: Server, source: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAMS / "over_connect.py"), server.address, source, f"{source}-copy"]
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JDK_JAVA_OPTIONS": QUICK_JVM,
+    }
+    done = subprocess.run(
+        [*command, str(tmp_path)], capture_output=True, text=True, timeout=180, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+    assert topics.numbers(server.address, f"{source}-copy-counts") == [100, 100, 100]
+
+
+def test_executors_without_wheels_run_from_one_file(server: Server, source: str, tmp_path: Path) -> None:
+    bare = bare_environment(tmp_path / "bare", ["pyspark", "py4j", "pyarrow"])
+    packed = _packed(tmp_path)
+    _copy(server, source, tmp_path, "local-cluster[2,1,1024]", python=bare, flags=["--py-files", str(packed)])
+    assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+
+
+@pytest.mark.long
+def test_a_standalone_cluster_runs_what_is_installed(server: Server, source: str, tmp_path: Path) -> None:
+    with standalone(tmp_path / "work") as master:
+        _copy(server, source, tmp_path, master)
+    assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+
+
+@pytest.mark.long
+def test_a_standalone_cluster_runs_from_one_file_and_says_once_what_is_missing(
+    server: Server, source: str, tmp_path: Path
+) -> None:
+    bare = bare_environment(tmp_path / "bare", ["pyspark", "py4j", "pyarrow"])
+    packed = _packed(tmp_path)
+    with standalone(tmp_path / "work") as master:
+        _copy(server, source, tmp_path, master, python=bare, flags=["--py-files", str(packed)])
+    assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+    said = "".join(path.read_text() for path in (tmp_path / "work").glob("*/*/stderr"))
+    assert "crc32c is not installed" in said
+    assert said.count("crc32c is not installed") <= 2  # once in each worker of the executor's two cores

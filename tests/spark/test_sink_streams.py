@@ -1,0 +1,256 @@
+"""`df.writeStream.format("barnabas")`: each row once, through restarts, failing tasks and failing commits."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StringType, StructField, StructType
+
+from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
+from tests.support import topics
+from tests.support.failing_sink import Failing
+from tests.support.server import ROOT, Server
+from tests.support.waiting import until
+
+PARTITIONS = 3
+
+
+class Copy:
+    """A stream that copies a topic of numbers into another, and all that a test looks at of it."""
+
+    def __init__(self, spark: SparkSession, server: Server, name: str, directory: Path) -> None:
+        self.spark, self.address, self.name = spark, server.address, name
+        self.source, self.target = f"{name}-source", f"{name}-target"
+        self.checkpoint = directory / "checkpoint"
+        self.sent = 0
+        for topic in (self.source, self.target):
+            topics.create(self.address, topic, PARTITIONS)
+
+    def send(self, count: int) -> None:
+        """Write the next numbers into the source."""
+        topics.send(self.address, self.source, (b"%d" % n for n in range(self.sent, self.sent + count)))
+        self.sent += count
+
+    def read(self, format_name: str = "barnabas") -> DataFrame:
+        options = {"kafka.bootstrap.servers": self.address, "subscribe": self.source, "startingOffsets": "earliest"}
+        return self.spark.readStream.format(format_name).options(**options).load()
+
+    def writer(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> DataStreamWriter:
+        rows = self.read().select("key", "value") if frame is None else frame
+        named = {"kafka.bootstrap.servers": self.address, "topic": self.target} | options
+        writer = rows.writeStream.format(format_name).options(**named)
+        return writer.option("checkpointLocation", str(self.checkpoint))
+
+    def run(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> StreamingQuery:
+        """All there is, until it is copied."""
+        query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
+        assert query.awaitTermination(60)
+        return query
+
+    def refusal(self, frame: DataFrame | None = None, format_name: str = "barnabas", **options: str) -> str:
+        """What the query fails with."""
+        query = self.writer(frame, format_name, **options).trigger(availableNow=True).start()
+        with pytest.raises(PySparkException) as failed:
+            query.awaitTermination(60)
+        return str(failed.value)
+
+    @contextmanager
+    def running(self, **options: str) -> Iterator[StreamingQuery]:
+        query = self.writer(**options).trigger(processingTime="0 seconds").start()
+        try:
+            yield query
+        finally:
+            query.stop()
+
+    @property
+    def copied(self) -> list[int]:
+        return topics.numbers(self.address, self.target)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.copied == list(range(self.sent))
+
+
+@pytest.fixture
+def copy(spark: SparkSession, server: Server, tmp_path: Path, request: pytest.FixtureRequest) -> Copy:
+    name = re.sub(r"[^A-Za-z0-9_]", "-", request.node.name.removeprefix("test_"))
+    return Copy(spark, server, name, tmp_path)
+
+
+def _offsets(copy: Copy, group: str) -> dict[int, dict[str, Any]]:
+    """What `barnabas groups offsets` prints, by partition."""
+    command = [str(ROOT / ".venv/bin/barnabas"), "groups", "offsets", group, "--json"]
+    printed = subprocess.run([*command, "--bootstrap-server", copy.address], capture_output=True, text=True, check=True)
+    return {each["partition"]: each for each in json.loads(printed.stdout)["offsets"]}
+
+
+def test_brokers_a_topic_and_a_checkpoint_are_enough(copy: Copy) -> None:
+    copy.send(300)
+    query = copy.run()
+    assert copy.is_whole
+
+    offsets = _offsets(copy, f"spark-{query.id}")  # what lag tools see
+    assert {each["current_offset"] for each in offsets.values()} == {100}
+    assert {each["lag"] for each in offsets.values()} == {0}
+    copy.send(30)
+    assert {each["lag"] for each in _offsets(copy, f"spark-{query.id}").values()} == {10}
+
+
+def test_a_stream_that_was_stopped_in_the_middle_goes_on_behind_what_it_wrote(copy: Copy) -> None:
+    copy.send(90)
+    with copy.running():
+        until(lambda: len(copy.copied) >= 90, timeout_s=60)
+        copy.send(30)
+    copy.send(30)
+    with copy.running(transactionalIdPrefix=""):
+        until(lambda: len(copy.copied) >= 150, timeout_s=60)
+    assert copy.is_whole
+
+
+def test_a_task_that_failed_is_tried_again_and_its_first_rows_are_never_seen(copy: Copy) -> None:
+    copy.send(60)
+
+    def fail_once(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        yield from batches
+        context = TaskContext.get()
+        assert context is not None
+        if context.attemptNumber() == 0 and context.partitionId() == 1:
+            raise ValueError("the first attempt fails behind its rows")
+
+    copy.run(copy.read().select("value").mapInArrow(fail_once, "value binary"))
+    assert copy.is_whole
+    every = topics.committed(copy.address, copy.target, isolation="read_uncommitted")
+    assert len(every) >= 60
+
+
+@pytest.mark.parametrize("fail", ["undecided", "decided", "done"])
+def test_a_commit_that_failed_is_made_good_by_the_restart(copy: Copy, fail: str) -> None:
+    copy.spark.dataSource.register(Failing)
+    copy.send(60)
+    assert "CommitFailed" in copy.refusal(format_name="failing", fail=fail)
+    copy.send(30)
+    copy.run()
+    assert copy.is_whole
+
+
+def test_the_stock_source_and_this_sink_fit_together(copy: Copy) -> None:
+    copy.send(60)
+    query = copy.run(copy.read("kafka").select("value"), **{"kafka.group.id": "stock"})
+    assert copy.is_whole
+    assert {each["current_offset"] for each in _offsets(copy, "stock").values()} == {20}
+    assert query.lastProgress is not None
+
+
+def test_complete_mode_writes_the_whole_table_with_each_batch(copy: Copy) -> None:
+    copy.send(30)
+    counts = copy.read().groupBy((col("value").cast("string").cast("int") % 3).cast("string").alias("key")).count()
+    table = counts.selectExpr("key", "CAST(count AS STRING) AS value")
+    for _ in range(2):
+        query = copy.writer(table).outputMode("complete").trigger(availableNow=True).start()
+        assert query.awaitTermination(60)
+        copy.send(30)
+    assert copy.copied == [10, 10, 10, 20, 20, 20]
+
+
+def test_all_tasks_of_an_atomic_batch_write_in_one_transaction(copy: Copy) -> None:
+    copy.send(30)
+    rows = copy.read().selectExpr("value", "partition")
+    copy.run(rows, atomic="true")
+    copy.send(30)
+    copy.run(rows, atomic="true")
+    assert copy.is_whole
+
+
+# --- what is refused ---
+
+
+@pytest.mark.long  # test_sink_batches has it, too
+def test_a_stream_without_a_value_is_refused(copy: Copy) -> None:
+    copy.send(3)
+    assert "no column `value` to be written; there are: key" in copy.refusal(copy.read().select("key"))
+
+
+@pytest.mark.long  # test_sink_batches has it, too
+def test_an_unknown_option_is_refused(copy: Copy) -> None:
+    copy.send(3)
+    assert "kafka.compression.type was meant?" in copy.refusal(**{"kafka.compresion.type": "gzip"})
+
+
+def test_a_timeout_longer_than_the_broker_allows_is_refused(copy: Copy) -> None:
+    copy.send(3)
+    refusal = copy.refusal(**{"kafka.transaction.timeout.ms": "1000000", "twoPhaseCommit": "off"})
+    assert "kafka.transaction.timeout.ms is 1000000, and the broker allows 900000 at most" in refusal
+
+
+def test_the_continuous_trigger_is_refused_wherever_it_shows(copy: Copy) -> None:
+    schema = StructType([StructField("value", StringType())])
+    writer = StreamWriter({"kafka.bootstrap.servers": copy.address, "topic": copy.target}, schema)
+    with pytest.raises(SinkFailed, match=r"use trigger\(processingTime"):
+        writer.commit([None, None], 0)  # as test_what_spark_tells has it
+
+
+@pytest.mark.long  # test_sink_batches has it, too
+def test_a_partition_that_does_not_exist_is_refused(copy: Copy) -> None:
+    copy.send(3)
+    refusal = copy.refusal(copy.read().selectExpr("value", "99 AS partition"))
+    assert "asks for partition 99" in refusal
+    assert "which has 3" in refusal
+    assert copy.copied == []
+
+
+def test_a_checkpoint_that_was_rolled_back_is_refused(copy: Copy) -> None:
+    copy.send(30)
+    copy.run()
+    shutil.copytree(copy.checkpoint, copy.checkpoint.with_name("old"))
+    copy.send(30)
+    copy.run()
+    copy.send(30)
+    shutil.rmtree(copy.checkpoint)
+    copy.checkpoint.with_name("old").rename(copy.checkpoint)
+    assert "the checkpoint was rolled back or copied" in copy.refusal()
+    assert len(copy.copied) == 60
+
+
+def test_a_checkpoint_that_another_sink_had_is_refused_unless_it_is_said(copy: Copy) -> None:
+    copy.send(30)
+    stock = copy.writer(format_name="kafka").trigger(availableNow=True).start()
+    assert stock.awaitTermination(60)
+    copy.send(30)
+    assert "first_batch=1" in copy.refusal()
+    copy.run(firstBatch="1")
+    assert copy.is_whole
+
+
+def test_a_ledger_that_somebody_else_wrote_to_is_refused(copy: Copy) -> None:
+    copy.send(30)
+    query = copy.run()
+    topics.send(copy.address, f"__spark-{query.id}.ledger", [b"not mine"])
+    copy.send(30)
+    assert "a record of the ledger cannot be read" in copy.refusal()
+
+
+def test_of_two_queries_under_one_prefix_the_later_one_takes_over(copy: Copy, tmp_path: Path) -> None:
+    copy.send(30)
+    with copy.running(transactionalIdPrefix="shared") as first:
+        until(lambda: len(copy.copied) == 30, timeout_s=60)
+        other = copy.writer(transactionalIdPrefix="shared").option("checkpointLocation", str(tmp_path / "other"))
+        assert other.trigger(availableNow=True).start().awaitTermination(60)
+        copy.send(30)
+        with pytest.raises(PySparkException, match="another run took over"):
+            first.awaitTermination(60)
