@@ -4,9 +4,8 @@ own address, and what cannot be used is refused before anything is made."""
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest
 from tests.support.forwarder import Forwarder
 from tests.support.ipv6 import speaks_ipv6
+from tests.support.own_logging import kept_logging
 
 Refused = Callable[..., tuple[int, str]]
 
@@ -164,11 +164,8 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
+def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Refused]:
     """refused(*arguments, **variables): (exit status, the one line on stderr) of a start that does not succeed."""
-    for name in ("barnabas", "asyncio"):  # a start sets up the logging of its process, which is ours here
-        for attribute in ("handlers", "propagate", "level"):
-            monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
 
     def run(*arguments: str, **variables: str) -> tuple[int, str]:
         with monkeypatch.context() as patch:
@@ -180,7 +177,8 @@ def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         (said,) = err.strip().splitlines()
         return status, said
 
-    return run
+    with kept_logging():
+        yield run
 
 
 @pytest.mark.parametrize(

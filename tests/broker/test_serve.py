@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import socket
@@ -19,6 +18,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.data_directory import open_catalogue
 from tests.support.ipv6 import speaks_ipv6
+from tests.support.own_logging import kept_logging
 from tests.support.probes.records import batch
 from tests.support.probes.wire import Wire
 from tests.support.source_tree import ROOT
@@ -77,13 +77,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
+def refused(capsys: pytest.CaptureFixture[str]) -> Iterator[Refused]:
     """refused(*arguments): (exit status, the one line on stderr) of a start that does not succeed, in this process."""
-
-    for name in ("barnabas", "asyncio"):  # a start sets up the logging of its process, which is ours here
-        logger = logging.getLogger(name)
-        for attribute in ("handlers", "propagate", "level"):
-            monkeypatch.setattr(logger, attribute, getattr(logger, attribute))
 
     def run(*arguments: str) -> tuple[int, str]:
         status = main(["serve", "--log-level", "error", *arguments])
@@ -93,7 +88,8 @@ def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         assert said.startswith("barnabas: ")
         return status, said
 
-    return run
+    with kept_logging():
+        yield run
 
 
 def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tmp_path: Path) -> None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import Barnabas
 from tests.support.own_broker import OwnBroker
+from tests.support.own_logging import kept_logging
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    with kept_logging():
+        yield
 
 
 @pytest.fixture
