@@ -158,7 +158,7 @@ def table(results: Results) -> str:
 
 
 def _ratio(by_lane: dict[str, list[Figures]], lane: str, figure: str, median: float) -> str:
-    base = str(SOURCES[0]) if lane == str(SOURCES[1]) else str(PIPELINES[0])
+    base = str(SOURCES[0] if lane in map(str, SOURCES) else PIPELINES[0])
     if base == lane or base not in by_lane:
         return ""
     return f"{median / statistics.median(each[figure] for each in by_lane[base]):.2f}"
