@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from broker.app import start_broker
 from broker.cli import main
@@ -18,8 +17,11 @@ from broker.config import load_config
 from broker.config.environment import Environment, read_environment
 from broker.net.bound import bind_listeners, close_sockets
 from client.addresses import Address
+from client.client import Client
 from client.clock import Deadline, SystemClock
 from client.connection import Connection
+from client.consumer import Consumer
+from client.producer import Producer
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest
@@ -295,7 +297,7 @@ def test_two_listeners_share_a_port_on_the_two_versions_of_ip(hosts: tuple[str, 
         close_sockets(each)
 
 
-async def test_a_stock_client_works_through_a_mapped_port_that_is_advertised(tmp_path: Path) -> None:
+async def test_a_client_works_through_a_mapped_port_that_is_advertised(tmp_path: Path) -> None:
     with Forwarder("127.0.0.2") as mapped:
         async with running(
             tmp_path / "data",
@@ -305,18 +307,19 @@ async def test_a_stock_client_works_through_a_mapped_port_that_is_advertised(tmp
         ) as ports:
             mapped.target = ("127.0.0.1", ports["OUTSIDE"])
             await asyncio.to_thread(write_and_read, mapped.address)
-            assert mapped.connections >= 2
+            told = await asyncio.to_thread(addresses_told, mapped.host, mapped.port)
+            assert told == {(mapped.host, mapped.port)}
             came = mapped.connections
+            assert came >= 2
             await asyncio.to_thread(write_and_read, f"127.0.0.1:{ports['INSIDE']}")
             assert mapped.connections == came
 
 
 def write_and_read(address: str) -> None:
-    """One record, there and back, by kafka-python."""
-    producer = KafkaProducer(bootstrap_servers=address)
-    producer.send("mapped", b"there and back").get(timeout=30)
-    producer.close()
-    consumer = KafkaConsumer(bootstrap_servers=address, group_id=None, auto_offset_reset="earliest")
-    consumer.assign([TopicPartition("mapped", 0)])
-    assert next(consumer).value == b"there and back"
-    consumer.close()
+    """One record, there and back. What stock clients make of it: tests/compat/test_front_door.py."""
+    with Client(address) as client:
+        with Producer(client) as producer:
+            producer.send("mapped", b"there and back")
+        consumer = Consumer(client, auto_offset_reset="earliest")
+        consumer.assign([("mapped", 0)])
+        assert [each.record.value for each in consumer.poll(30_000, max_records=1)] == [b"there and back"]
