@@ -21,7 +21,7 @@ from typing import Any
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.options import OptionError, stream_sink, text
 from pyspark_barnabas.sink import driver, task
-from pyspark_barnabas.sink.checkpoint import read_checkpoint, read_query_id
+from pyspark_barnabas.sink.checkpoint import CheckpointOffsets, read_checkpoint, read_query_id
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.spark_sink import columns, task_context
@@ -62,12 +62,22 @@ class ExactlyOnce:
         run = self._run(_local_properties(frame), batch_id)
         prepare = _Prepare(self._settings, run, chosen)
         rows = frame.mapInArrow(prepare, _SCHEMA).collect()
+        if not rows:  # a frame that is known to be empty has no tasks, and without one nothing is known of the run
+            rows = frame.sparkSession.range(0, 1, 1, 1).mapInArrow(prepare.nothing, _SCHEMA).collect()
         messages: list[Message] = [pickle.loads(row.message) for row in rows]
         try:
             driver.commit(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
-        except Exception:
-            driver.abort(self._settings, batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
+        except Exception as error:
+            self._abort(run, messages, checkpoint, error)
             raise
+
+    def _abort(
+        self, run: task_context.Run, messages: list[Message], checkpoint: CheckpointOffsets, error: Exception
+    ) -> None:
+        try:
+            driver.abort(self._settings, run.batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
+        except SinkFailed as another:
+            error.add_note(f"What was written for the batch could not be thrown away, either: {another}")
 
     def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.Run:
         query_id = read_query_id(self._checkpoint)
@@ -79,7 +89,8 @@ class ExactlyOnce:
             )
         if self._drawn_run_id is None:
             self._drawn_run_id = str(uuid.uuid4())
-        return task_context.Run(query_id, seen.get("spark.jobGroup.id", self._drawn_run_id), batch_id, is_stream=True)
+        run_id = task_context.checked_run_id(seen.get("spark.jobGroup.id", self._drawn_run_id))
+        return task_context.Run(query_id, run_id, batch_id, is_stream=True)
 
 
 class _Prepare:
@@ -97,6 +108,12 @@ class _Prepare:
         rows = columns.only(batches, self._columns)
         message = task.write(self._settings, task_context.facts(self._run), rows)
         yield pyarrow.record_batch([pyarrow.array([pickle.dumps(message)], pyarrow.binary())], names=["message"])
+
+    def nothing(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The same for a batch without rows, in a task that was made up for it."""
+        for _ in batches:
+            pass
+        yield from self(iter(()))
 
 
 def _local_properties(frame: Any) -> dict[str, str]:

@@ -11,6 +11,7 @@ holds every one of these facts.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def run_of(local_properties: Mapping[str, str]) -> Run:
     try:
         return Run(
             local_properties["sql.streaming.queryId"],
-            local_properties["spark.jobGroup.id"],
+            checked_run_id(local_properties["spark.jobGroup.id"]),
             int(local_properties["streaming.sql.batchId"]),
             is_stream=True,
         )
@@ -54,6 +55,19 @@ def run_of(local_properties: Mapping[str, str]) -> Run:
         raise SinkFailed(
             f"Spark does not tell its task which batch of which query it works for ({error}): this release of the sink"
             " knows Spark 4.2. Nothing was written"
+        ) from error
+
+
+def checked_run_id(group: str) -> str:
+    """Spark's id of the run, which its job group has unless a program set another one. SinkFailed in that case: two
+    runs that look like one would have one token, and nothing would fence the older.
+    """
+    try:
+        return str(uuid.UUID(group))
+    except ValueError as error:
+        raise SinkFailed(
+            f"the job group of the query is {group!r}, and not the id that Spark gives to a run: leave the query's job"
+            " group alone (setJobGroup within foreachBatch). Nothing was written"
         ) from error
 
 

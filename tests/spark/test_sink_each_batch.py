@@ -101,6 +101,14 @@ def test_a_failing_task_is_tried_again(counts: Counts) -> None:
     assert counts.written == [f"{n}=1" for n in range(10)]
 
 
+def test_a_batch_that_is_known_to_be_empty_is_a_batch(counts: Counts) -> None:
+    counts.send(range(10))
+    assert counts.writer(counts.sink(), counts.rows().where("false")).start().awaitTermination(60)
+    counts.send(range(10))
+    counts.run()
+    assert counts.written == [f"{n}=2" for n in range(10)]
+
+
 def test_the_checkpoint_has_to_be_the_querys(counts: Counts, tmp_path: Path) -> None:
     counts.send(range(10))
     counts.run()

@@ -8,13 +8,14 @@ from pyspark_barnabas.options import OptionError, sink
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.task_context import Run, checkpoint_location, refuse_what_is_weaker, run_of
 
+RUN_ID = "0e87e07f-ba86-4b04-9b17-9ea4d031fc01"
 PROPERTIES = {
     "sql.streaming.queryId": "query",
-    "spark.jobGroup.id": "run",
+    "spark.jobGroup.id": RUN_ID,
     "streaming.sql.batchId": "7",
     "__is_continuous_processing": "false",
 }
-RUN = Run("query", "run", 7, is_stream=True)
+RUN = Run("query", RUN_ID, 7, is_stream=True)
 OPTIONS = {"kafka.bootstrap.servers": "a:1", "topic": "orders"}
 
 
@@ -26,6 +27,11 @@ def test_a_streams_task_knows_its_query_run_and_batch() -> None:
 def test_a_spark_that_does_not_tell_is_refused(missing: str) -> None:
     with pytest.raises(SinkFailed, match="does not tell"):
         run_of({name: value for name, value in PROPERTIES.items() if name != missing})
+
+
+def test_a_job_group_that_is_no_run_is_refused() -> None:
+    with pytest.raises(SinkFailed, match="leave the query's job group alone"):
+        run_of(PROPERTIES | {"spark.jobGroup.id": "mine"})
 
 
 @pytest.mark.parametrize(
