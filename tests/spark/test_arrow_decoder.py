@@ -117,6 +117,39 @@ def test_garbage_is_read_as_the_exact_decoder_reads_it(area: bytes, count: int) 
     assert outcome(decoded, [batch]) == outcome(exact, [batch])
 
 
+# One byte of each meaning: lengths of 0 to 4, -1 and -2, and what goes on in the next byte.
+_telling = st.sampled_from([0, 0, 0, 1, 1, 2, 2, 3, 4, 6, 8, 0x80, 0x81])
+nearly_records = st.tuples(
+    st.just(b"\0"), st.lists(_telling, min_size=5, max_size=9).map(bytes), st.sampled_from([b"", b"\x80\x80\x80\x80\0"])
+).map(b"".join)
+
+
+@settings(max_examples=600)
+@given(st.lists(nearly_records, min_size=1, max_size=2))
+def test_bodies_that_are_nearly_records_are_read_as_the_exact_decoder_reads_them(bodies: list[bytes]) -> None:
+    area = b"".join(bytes((2 * len(body),)) + body for body in bodies)
+    batch = encode_batch(header_with(records_count=len(bodies)), area)
+    assert outcome(decoded, [batch]) == outcome(exact, [batch])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\0\0\0\3\0\0",  # a key of length -2
+        b"\0\0\0\1\3\0",  # a value of length -2
+        b"\0\0\0\1\1\2\1\1",  # a header without a key
+        b"\0\0\0\1\1\2\2h\3",  # a header's value of length -2
+        b"\0\0\0\1\1\1",  # -1 headers
+        b"\0\0\x80\x80\x80\x80\x80\0\1\1\0",  # an offset of six bytes
+        b"\0\0\x80\x80\x80\x80\x70\1\1\0",  # one of more than 32 bits
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(body: bytes) -> None:
+    batch = encode_batch(header_with(records_count=1), bytes((2 * len(body),)) + body)
+    assert outcome(exact, [batch]) == "refused"
+    assert outcome(decoded, [batch]) == "refused"
+
+
 @settings(max_examples=200)
 @given(st.lists(st.binary(max_size=12), max_size=12))
 def test_records_of_garbage_are_read_as_the_exact_decoder_reads_them(bodies: list[bytes]) -> None:
