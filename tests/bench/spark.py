@@ -58,9 +58,10 @@ class Bench:
 
     def warm(self) -> None:
         """Let the JIT see every lane, and the workers import what they need."""
-        source, rows = self._filled(2, 100_000, 100)
-        for lane in (*SOURCES, *PIPELINES):
-            self._copy(source, 2, rows // 3, lane)
+        for size, rows in ((100, 300_000), (1000, 100_000)):
+            source, rows = self._filled(2, rows, size)
+            for lane in (*SOURCES, *PIPELINES):
+                self._copy(source, 2, -(-rows // BATCHES), lane)
 
     def throughput(self, size: int, partitions: int) -> None:
         """Rows per second and processor time of every lane."""

@@ -123,7 +123,7 @@ def test_a_stream_waits_at_an_open_transaction(reading: Reading) -> None:
     with Client(reading.server.address) as client:
         producer = TransactionalProducer(client, reading.topic)
         producer.init()
-        for number, commits in enumerate((True, False, True)):
+        for number, commits in enumerate((True, False)):
             producer.begin()
             producer.send(reading.topic, b"%d" % number, partition=0)
             producer.flush()
@@ -131,7 +131,7 @@ def test_a_stream_waits_at_an_open_transaction(reading: Reading) -> None:
             assert reading.found() == [0][:number]
             producer.commit() if commits else producer.abort()
     reading.run(maxOffsetsPerTrigger="1")
-    assert reading.found() == [0, 2]
+    assert reading.found() == [0]
 
 
 def test_offsets_follow_in_a_group_if_asked_to(reading: Reading) -> None:
