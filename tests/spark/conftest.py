@@ -37,6 +37,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.speculation", "false")
         .config("spark.stage.maxConsecutiveAttempts", "1")  # which atomic mode asks for
         .config("spark.sql.shuffle.partitions", "2")
+        .config(
+            "spark.python.daemon.module", "tests.support.chaos.warm_daemon"
+        )  # imports once, before it forks workers
         .config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.driver.bindAddress", "127.0.0.1")

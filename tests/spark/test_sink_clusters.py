@@ -15,6 +15,7 @@ from tests.support.spark_cluster import QUICK_JVM, bare_environment, standalone,
 
 PROGRAMS = Path(__file__).parent / "programs"
 COUNT = 300
+EXECUTORS_HAVE = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", "dateutil", "python_dateutil", "pytz", "six"]
 EXPECTED = [*range(COUNT), *range(1000, 1100)]
 
 
@@ -36,8 +37,7 @@ def _packed(directory: Path) -> Path:
 
 
 def _copy(server: Server, source: str, tmp_path: Path, master: str, **how: object) -> str:
-    how_it_came = "packed" if "flags" in how else "installed"
-    arguments = [how_it_came, server.address, source, f"{source}-copy", str(tmp_path / "checkpoint")]
+    arguments = [server.address, source, f"{source}-copy", str(tmp_path / "checkpoint")]
     return submit(PROGRAMS / "copy_numbers.py", *arguments, master=master, **how)  # type: ignore[arg-type]  # because it only passes them on
 
 
@@ -57,9 +57,9 @@ def test_over_connect_streams_writes_and_updates_are_exact(server: Server, sourc
 
 
 def test_executors_without_wheels_run_from_one_file(server: Server, source: str, tmp_path: Path) -> None:
-    bare = bare_environment(tmp_path / "bare", ["pyspark", "py4j", "pyarrow"])
+    bare = bare_environment(tmp_path / "bare", EXECUTORS_HAVE)
     packed = _packed(tmp_path)
-    _copy(server, source, tmp_path, "local-cluster[2,1,1024]", python=bare, flags=["--py-files", str(packed)])
+    _copy(server, source, tmp_path, "local-cluster[2,1,1024]", python=bare, packed=packed)
     assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
 
 
@@ -74,10 +74,10 @@ def test_a_standalone_cluster_runs_what_is_installed(server: Server, source: str
 def test_a_standalone_cluster_runs_from_one_file_and_says_once_what_is_missing(
     server: Server, source: str, tmp_path: Path
 ) -> None:
-    bare = bare_environment(tmp_path / "bare", ["pyspark", "py4j", "pyarrow"])
+    bare = bare_environment(tmp_path / "bare", EXECUTORS_HAVE)
     packed = _packed(tmp_path)
     with standalone(tmp_path / "work") as master:
-        _copy(server, source, tmp_path, master, python=bare, flags=["--py-files", str(packed)])
+        _copy(server, source, tmp_path, master, python=bare, packed=packed)
     assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
     said = "".join(path.read_text() for path in (tmp_path / "work").glob("*/*/stderr"))
     assert "crc32c is not installed" in said

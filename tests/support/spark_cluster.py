@@ -37,10 +37,13 @@ def submit(
     *arguments: str,
     master: str,
     python: str | Path = sys.executable,
-    flags: Sequence[str] = (),
+    packed: Path | None = None,
     timeout_s: float = 180.0,
 ) -> str:
-    """Run a program through spark-submit with `python` on all sides; returns what it and Spark said."""
+    """Run a program through spark-submit with `python` on all sides; returns what it and Spark said.
+
+    packed: a file of modules for the executors, which the driver's own workers get by PYTHONPATH, as docs say.
+    """
     conf = {
         "spark.pyspark.python": str(python),
         "spark.pyspark.driver.python": str(python),
@@ -50,9 +53,11 @@ def submit(
         "spark.sql.shuffle.partitions": "2",
     }
     named = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    flags = [] if packed is None else ["--py-files", str(packed)]
+    environment = {**_environment(), **({} if packed is None else {"PYTHONPATH": str(packed)})}
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *named, *flags, str(program), *arguments]
     done = subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, timeout=timeout_s, check=False, cwd=program.parent
+        command, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=program.parent
     )
     said = done.stdout + done.stderr
     assert done.returncode == 0, f"{command} failed:\n{said[-40_000:]}"

@@ -9,15 +9,11 @@ import sys
 
 from pyspark.sql import SparkSession
 
-import pyspark_barnabas
-
 
 def main() -> int:
-    how, address, source, target, checkpoint = sys.argv[1:]
+    address, source, target, checkpoint = sys.argv[1:]
     brokers = {"kafka.bootstrap.servers": address}
     spark = SparkSession.builder.appName("copy-numbers").getOrCreate()
-    if how == "packed":
-        spark.dataSource.register(pyspark_barnabas.DefaultSource)
     rows = spark.readStream.format("barnabas").options(subscribe=source, startingOffsets="earliest", **brokers).load()
     writer = rows.select("key", "value").writeStream.format("barnabas").options(topic=target, **brokers)
     query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
