@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from broker.http.metrics.sources import Readings, Sources
 
@@ -16,7 +16,7 @@ def read_broker(sources: Sources, readings: Readings) -> None:
     offline = partitions if is_offline else 0
     below_min = sum(not log.enough_replicas for log in services.partitions.open_logs())
     node = services.node
-    readings.add("barnabas_info", 1, version("barnabas"), node.node_id, node.cluster_id)
+    readings.add("barnabas_info", 1, _version(), node.node_id, node.cluster_id)
     readings.add("kafka_server_kafkaserver_brokerstate", sources.state())
     readings.add("kafka_brokers", 1)
     readings.add("kafka_controller_kafkacontroller_activecontrollercount", 1)
@@ -30,3 +30,11 @@ def read_broker(sources: Sources, readings: Readings) -> None:
     readings.add("kafka_server_replicamanager_offlinereplicacount", offline)
     readings.add("kafka_log_logmanager_offlinelogdirectorycount", int(is_offline))
     readings.add("kafka_server_socket_server_metrics_connection_count", sources.connections())
+
+
+def _version() -> str:
+    """Of the package; run from a source tree that was not installed, there is none."""
+    try:
+        return version("barnabas")
+    except PackageNotFoundError:
+        return "unknown"
