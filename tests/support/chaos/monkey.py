@@ -23,6 +23,7 @@ from tests.support.chaos.driver import Driver, Stream, command_of, parents_of
 from tests.support.server import Server
 
 DRIVER, WORKER, BROKER = "driver", "worker", "broker"
+_DAEMON = " -m tests.support.chaos.warm_daemon"  # the JVM's command line names the module, too, in its settings
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,8 @@ class Monkey:
 
     def _kill_a_worker(self, driver: Driver, blow: Blow) -> None:
         """One of the Python workers that Spark's daemon has forked; which one, the blow's place says."""
-        found = [
-            pid for pid in driver.processes() if "pyspark.daemon" in command_of(pid) or "daemon" in command_of(pid)
-        ]
-        workers = [pid for pid in found if "daemon" in command_of(parents_of(pid)[0])]
+        daemons = [pid for pid in driver.processes() if _DAEMON in command_of(pid)]
+        workers = [pid for pid in daemons if parents_of(pid)[0] in daemons]
         if workers:
             with suppress(ProcessLookupError):
                 os.kill(workers[blow.records % len(workers)], signal.SIGKILL)
