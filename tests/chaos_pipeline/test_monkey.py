@@ -13,7 +13,7 @@ from tests.support.chaos.pipelines import Pipeline
 from tests.support.kafka_process import KafkaProcess
 from tests.support.server import Server
 
-ROWS, ROWS_PER_BATCH = 4000, 400
+ROWS, ROWS_PER_BATCH = 2400, 300
 
 
 def _pipeline(bootstrap: str, work: Path, sink: str, seed: int) -> Pipeline:

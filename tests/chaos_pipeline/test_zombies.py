@@ -30,6 +30,8 @@ POINTS = {
 }
 ATOMIC = ("prepared", "amid-decision", "after-decision")
 """Where one stands still, in its second batch, whose tasks write in one transaction."""
+ONCE_MORE = ("after-register", "amid-ends", "atomic-amid-decision")
+"""Those that are started once more in the end, over what the thawed driver left of the checkpoint."""
 OVERTAKEN = (
     "another run took over the sink",
     "Multiple streaming jobs detected",  # Spark's own, when it notes the batch in the checkpoint
@@ -69,7 +71,8 @@ def test_frozen_drivers_and_rolled_back_checkpoints_lose_and_repeat_nothing(
     for pipeline in (same, other):
         _roll_back(Path(pipeline.stream.checkpoint), to=0)
     other.stream.rows_per_batch += 10  # so that its batches are others now
-    with Driver([each.stream for each in pipelines], tmp_path / "three") as third:
+    once_more = [same, other, *(frozen_ones[point] for point in ONCE_MORE)]
+    with Driver([each.stream for each in once_more], tmp_path / "three") as third:
         third.wait()
         [refusal] = third.events("failed")
     assert refusal["stream"] == "other"
