@@ -3,15 +3,15 @@
 The front end fills in a `CommitView`, asks `next_step`, takes the step, writes down what it saw, and asks again. A call
 that was cut off begins with an empty view: nothing of the answers depends on how often it was asked before.
 
-Order: what another query under the prefix left decided and open is committed first, so that at any time only the
-newest record of the ledger can be unsettled; then this batch is decided, rolled forward, settled where it is a batch
-write, and what nobody will ever decide is swept.
+Order: what was left decided and open is committed first, another query's or this one's batch before, so that at any
+time only the newest decision of the ledger can be unsettled; then this batch is decided, rolled forward, settled where
+it is a batch write, and what nobody will ever decide is swept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark_barnabas.commit.atomic import describe_overlap, go_on
 from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_look
@@ -88,6 +88,9 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
 def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
     """From NEW and DECIDED on, by what is told of the transactions."""
     if state is State.NEW:
+        sentence = _lost_before(batch, view)
+        if sentence:
+            return State.LOST, sentence
         sentence = _stranger(batch, view.messages) or (describe_overlap(view.messages) if batch.is_atomic else "")
         if sentence:
             return State.CONTRADICTED, sentence
@@ -112,15 +115,46 @@ def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, s
 
 
 def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
-    """What another query's last batch still needs: its end, and a word of that for whoever repeats it when its ids
-    have long expired. What became of it otherwise is that query's to tell."""
-    newest = view.ledger.newest()
-    if newest is None or newest.query_id == batch.sink.query_id or view.ledger.is_settled(newest):
+    """What the decision before this batch's still needs: its end, and of another query's a word of that for whoever
+    repeats it when its ids have long expired. What became of that one otherwise is its query's to tell."""
+    newest = _unsettled_before(batch, view)
+    if newest is None:
         return None
+    is_described = _are_described(newest.transactions, view)
+    if newest.query_id == batch.sink.query_id and not is_described:
+        return Describe(_ids((*newest.transactions, *_prepared(batch, view))))  # both at once: no time is lost by it
     step = _roll_forward(newest.transactions, view)
-    if step is None and all(_standing(each, view) is Standing.COMMITTED for each in newest.transactions):
+    is_another = newest.query_id != batch.sink.query_id
+    if step is None and is_another and all(_standing(each, view) is Standing.COMMITTED for each in newest.transactions):
         return _settle(batch, view, newest)
     return step
+
+
+def _unsettled_before(batch: Batch, view: CommitView) -> Decided | None:
+    """The newest decision, unless it is this batch's own or the ledger proves that it is committed.
+
+    One of the same query is that of the batch before. Spark lets no batch go on that it has not seen committed, but
+    a function of foreachBatch that catches our exception, or a `commits` file written by hand, does: the decision
+    about this batch would then say that all of that one is committed, and the sweep would abort what is open of it.
+    """
+    newest = view.ledger.newest()
+    if newest is None or view.ledger.is_settled(newest):
+        return None
+    is_own = (newest.query_id, newest.batch_id) == (batch.sink.query_id, batch.batch_id)
+    return None if is_own else newest
+
+
+def _lost_before(batch: Batch, view: CommitView) -> str:
+    """A sentence if the query's batch before was decided and then aborted. Ids that are not known any more are those of
+    a query that stood still for days after it, and tell nothing."""
+    record = _unsettled_before(batch, view)
+    if record is None or record.query_id != batch.sink.query_id:
+        return ""
+    lost = next((each for each in record.transactions if _standing(each, view) is Standing.ABORTED), None)
+    if lost is None:
+        return ""
+    before = replace(batch, batch_id=record.batch_id)
+    return describe_loss(before, record, lost.transactional_id, Standing.ABORTED.value)
 
 
 def _settle(batch: Batch, view: CommitView, record: Decided) -> CommitStep:

@@ -200,6 +200,21 @@ def test_what_another_query_left_decided_is_committed_before_anything_new() -> N
     assert (step.record.batch_id, step.record.sequence) == (5, 7)
 
 
+def test_a_batch_that_was_left_half_committed_is_finished_before_the_next_is_decided() -> None:
+    left = PreparedTransaction("p.1-0.0.7", 18, 2)
+    view = CommitView(Ledger((_decided(4, left),)), MESSAGES, OFFSETS)
+    described = Describe(("p.1-0.0.7", "p.1-0.0.10", "p.1-0.1.11"))  # and its own in the same request
+    assert next_step(BATCH, view) == described
+    half = replace(view, described={**OPEN, "p.1-0.0.7": View("Ongoing", 18, 2)})
+    assert next_step(BATCH, half) == RollForward((left,))
+    committed = replace(view, described={**OPEN, "p.1-0.0.7": View("CompleteCommit", 18, 2)})
+    assert isinstance(next_step(BATCH, committed), Decide)
+    expired = replace(view, described={**OPEN, "p.1-0.0.7": None})
+    assert isinstance(next_step(BATCH, expired), Decide)  # the query was down for days after it was through
+    aborted = {**OPEN, "p.1-0.0.7": View("CompleteAbort", 18, 2), "p.driver": HERE}
+    assert "batch 4 of query q was decided" in _fails(next_step(BATCH, replace(view, described=aborted)))
+
+
 def test_what_another_query_lost_is_not_called_settled() -> None:
     left, lost = PreparedTransaction("p.0-3.0.2", 15, 1), PreparedTransaction("p.0-3.1.3", 16, 1)
     ledger = Ledger((*BEFORE.records, _decided(2, left, lost, run=RunToken(0, 3), query="gone")))
