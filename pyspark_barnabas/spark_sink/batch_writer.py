@@ -39,16 +39,19 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
     if overwrite:
         raise OptionError('a topic is added to and never overwritten: use mode("append")')
     settings = sink(options, default_prefix=default_prefix(options))
-    run = task_context.Run(
-        batch_query_id(text(options, "idempotencyKey") or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False
-    )
-    return BatchWriter(settings, run, columns.choose(columns.types_of(schema), settings.topic))
+    key = text(options, "idempotencyKey")
+    run = task_context.Run(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
+    chosen = columns.choose(columns.types_of(schema), settings.topic)
+    return BatchWriter(settings, run, chosen, may_be_repeated=bool(key))
 
 
 class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
-    """One `save()`."""
+    """One `save()`. may_be_repeated: it has a key, so that saving again is known for what it is."""
 
-    def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:
+    def __init__(
+        self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...], *, may_be_repeated: bool
+    ) -> None:
+        self._may_be_repeated = may_be_repeated
         self._settings = settings
         self._run = run
         self._columns = chosen
@@ -64,8 +67,23 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspa
         protocol = [each for each in unwrap(messages) if each is not None]
         if len(protocol) < len(messages):
             raise SinkFailed("Spark commits a write without a message from each of its tasks: nothing was decided")
-        driver.commit(self._settings, _BATCH, protocol, query_id=self._run.query_id, is_stream=False)
+        try:
+            driver.commit(self._settings, _BATCH, protocol, query_id=self._run.query_id, is_stream=False)
+        except SinkFailed as error:
+            if self._may_be_repeated:
+                raise
+            raise SinkFailed(f"{error}. {self._without_key()}") from error
 
     def abort(self, messages: Sequence[TaskMessage | None]) -> None:
         """Where Spark's driver is: throw away what was not decided."""
         driver.abort(self._settings, _BATCH, unwrap(messages), query_id=self._run.query_id, is_stream=False)
+
+    def _without_key(self) -> str:
+        """What is to be said of every failed commit(), as it may have failed after the decision."""
+        query_id = self._run.query_id
+        return (
+            "This write has no idempotencyKey: saving again is another write, and doubles the rows if this one was"
+            f" decided. See whether its ledger '__{self._settings.prefix_of(query_id)}.ledger' has a `decided` with the"
+            f" key {query_id!r}: if so, its rows are visible, or will be with the next write under the prefix. With an"
+            " idempotencyKey saving again is always right"
+        )
