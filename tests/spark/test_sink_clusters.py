@@ -56,6 +56,7 @@ def test_over_connect_streams_writes_and_updates_are_exact(server: Server, sourc
     assert topics.numbers(server.address, f"{source}-copy-counts") == [100, 100, 100]
 
 
+@pytest.mark.long
 def test_executors_without_wheels_run_from_one_file(server: Server, source: str, tmp_path: Path) -> None:
     bare = bare_environment(tmp_path / "bare", EXECUTORS_HAVE)
     packed = _packed(tmp_path)
