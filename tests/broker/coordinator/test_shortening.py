@@ -139,6 +139,7 @@ async def test_ids_that_expired_need_nothing() -> None:
 
 async def test_it_happens_again_only_after_as_many_records_more() -> None:
     world = TransactionalBroker(_ONE_PARTITION)
+    world.broker.broker._flush_thread = InThisThread()
     starts = []
     for _ in range(60):
         await world.producer("tx")
