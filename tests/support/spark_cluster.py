@@ -45,8 +45,6 @@ def submit(
     packed: a file of modules for the executors, which the driver's own workers get by PYTHONPATH, as docs say.
     """
     conf = {
-        "spark.pyspark.python": str(python),
-        "spark.pyspark.driver.python": str(python),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
@@ -54,13 +52,15 @@ def submit(
     }
     named = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     flags = [] if packed is None else ["--py-files", str(packed)]
-    environment = {**_environment(), **({} if packed is None else {"PYTHONPATH": str(packed)})}
+    environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # Spark's planner of sources knows no setting for it
+    if packed is not None:
+        environment["PYTHONPATH"] = str(packed)
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *named, *flags, str(program), *arguments]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=program.parent
     )
     said = done.stdout + done.stderr
-    assert done.returncode == 0, f"{command} failed:\n{said[-40_000:]}"
+    assert done.returncode == 0, f"{command} failed:\n{said[:12_000]}\n[…]\n{said[-4_000:]}"
     return said
 
 
