@@ -52,7 +52,7 @@ def submit(
     }
     named = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     flags = [] if packed is None else ["--py-files", str(packed)]
-    environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # Spark's planner of sources knows no setting for it
+    environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # no setting says it to the planner of sources
     if packed is not None:
         environment["PYTHONPATH"] = str(packed)
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *named, *flags, str(program), *arguments]
