@@ -9,10 +9,11 @@ down what it saw, and asks again, until UseToken or Fail.
                  ├─ none of the own run's                       Wait ─► ReadLedger; once patience is over, TakeToken
                  └─ the own run's, and others after it          Fail: another run took over
 
-Elected is the first attempt at partition 0. Whoever has waited for it too long (it died, or has no core yet) takes the
-token, too. So two tasks of a run may come to take it one after the other. Who took it later fences the other, whose
-Register is refused, and who then uses what the later one registers. If the earlier one had registered already, the
-run's token is worth nothing any more: its commit() fails as fenced, nothing was decided, and the next start is clean.
+Elected is the task at partition 0; where it died, Spark's next attempt at it. Whoever has waited for it too long (it has
+no core yet) takes the token, too. So two tasks of a run may come to take it one after the other. Who took it later
+fences the other, whose Register is refused, and who then uses what the later one registers. If the earlier one had
+registered already, the run's token is worth nothing any more: its commit() fails as fenced, nothing was decided, and
+the next start is clean.
 
 Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger in which its
 own run's record stands; what other runs ever decide stands before that, since Register is refused to whoever does not
@@ -52,7 +53,6 @@ class Opening:
     sink: Sink
     run_id: str
     partition: int
-    attempt_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
         return Wait(POLL_MS) if is_patient else Fail(_overtaken(opening))
     if view.taken is not None:
         return Register(Run(opening.sink.query_id, opening.run_id, view.taken))
-    if _is_elected(opening) or not is_patient:
+    if opening.partition == 0 or not is_patient:
         return TakeToken(opening.sink.driver_id)
     return Wait(POLL_MS)
 
@@ -94,10 +94,6 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
 def patience_ms(opening: Opening) -> int:
     """How long a task waits for others, before it takes the token or gives up."""
     return PATIENCE_MS + _APART_MS * (opening.partition % _RANKS)
-
-
-def _is_elected(opening: Opening) -> bool:
-    return opening.partition == 0 and opening.attempt_number == 0
 
 
 def _overtaken(opening: Opening) -> str:

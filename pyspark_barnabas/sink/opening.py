@@ -22,9 +22,7 @@ _DECISION_TIMEOUT_MS = 60_000
 
 def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: LedgerAccess) -> tuple[RunToken, Ledger]:
     """The run's token, and the ledger in which it stands. SinkFailed where another run took over."""
-    opening = Opening(
-        Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition, task.attempt_number
-    )
+    opening = Opening(Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition)
     view, began = OpeningView(), client.clock.monotonic()
     while True:
         view = replace(view, waited_ms=int((client.clock.monotonic() - began) * 1000))

@@ -12,7 +12,7 @@ from pyspark_barnabas.commit.opening import PATIENCE_MS, Opening, OpeningView, n
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
 
 MINE, OTHER = RunToken(7, 3), RunToken(7, 2)
-FIRST = Opening(Sink("p", "q"), "mine", partition=0, attempt_number=0)
+FIRST = Opening(Sink("p", "q"), "mine", partition=0)
 SECOND = replace(FIRST, partition=1)
 RECORD = Run("q", "mine", MINE)
 BEFORE: tuple[LedgerRecord, ...] = (
@@ -27,11 +27,10 @@ def test_the_ledger_is_read_before_anything_else() -> None:
         assert next_step(FIRST, view) == ReadLedger()
 
 
-def test_the_first_attempt_at_partition_0_takes_the_token_and_the_others_wait() -> None:
+def test_the_task_at_partition_0_takes_the_token_and_the_others_wait() -> None:
     for view in (OPEN, OpeningView(Ledger())):
         assert next_step(FIRST, view) == TakeToken("p.driver")
         assert isinstance(next_step(SECOND, view), Wait)
-        assert isinstance(next_step(replace(FIRST, attempt_number=1), view), Wait)
 
 
 def test_who_has_waited_too_long_takes_it_too() -> None:

@@ -52,7 +52,7 @@ def _open(
     run = world.runs[number]
     sink = Sink(PREFIX, run.query_id)
     ledger = task.opening.ledger or Ledger(world.broker.ledger)
-    opening = Opening(sink, run.run_id, task.partition, task.attempt_number)
+    opening = Opening(sink, run.run_id, task.partition)
     step = protocol.open(opening, replace(task.opening, ledger=ledger))
     match step:
         case Wait():
