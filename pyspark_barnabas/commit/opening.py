@@ -9,8 +9,8 @@ down what it saw, and asks again, until UseToken or Fail.
                  ├─ none of the own run's                       Wait ─► ReadLedger; once patience is over, TakeToken
                  └─ the own run's, and others after it          Fail: another run took over
 
-Elected is the task at partition 0; where it died, Spark's next attempt at it. Whoever has waited for it too long (it has
-no core yet) takes the token, too. So two tasks of a run may come to take it one after the other. Who took it later
+Elected is the task at partition 0; where it died, Spark's next attempt at it. Whoever has waited for it too long (it
+has no core yet) takes the token, too. So two tasks of a run may come to take it one after the other. Who took it later
 fences the other, whose Register is refused, and who then uses what the later one registers. If the earlier one had
 registered already, the run's token is worth nothing any more: its commit() fails as fenced, nothing was decided, and
 the next start is clean.
