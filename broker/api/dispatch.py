@@ -18,13 +18,14 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker.api import hot
 from broker.api.answers import Answer, CloseConnection, Parked, code_of
+from broker.api.entry import Client, Entry
 from broker.api.error_responses import error_response
 from broker.api.table import Row, table_for
-from broker.context import Node, RequestContext, Services
+from broker.context import RequestContext, Services
 from protocol.errors import DecodeError
 from protocol.headers import encode_response_header
 from protocol.primitives import skip_tags
@@ -38,20 +39,7 @@ _HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of clien
 _SIZE = Struct(">i")
 
 
-class Client(Protocol):
-    """What the dispatcher uses of a connection."""
-
-    client_host: str
-    client_id: str | None
-    client_id_raw: bytes
-
-    @property
-    def node(self) -> Node | None: ...
-
-
 Handle = Callable[[Request, RequestContext], Response | Awaitable[Response]]
-Entry = Callable[[memoryview, int, int, "Client"], Answer]
-"""(frame, position of the body, correlation id, client) -> answer"""
 
 
 class Dispatcher:

@@ -20,7 +20,7 @@ from protocol.primitives import skip_tags
 from protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from broker.api.dispatch import Client, Entry
+    from broker.api.entry import Client, Entry
     from broker.api.metering import Meter
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]

@@ -22,7 +22,7 @@ from protocol.registry import ApiKey
 from protocol.schema import Struct
 
 if TYPE_CHECKING:
-    from broker.api.dispatch import Client, Entry
+    from broker.api.entry import Client, Entry
 
 TIME_BUCKETS = 25
 """Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""
