@@ -1,7 +1,9 @@
 """What a test of the command line sees of a command."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+import pytest
 
 
 class Outcome(NamedTuple):
@@ -13,3 +15,14 @@ class Outcome(NamedTuple):
 
 
 Barnabas = Callable[..., Outcome]
+
+
+def run_here(main: Callable[[Sequence[str]], int], capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Outcome]:
+    """A program's `main` as a function of its arguments, run in this process, that returns what a shell would see."""
+
+    def run(*arguments: str) -> Outcome:
+        status = main(arguments)
+        out, err = capfdbinary.readouterr()
+        return Outcome(status, out.decode(), err.decode())
+
+    return run

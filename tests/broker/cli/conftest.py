@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker.cli import main
-from tests.support.command_line import Barnabas, Outcome
+from tests.support.command_line import Barnabas, run_here
 from tests.support.own_broker import OwnBroker
 
 
@@ -19,13 +19,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
 @pytest.fixture
 def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Barnabas:
     """The command line, run in this process."""
-
-    def run(*arguments: str) -> Outcome:
-        status = main(arguments)
-        out, err = capfdbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
+    return run_here(main, capfdbinary)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from broker.cli.failures import UsageError
 from broker.cli.kafka import MISSING, TOOLS, main
 from broker.cli.kafka.configs import assignments
-from tests.support.command_line import Outcome
+from tests.support.command_line import Outcome, run_here
 from tests.support.own_broker import OwnBroker
 from tests.support.source_tree import ROOT
 
@@ -22,13 +22,7 @@ Tool = Callable[..., Outcome]
 @pytest.fixture
 def offline_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> Tool:
     """A tool, run in this process."""
-
-    def run(*arguments: str) -> Outcome:
-        status = main(arguments)
-        out, err = capfdbinary.readouterr()
-        return Outcome(status, out.decode(), err.decode())
-
-    return run
+    return run_here(main, capfdbinary)
 
 
 @pytest.fixture
