@@ -57,7 +57,7 @@ SINK = (
 
 SOURCE = (
     Option("subscribe", "", "topics to read, separated by commas"),
-    Option("subscribePattern", "", "a regular expression for the names of the topics to read"),
+    Option("subscribePattern", "", "a regular expression, found anywhere in a topic's name; `^` and `$` anchor it"),
     Option("assign", "", 'partitions to read, as JSON: `{"orders":[0,1]}`'),
     Option("startingOffsets", "latest; earliest for `read`", "`earliest`, `latest`, or JSON with -2 and -1 for them"),
     Option("endingOffsets", "latest", "of a `read`: `latest`, or JSON"),

@@ -49,7 +49,7 @@ class Settings:
             return partition in self.assigned.get(topic, ())
         if self.topics is not None:
             return topic in self.topics
-        return topic not in _INTERNAL and (self.pattern is None or re.fullmatch(self.pattern, topic) is not None)
+        return topic not in _INTERNAL and (self.pattern is None or re.search(self.pattern, topic) is not None)
 
     def offsets(self, files: PartitionFiles) -> OffsetRange:
         """The offsets to read of a partition."""

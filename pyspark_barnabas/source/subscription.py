@@ -16,7 +16,7 @@ class Named(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """All partitions of the topics whose whole name fits a regular expression."""
+    """All partitions of the topics in whose name a regular expression is found, as Spark's own source looks for it."""
 
     pattern: str
 
@@ -58,5 +58,5 @@ def subscribed(subscription: Subscription, topics: Iterable[TopicInfo]) -> set[T
         return there & set(subscription.partitions)
     if isinstance(subscription, Named):
         return {where for where in there if where[0] in subscription.topics}
-    fits = re.compile(subscription.pattern).fullmatch
-    return {where for where in there if fits(where[0])}
+    found = re.compile(subscription.pattern).search
+    return {where for where in there if found(where[0])}

@@ -84,7 +84,7 @@ def test_a_batch_starts_and_ends_at_times(spark: SparkSession, server: Server, n
 
 def test_topics_are_found_by_a_pattern(spark: SparkSession, server: Server, numbers: str) -> None:
     reader = spark.read.format("kafka").option("kafka.bootstrap.servers", server.address)
-    assert reader.option("subscribePattern", "n.mb[a-z]rs").load().count() == COUNT
+    assert reader.option("subscribePattern", "^n.mbers$").load().count() == COUNT
 
 
 def test_a_batch_writes_what_a_batch_reads(spark: SparkSession, server: Server) -> None:

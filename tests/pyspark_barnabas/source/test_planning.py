@@ -153,7 +153,8 @@ def test_a_loss_fails_the_query_or_is_said(caplog: pytest.LogCaptureFixture) -> 
     ("subscription", "found"),
     [
         (Named(("a", "c")), {A0, A1}),
-        (Pattern("a|b"), {A0, A1, B0}),
+        (Pattern("^(a|b)$"), {A0, A1, B0}),
+        (Pattern("b"), {B0, ("ab", 0)}),
         (Pattern(".*"), {A0, A1, B0, ("ab", 0)}),
         (Assigned((A1, ("c", 3))), {A1}),
     ],
