@@ -24,6 +24,7 @@ from barnabas.settings import Topics, Wire, checked, texts
 from barnabas.snapshots import Snapshot, replace_directory
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
+_LAST_LINES = 10
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 
 
@@ -266,7 +267,10 @@ class Barnabas:
         if self._running is None:
             raise NotRunning("the broker was never started, or it is closed")
         if not self._running.is_running:
-            raise NotRunning("the broker does not run: it was stopped or killed, or it has died")
+            said = self._running.logs().splitlines()[-_LAST_LINES:]
+            raise NotRunning(
+                "\n".join(["the broker does not run: it was stopped or killed, or it died; it said last:", *said])
+            )
         return self._running
 
     def _ask(self, name: str, *arguments: object) -> Any:
