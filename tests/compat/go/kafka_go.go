@@ -15,6 +15,9 @@ type kafkaGo struct{}
 // kafkaGoWait is how long a fetch may wait. A reader ends only when its fetch does; the default is ten seconds.
 const kafkaGoWait = 100 * time.Millisecond
 
+// kafkaGoRestart is how long a broker may take to come back.
+const kafkaGoRestart = 60 * time.Second
+
 var kafkaGoCodecs = map[string]kafka.Compression{
 	"gzip": kafka.Gzip, "snappy": kafka.Snappy, "lz4": kafka.Lz4, "zstd": kafka.Zstd,
 }
@@ -55,11 +58,25 @@ func (kafkaGo) stream(address, topic string, count, window int, acknowledged fun
 		for i := first; i < min(first+window, count); i++ {
 			sent = append(sent, kafka.Message{Value: []byte(strconv.Itoa(i)), WriterData: place{0, i}})
 		}
-		if err := writer.WriteMessages(context.Background(), sent...); err != nil {
+		if err := writeOverARestart(writer, sent); err != nil {
 			return errors.Join(err, writer.Close())
 		}
 	}
 	return writer.Close()
+}
+
+// writeOverARestart asks again where the writer could not look the topic up: it has sent nothing then, and does not
+// try again by itself, as it does with what it has begun to send. An error of what was sent is a WriteErrors.
+func writeOverARestart(writer *kafka.Writer, messages []kafka.Message) error {
+	deadline := time.Now().Add(kafkaGoRestart)
+	for {
+		err := writer.WriteMessages(context.Background(), messages...)
+		var sent kafka.WriteErrors
+		if err == nil || errors.As(err, &sent) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(kafkaGoWait)
+	}
 }
 
 // newKafkaGoWriter writes where the place in a message's WriterData says, and tells the offset of each by its index.
