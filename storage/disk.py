@@ -1,7 +1,7 @@
 """The health of one data directory, and how much of it is open or in memory at a time.
 
-Knows no names; storage/directory.py does. With disk_file.py and sync_job.py these are the only users of files.py,
-and what they raise is StorageError and nothing else.
+Knows no names; storage/directory.py does. With disk_file.py, small_file.py and sync_job.py these are the only users of
+files.py, and what they raise is StorageError and nothing else.
 
 Theory of operation: a failed sync takes the whole directory offline: what the page cache holds is no longer known (a
 second fsync after a failed one may say "done" without having written). From then on every call raises DirectoryOffline,

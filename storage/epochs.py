@@ -18,6 +18,7 @@ from protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_
 from protocol.files.names import LEADER_EPOCH_CHECKPOINT
 from storage.directory import Directory
 from storage.errors import CorruptFile
+from storage.small_file import Replacement, SmallFile
 
 NO_EPOCH = -1
 NO_OFFSET = -1
@@ -27,8 +28,7 @@ class LeaderEpochs:
     """The cache and its file in one partition's directory."""
 
     def __init__(self, directory: Directory) -> None:
-        self._directory = directory
-        self.is_dirty = False  # the file does not say what is here
+        self._file = SmallFile(directory, LEADER_EPOCH_CHECKPOINT)
         data = directory.read(LEADER_EPOCH_CHECKPOINT)
         try:
             self._entries = decode_leader_epochs(data) if data is not None else []
@@ -52,7 +52,7 @@ class LeaderEpochs:
         while self._entries and (self._entries[-1].epoch >= epoch or self._entries[-1].start_offset >= start_offset):
             self._entries.pop()
         self._entries.append(EpochEntry(epoch, start_offset))
-        self.is_dirty = True
+        self._file.changed()
         return True
 
     def epoch_at(self, offset: int) -> int:
@@ -77,7 +77,7 @@ class LeaderEpochs:
         """The log ends at `offset` now: drop what began there or later."""
         while self._entries and self._entries[-1].start_offset >= offset:
             self._entries.pop()
-            self.is_dirty = True
+            self._file.changed()
 
     def truncate_from_start(self, offset: int) -> None:
         """The log starts at `offset` now: the last epoch that began by then begins there."""
@@ -85,14 +85,28 @@ class LeaderEpochs:
         if not found or (found == 1 and self._entries[0].start_offset == offset):
             return
         self._entries[:found] = [EpochEntry(self._entries[found - 1].epoch, offset)]
-        self.is_dirty = True
+        self._file.changed()
+
+    # --- the file ---
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a power cut could leave the file without what is here."""
+        return self._file.is_dirty
 
     def content(self) -> bytes:
-        """The bytes of the file, for whoever writes it."""
+        """The bytes of the file."""
         return encode_leader_epochs(self._entries)
+
+    def replacement(self) -> Replacement:
+        """The file as it should be now, for a SyncJob to write."""
+        return self._file.replacement(self.content())
 
     def write(self) -> None:
         """Bring the file to what is in memory. Durable on return."""
-        if self.is_dirty:
-            self._directory.write_atomically(LEADER_EPOCH_CHECKPOINT, self.content())
-            self.is_dirty = False
+        if self._file.is_dirty:
+            self._file.write(self.content())
+
+    def give_up(self) -> None:
+        """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""
+        self._file.give_up()

@@ -244,22 +244,15 @@ class LogDirectory:
         Hand it back to `end_checkpoint` afterwards.
         """
         self._note_offsets(self._logs)
-        writes = [(self._root, file.name, file.content()) for file in self._checkpoints if file.is_dirty]
-        if not writes:
-            return None
-        job = SyncJob(self._root.disk, writes=writes)
-        for checkpoint in self._checkpoints:
-            checkpoint.mark_written()
-        return job
+        replacements = [checkpoint.replacement() for checkpoint in self._checkpoints if checkpoint.is_dirty]
+        return SyncJob(self._root.disk, replacements=replacements) if replacements else None
 
     def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
         """After the job has run, with what it raised."""
         if error is None:
             job.finish()
-            return
-        job.failed(error)
-        for checkpoint in self._checkpoints:
-            checkpoint.mark_unknown()
+        else:
+            job.failed(error)
 
     def close(self, *, clean: bool, broker_epoch: int = -1) -> None:
         """Stop using the directory; `clean` syncs all that was used and leaves the marker where it is deserved.
@@ -270,6 +263,10 @@ class LogDirectory:
             if clean and self.offline_reason is None:
                 self._close_cleanly(broker_epoch)
         finally:
+            for checkpoint in self._checkpoints:
+                checkpoint.give_up()
+            for log in self._logs.values():
+                log.abandon()
             self._root.disk.close()
             with suppress(OSError):  # the name may stay, as after a kill; the lock itself is let go all the same
                 self._lock.release()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from protocol.files.names import LEADER_EPOCH_CHECKPOINT
 from storage.config import LogConfig
 from storage.directory import Directory
 from storage.epochs import LeaderEpochs
@@ -25,21 +24,15 @@ from storage.sync_job import SyncJob
 class FlushPlan:
     """What to sync, and the offset below which everything is durable once `run` has returned."""
 
-    __slots__ = ("_job", "end_offset", "epochs", "segments", "snapshots")
+    __slots__ = ("_job", "end_offset", "segments", "snapshots")
 
     def __init__(
-        self,
-        job: SyncJob,
-        end_offset: int,
-        segments: list[tuple[Segment, SyncWork]],
-        snapshots: set[int],
-        epochs: bytes | None,
+        self, job: SyncJob, end_offset: int, segments: list[tuple[Segment, SyncWork]], snapshots: set[int]
     ) -> None:
         self._job = job
         self.end_offset = end_offset
         self.segments = segments
         self.snapshots = snapshots
-        self.epochs = epochs  # what is written of them, None if the file is up to date
 
     def run(self) -> None:
         """Sync, in whatever thread. StorageError at the first failure, to be passed to `Flusher.failed`."""
@@ -95,15 +88,14 @@ class Flusher:
             if (after is None or after.base_offset >= self.recovery_point) and segment.base_offset <= end_offset
         ]
         snapshots = {offset for offset in self._snapshots.unsynced if offset <= end_offset}
-        epochs = self._epochs.content() if self._epochs.is_dirty else None
         job = SyncJob(
             self._directory.disk,
             files=[file for _, todo in work for file in todo.files],
             paths=[path for _, todo in work for path in todo.paths] + self._snapshots.paths(snapshots),
             directories=[self._directory] if self._directory.is_dirty else [],
-            writes=[] if epochs is None else [(self._directory, LEADER_EPOCH_CHECKPOINT, epochs)],
+            replacements=[self._epochs.replacement()] if self._epochs.is_dirty else [],
         )
-        return FlushPlan(job, end_offset, work, snapshots, epochs)
+        return FlushPlan(job, end_offset, work, snapshots)
 
     def finish(self, plan: FlushPlan) -> None:
         """The plan ran: move the recovery point."""
@@ -111,7 +103,5 @@ class Flusher:
         for segment, todo in plan.segments:
             segment.mark_synced(todo)
         self._snapshots.unsynced -= plan.snapshots
-        if plan.epochs == self._epochs.content():
-            self._epochs.is_dirty = False
         self.recovery_point = max(self.recovery_point, plan.end_offset)
         self._flushed_ms = None

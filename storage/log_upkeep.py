@@ -186,7 +186,11 @@ class LogUpkeep(LogView):
         self.abandon()
 
     def abandon(self) -> None:
-        """Give the descriptors back and write nothing: the partition is deleted, or its directory offline."""
+        """Give the descriptors back and write nothing, plans that have not run included.
+
+        The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
+        """
+        self._epochs.give_up()
         for segment in self._segments:
             segment.log.close()
 

@@ -9,15 +9,17 @@ from storage.disk import Disk
 from storage.disk_file import DiskFile
 from storage.errors import StorageError, SyncFailed
 from storage.files import File
-from storage.whole_calls import replace_file, sync_directory, sync_file, sync_path
+from storage.small_file import Replacement
+from storage.whole_calls import sync_directory, sync_file, sync_path
 
 
 class SyncJob:
     """Files, names and small files to make durable together, off the thread that owns the disk.
 
     Made and ended on the owner's thread (`finish` or `failed`, exactly one), run anywhere in between. What `run` makes
-    durable is at least what was there when the job was made. Small files are written first, names come last. A path
-    that is gone by then needs no sync: its segment was deleted.
+    durable is at least what was there when the job was made. Small files are written first, names come last; a small
+    file that was written anew meanwhile, or given up, is left as it is. A path that is gone by then needs no sync: its
+    segment was deleted.
     """
 
     def __init__(
@@ -26,15 +28,13 @@ class SyncJob:
         files: Iterable[DiskFile] = (),
         paths: Iterable[str] = (),
         directories: Iterable[Directory] = (),
-        writes: Iterable[tuple[Directory, str, bytes]] = (),
+        replacements: Iterable[Replacement] = (),
     ) -> None:
         disk.check_online()
-        writes = list(writes)
         self._disk = disk
         self._paths = list(paths)
-        self._writes = [(directory.path, name, data) for directory, name, data in writes]
-        self._written = [directory for directory, _, _ in writes]
-        named = dict.fromkeys([*directories, *self._written])
+        self._replacements = list(replacements)
+        named = dict.fromkeys([*directories, *(each.file.directory for each in self._replacements)])
         for directory in list(named):
             if directory.parent is not None and directory.parent.is_dirty:
                 named[directory.parent] = None  # or a power cut takes the directory with all in it
@@ -50,9 +50,9 @@ class SyncJob:
     def run(self) -> None:
         """Sync everything. StorageError at the first failure; the caller then passes it to `failed`."""
         disk = self._disk
-        for path, name, data in self._writes:
+        for replacement in self._replacements:
             disk.check_online()
-            replace_file(disk.files, path, name, data)
+            replacement.run()
         for _, file, path in self._pinned:
             disk.check_online()
             sync_file(file, path)
@@ -77,12 +77,14 @@ class SyncJob:
         self._unpin()
         for directory, _, changes in self._directories:
             directory.changes_synced = max(directory.changes_synced, changes)
+        for replacement in self._replacements:
+            replacement.finish()
 
     def failed(self, error: StorageError) -> None:
         """After a run that raised: if it was a sync, the directory goes offline."""
         self._unpin()
-        for directory in self._written:
-            directory.changes += 1  # perhaps
+        for replacement in self._replacements:
+            replacement.file.directory.changes += 1  # perhaps
         if isinstance(error, SyncFailed):
             self._disk.go_offline(str(error))
 

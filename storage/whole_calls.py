@@ -50,15 +50,20 @@ def replace_file(files: Files, directory: str, name: str, data: bytes) -> None:
     path, temporary = f"{directory}/{name}", f"{directory}/{name}{TEMPORARY_SUFFIX}"
     try:
         file = files.open(temporary, create=True)
-        try:
-            file.truncate(0)  # a crash may have left one
-            write_fully(file, data, 0)
-            sync_file(file, temporary)
-        finally:
-            close_quietly(file)
+        write_whole(file, temporary, data)
         files.rename(temporary, path)
     except OSError as error:
         raise from_os_error(path, "write", error) from error
+
+
+def write_whole(file: File, path: str, data: Buffer) -> None:
+    """Make `data` all there is in an open file, durably, and close it. SyncFailed, or the OSError of another call."""
+    try:
+        file.truncate(0)  # a crash may have left more
+        write_fully(file, data, 0)
+        sync_file(file, path)
+    finally:
+        close_quietly(file)
 
 
 def write_fully(file: File, data: Buffer, position: int) -> None:

@@ -13,6 +13,7 @@ from storage.errors import StorageError
 from storage.log import PartitionLog
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
+from tests.support.this_thread import HeldThread
 
 DAY_MS = 86_400_000
 
@@ -206,6 +207,32 @@ async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:
     await world.broker.thread_is_idle()
     checkpoint = world.files.open("/data/replication-offset-checkpoint")
     assert b"t 0 1" in checkpoint.pread(1000, 0)
+
+
+async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_made_again() -> None:
+    """A checkpoint and a flush wait in the thread, while the topic they are about is deleted and made again."""
+    first = BrokerWorld()
+    first.broker._flush_thread = thread = HeldThread()
+    first.services.catalogue.create_topic("t", 1)
+    await first.broker.start()
+    for _ in range(9):
+        append(first)
+    first.services.partitions.delete_records_before("t", 0, 9)
+    first.broker.flush.request(first.services.partitions.get("t", 0))
+    await settle()
+    first.clock.advance(6_000)
+    first.services.catalogue.delete_topics(["t"])
+    first.services.catalogue.create_topic("t", 1)
+    for _ in range(5):
+        append(first)
+    assert thread.run_all() == 2
+    await settle()
+
+    first.files.crash("everything")
+    again = BrokerWorld(files=first.files)
+    log = again.services.partitions.get("t", 0)
+    assert (log.log_start_offset, log.log_end_offset, log.recovered.notes) == (0, 5, ())
+    await again.close()
 
 
 async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -> None:

@@ -8,6 +8,7 @@ from storage.checkpoints import OffsetCheckpoint
 from storage.directory import Directory
 from storage.disk import Disk
 from storage.errors import CorruptFile, StorageError
+from storage.sync_job import SyncJob
 from tests.support.memory_files import MemoryFiles, PowerCut
 
 NAME = "recovery-point-offset-checkpoint"
@@ -66,7 +67,7 @@ def test_a_file_that_cannot_be_is_refused_with_its_path() -> None:
 @pytest.mark.parametrize("torn", [False, True])
 def test_a_power_cut_at_any_call_leaves_the_old_rows_or_the_new_ones(torn: bool) -> None:
     seen = set()
-    for change in range(7):
+    for change in range(8):
         for seed in range(10):
             files = new_files(seed)
             checkpoint = OffsetCheckpoint(open_root(files), NAME)
@@ -87,7 +88,7 @@ def test_a_power_cut_at_any_call_leaves_the_old_rows_or_the_new_ones(torn: bool)
     assert seen == {(False, False), (False, True), (True, True)}
 
 
-@pytest.mark.parametrize("call", ["create", "truncate", "pwrite", "sync", "rename", "sync_directory"])
+@pytest.mark.parametrize("call", ["create", "remove", "truncate", "pwrite", "sync", "rename", "sync_directory"])
 def test_a_call_that_fails_leaves_the_old_rows_or_the_new_ones(call: str) -> None:
     files = new_files()
     checkpoint = OffsetCheckpoint(open_root(files), NAME)
@@ -112,5 +113,29 @@ def test_a_row_may_be_in_the_file_until_a_write_without_it() -> None:
     assert checkpoint.is_written(("a", 0))
     checkpoint.write()
     assert not checkpoint.is_written(("a", 0))
-    checkpoint.mark_unknown()
+
+
+def test_a_row_is_in_the_file_from_when_a_job_could_write_it_until_a_job_without_it_has_run() -> None:
+    checkpoint = OffsetCheckpoint(root := open_root(new_files()), NAME)
+    checkpoint.update(OLD)
+    with_row = SyncJob(root.disk, replacements=[checkpoint.replacement()])
+    checkpoint.update({("a", 0): None})
+    assert checkpoint.is_written(("a", 0)), "the job is under way"
+    with_row.run_here()
+    assert checkpoint.is_written(("a", 0)), "it ran"
+    without_row = SyncJob(root.disk, replacements=[checkpoint.replacement()])
+    assert checkpoint.is_written(("a", 0)), "the job without it is under way"
+    without_row.run_here()
+    assert not checkpoint.is_written(("a", 0))
+
+
+def test_a_job_that_failed_may_have_written_the_row_or_not() -> None:
+    files = new_files()
+    checkpoint = OffsetCheckpoint(root := open_root(files), NAME)
+    checkpoint.update(OLD)
+    files.fail("rename", times=1)
+    with pytest.raises(StorageError):
+        SyncJob(root.disk, replacements=[checkpoint.replacement()]).run_here()
+    checkpoint.update({("a", 0): None})
+    assert checkpoint.is_dirty
     assert checkpoint.is_written(("a", 0))

@@ -13,6 +13,7 @@ from storage.disk import Disk
 from storage.disk_file import FileSlice
 from storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
 from storage.files import RealFiles
+from storage.small_file import Replacement, SmallFile
 from storage.sync_job import SyncJob
 from tests.support.memory_files import MemoryFiles, PowerCut
 
@@ -24,6 +25,12 @@ def open_memory(seed: int = 0, *, open_files_max: int = 10) -> tuple[MemoryFiles
     files.mkdir("/d")
     files.sync_directory("/")
     return files, Directory(Disk(files, "/d", open_files_max=open_files_max), "/d")
+
+
+def replacement(directory: Directory, name: str, data: bytes) -> Replacement:
+    file = SmallFile(directory, name)
+    file.changed()
+    return file.replacement(data)
 
 
 def test_more_files_than_descriptors_stay_usable(tmp_path: Path) -> None:
@@ -206,7 +213,7 @@ def test_a_sync_job_makes_all_it_was_given_durable() -> None:
     held, named = root.open("held", create=True), root.open("named", create=True)
     held.pwrite(b"1", 0)
     named.pwrite(b"2", 0)
-    job = SyncJob(root.disk, [held], ["/d/named", "/d/gone"], [root], [(root, "small", b"3")])
+    job = SyncJob(root.disk, [held], ["/d/named", "/d/gone"], [root], [replacement(root, "small", b"3")])
     held.pwrite(b"later", 1)
     job.run()
     job.finish()
@@ -265,7 +272,7 @@ def test_a_job_whose_sync_fails_takes_the_directory_offline_when_it_ends() -> No
 
 def test_a_job_that_cannot_write_leaves_the_directory_online_and_dirty() -> None:
     files, root = open_memory()
-    job = SyncJob(root.disk, writes=[(root, "small", b"3")])
+    job = SyncJob(root.disk, replacements=[replacement(root, "small", b"3")])
     files.fail("pwrite", errno.ENOSPC)
     with pytest.raises(StorageError) as failure:
         job.run()
