@@ -25,6 +25,7 @@ from protocol.files.names import (
 )
 from protocol.records.batch import HEADER_SIZE, MAGIC_POSITION, BatchHeader, next_batch_size, parse_header, verify_crc
 from storage.directory import Directory
+from storage.disk_file import DiskFile
 from storage.errors import StorageError
 
 _log = logger("catalogue")
@@ -58,7 +59,7 @@ class MetadataLog:
         self.last_timestamp_ms = -1
         self.bytes_behind_snapshot = 0
         """What a start reads of the log, besides the newest snapshot."""
-        self._segment = ""  # the file appended to; none yet
+        self._file: DiskFile | None = None  # the segment appended to; none yet
         self._position = 0
         self._name_is_safe = False  # whether the segment's name survives a power cut, as far as this run knows
 
@@ -126,22 +127,20 @@ class MetadataLog:
             yield StoredBatch(header, memoryview(data)[position : position + size], False)
             position += size
             expected = header.next_offset
-        self._segment, self._position = name, position
+        self._file, self._position = self._directory.open(name), position
         if position < len(data):
-            self._cut(data, position, expected, is_last=is_last)
+            self._cut(self._file, data, position, expected, is_last=is_last)
 
-    def _cut(self, data: bytes, position: int, offset: int, *, is_last: bool) -> None:
+    def _cut(self, file: DiskFile, data: bytes, position: int, offset: int, *, is_last: bool) -> None:
         """Cut a torn tail off. CatalogueError if what is at `position` is not the torn last batch."""
-        where = f"{self._directory.path_of(self._segment)} is damaged at byte {position} (offset {offset})"
+        where = f"{file.path} is damaged at byte {position} (offset {offset})"
         if not is_last:
             raise CatalogueError(f"{where}, and it is not the last segment")
         if _good_batch_behind(data, position, offset):
             raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
         _log.warning(line("unanswered change cut", where=where, bytes_dropped=len(data) - position))
-        file = self._directory.open(self._segment)
         file.truncate(position)
         file.sync()
-        file.close()
 
     # --- writing ---
 
@@ -155,17 +154,15 @@ class MetadataLog:
         assert header.partition_leader_epoch >= self.last_epoch
         if header.size_in_bytes > BATCH_BYTES_MAX:
             raise StorageError(self._where(), f"a change of {header.size_in_bytes} bytes is too large")
-        is_new = not self._segment
-        if is_new:
-            self._segment = segment_file(self.next_offset, FileKind.LOG)
-        file = self._directory.open(self._segment, create=is_new)
+        if self._file is None:
+            self._file = self._directory.open(segment_file(self.next_offset, FileKind.LOG), create=True)
         try:
-            file.pwrite(batch, self._position)
-            file.sync()
+            self._file.pwrite(batch, self._position)
+            self._file.sync()
             if not self._name_is_safe:
                 self._directory.sync()
         except StorageError:
-            self._take_back()
+            self._take_back(self._file)
             raise
         self._name_is_safe = True
         self._position += len(batch)
@@ -183,23 +180,25 @@ class MetadataLog:
         """
         snapshot = MetadataSnapshot(self.next_offset, self.last_epoch)
         self._directory.write_atomically(snapshot.name, content)
-        segment = segment_file(snapshot.end_offset, FileKind.LOG)
-        self._directory.open(segment, create=True).truncate(0)
+        fresh = self._directory.open(segment_file(snapshot.end_offset, FileKind.LOG), create=True)
+        fresh.truncate(0)
         self._directory.sync()
-        self._segment, self._position, self.bytes_behind_snapshot = segment, 0, 0
+        if self._file is not None:
+            self._file.close()
+        self._file, self._position, self.bytes_behind_snapshot = fresh, 0, 0
         for name in sorted(self._directory.names()):
             parsed, older = parse_segment_file(name), parse_metadata_snapshot(name)
             if (parsed is not None and parsed.base_offset < snapshot.end_offset) or (older and older < snapshot):
                 self._directory.remove(name)
         self._directory.sync()
 
-    def _take_back(self) -> None:
+    def _take_back(self, file: DiskFile) -> None:
         """Cut off what a failed append left. If that cannot be done either, nothing may be appended behind it."""
         disk = self._directory.disk
         if disk.offline_reason is not None:
             return
         try:
-            self._directory.open(self._segment).truncate(self._position)
+            file.truncate(self._position)
         except StorageError as failure:
             disk.go_offline(str(failure))
 

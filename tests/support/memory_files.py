@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -98,6 +99,8 @@ class MemoryFiles:
         self.capacity = capacity
         self.calls: list[Call] = []
         self.changes_made = 0
+        self.open_paths: Counter[str] = Counter()
+        """How often each file is open, under the path that it was opened by."""
         self._root = _Folder()
         self._rules: list[_Rule] = []
         self._cut_at: int | None = None
@@ -139,6 +142,7 @@ class MemoryFiles:
         """
         self._boots += 1
         self._locks.clear()
+        self.open_paths.clear()
         self._cut_at = None
         if survival != "everything":
             self._settle_folder(self._root, survival, torn)
@@ -311,6 +315,7 @@ class _MemoryFile:
         self._files, self._path, self._inode, self._read_only = files, path, inode, read_only
         self._boot = files._boots
         self._is_open = True
+        files.open_paths[path] += 1
 
     def pread(self, size: int, position: int, /) -> bytes:
         self._use("pread")
@@ -345,6 +350,8 @@ class _MemoryFile:
     def close(self) -> None:
         assert self._is_open, f"{self._path} is closed twice"
         self._is_open = False
+        if self._boot == self._files._boots:
+            self._files.open_paths[self._path] -= 1
 
     def _use(self, name: str, *, writes: bool = False) -> _Rule | None:
         assert self._is_open, f"{self._path} is closed"
