@@ -8,26 +8,52 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from storage.directory import Directory
+from storage.disk_file import DiskFile
+
+
+class _Doomed(NamedTuple):
+    directory: Directory
+    names: list[str] | None
+    files: list[DiskFile]
+
+    def remove(self) -> None:
+        for file in self.files:
+            file.close()
+        if self.names is None:
+            self.directory.remove_tree()
+        for name in self.names or ():
+            self.directory.remove(name)
 
 
 class Deletions:
     """What to remove when. One for a data directory."""
 
     def __init__(self) -> None:
-        self._due: list[tuple[int, int, Directory, list[str] | None]] = []
-        self._count = 0  # orders what is due at the same time, so that directories are never compared
+        self._due: list[tuple[int, int, _Doomed]] = []
+        self._count = 0  # orders what is due at the same time, which is never compared
 
     def __len__(self) -> int:
         return len(self._due)
 
-    def schedule(self, due_ms: int, directory: Directory, names: Iterable[str] | None = None) -> None:
+    def schedule(
+        self,
+        due_ms: int,
+        directory: Directory,
+        names: Iterable[str] | None = None,
+        files: Iterable[DiskFile] = (),
+    ) -> None:
         """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
 
-        The directory may be renamed or removed meanwhile.
+        The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
+        are closed first, since a removed file keeps its room on the disk while it is open.
         """
-        heapq.heappush(self._due, (due_ms, self._count, directory, None if names is None else list(names)))
+        self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files)))
+
+    def _add(self, due_ms: int, doomed: _Doomed) -> None:
+        heapq.heappush(self._due, (due_ms, self._count, doomed))
         self._count += 1
 
     def remove_due(self, now_ms: int) -> int | None:
@@ -36,21 +62,13 @@ class Deletions:
         StorageError if something could not be removed; it stays on the list, last of those due now.
         """
         while self._due and self._due[0][0] <= now_ms:
-            due_ms, _, directory, names = heapq.heappop(self._due)
+            due_ms, _, doomed = heapq.heappop(self._due)
             try:
-                _remove(directory, names)
+                doomed.remove()
             except BaseException:
-                self.schedule(due_ms + RETRY_MS, directory, names)
+                self._add(due_ms + RETRY_MS, doomed)
                 raise
         return self._due[0][0] if self._due else None
 
 
 RETRY_MS = 60_000  # a file that cannot be removed now may be later
-
-
-def _remove(directory: Directory, names: list[str] | None) -> None:
-    if names is None:
-        directory.remove_tree()
-        return
-    for name in names:
-        directory.remove(name)

@@ -223,8 +223,9 @@ class LogDirectory:
         Nothing happens if it has no directory.
         """
         gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
+        log = self._logs.get((topic, partition))
         if (directory := self._take_away(gone)) is not None:
-            self.deletions.schedule(due_ms, directory)
+            self.deletions.schedule(due_ms, directory, files=log.files if log is not None else ())
 
     def set_aside(self, topic: str, partition: int) -> None:
         """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""

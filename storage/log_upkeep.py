@@ -17,6 +17,7 @@ from storage.checkpoints import LogCheckpoint
 from storage.config import LogConfig
 from storage.deletion import Deletions
 from storage.directory import Directory
+from storage.disk_file import DiskFile
 from storage.errors import StorageError
 from storage.log_flush import Flusher, FlushPlan
 from storage.log_loader import LoadedLog
@@ -82,6 +83,11 @@ class LogUpkeep(LogView):
         return len(self._segments)
 
     @property
+    def files(self) -> list[DiskFile]:
+        """The files of the segments, which open themselves when they are read."""
+        return [segment.log for segment in self._segments]
+
+    @property
     def appended(self) -> tuple[int, int]:
         """(records, bytes) appended since the log was opened, control records among them."""
         return self.log_end_offset - self.recovered.log_end_offset, self.size - self._bytes_not_appended
@@ -131,9 +137,9 @@ class LogUpkeep(LogView):
             del self._segments[0]
             self._bytes_not_appended -= doomed.size
             snapshot = self._snapshots.mark_deleted(doomed.base_offset)
-            self._deletions.schedule(
-                now_ms + self._config.file_delete_delay_ms, self.directory, names + ([snapshot] if snapshot else [])
-            )
+            names += [snapshot] if snapshot else []
+            due_ms = now_ms + self._config.file_delete_delay_ms
+            self._deletions.schedule(due_ms, self.directory, names, [doomed.log])
         if reasons:
             self.directory.sync()  # or a power cut brings back what the checkpoints no longer know to be deleted
         return reasons
@@ -191,8 +197,8 @@ class LogUpkeep(LogView):
         The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
         """
         self._epochs.give_up()
-        for segment in self._segments:
-            segment.log.close()
+        for file in self.files:
+            file.close()
 
     # --- rolling ---
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from broker.catalogue.alterations import Alteration
 from client import admin
 from client.client import Client
 from client.consumer import Consumer
 from client.producer import Producer
+from storage.errors import FileRemoved
 from tests.support.broker_process import BrokerProcess
 from tests.support.broker_world import BrokerWorld
 from tests.support.memory_files import MemoryFiles
@@ -19,6 +23,7 @@ MINUTE_MS = 60_000
 DAY_MS = 86_400_000
 SET = 0
 METADATA = "__cluster_metadata-0"
+FIRST = f"{0:020d}.log"
 
 
 def open_files(world: BrokerWorld) -> list[str]:
@@ -105,6 +110,41 @@ async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None
     world.clock.advance(10 * MINUTE_MS)
     assert not world.services.partitions.directory.unrecovered, "it looked into all of them"
     assert open_files(world) == before
+    await world.close()
+
+
+@pytest.mark.parametrize("end", ["deleted topic", "deleted segment"])
+async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_removed(end: str) -> None:
+    world = BrokerWorld()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1, {"segment.bytes": str(1 << 20), "retention.bytes": str(1 << 20)})
+    for _ in range(3):
+        append(world, "t", bytes(700_000))
+    log = world.services.partitions.get("t", 0)
+    data = log.read(0, 1 << 20, committed=False, force_first_batch=True).data
+    assert data is not None
+    if end == "deleted topic":
+        world.services.catalogue.delete_topics(["t"])
+    else:
+        assert log.apply_retention(world.clock.now_ms())
+    assert len(data.read_all()) > 700_000
+    world.clock.advance(10 * MINUTE_MS)
+    assert not [path for path in open_files(world) if path.endswith((f"-delete/{FIRST}", f"{FIRST}.deleted"))]
+    with pytest.raises(FileRemoved):
+        data.read_all()
+    await world.close()
+
+
+async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -> None:
+    world = BrokerWorld()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, "t")
+    synced = world.services.partitions.synced_anyway("t", 0)
+    world.services.catalogue.delete_topics(["t"])
+    await asyncio.wait_for(synced, 30)
+    world.clock.advance(2 * MINUTE_MS)
+    assert not [path for path in open_files(world) if "-delete" in path]
     await world.close()
 
 
