@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
+from weakref import WeakValueDictionary
 
 from protocol.errors import DecodeError
 from protocol.files import checkpoints as formats
@@ -56,7 +57,8 @@ class LogDirectory:
         self._unrecovered = set() if was_clean else inventory.live - {(names.CLUSTER_METADATA_TOPIC, 0)}
         self._gone: set[TopicPartition] = set()  # whose old directory could come back in a power cut
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._directories: dict[TopicPartition, Directory] = {}  # of the logs above
+        self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
+        """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
         self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = OffsetCheckpoint(root, names.LOG_START_CHECKPOINT)
         self._high_watermarks = OffsetCheckpoint(root, names.HIGH_WATERMARK_CHECKPOINT)
@@ -177,13 +179,13 @@ class LogDirectory:
         if (log := self._logs.get(key)) is not None:
             return log
         self._root.disk.check_online()
-        directory = self._root.subdirectory(names.partition_directory(topic, partition))
+        directory = self._directory_of(key)
         if key in self._live and (found := _topic_id_of(directory)) != topic_id:
             if found is None:
                 directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
             else:
                 self.set_aside(topic, partition)
-                directory = self._root.subdirectory(names.partition_directory(topic, partition))
+                directory = self._directory_of(key)
         if key not in self._live:
             self._make_room(key)
             directory.create()
@@ -202,7 +204,6 @@ class LogDirectory:
         )
         self._unrecovered.discard(key)
         self._logs[key] = log
-        self._directories[key] = directory
         return log
 
     def close_log(self, topic: str, partition: int) -> None:
@@ -215,7 +216,7 @@ class LogDirectory:
             return
         log.close()
         self._note_offsets({key: log})
-        del self._logs[key], self._directories[key]
+        del self._logs[key]
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
         """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
@@ -301,16 +302,23 @@ class LogDirectory:
             was_clean=self.was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
         )
 
+    def _directory_of(self, key: TopicPartition) -> Directory:
+        """The partition's directory, which need not exist yet: the same object while anybody holds it."""
+        found = self._directories.get(key)
+        if found is None:
+            found = self._directories[key] = self._root.subdirectory(names.partition_directory(*key))
+        return found
+
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
         """Rename a partition's directory out of sight, and forget its rows. None if there is none."""
         key = target.topic, target.partition
         if key not in self._live:
             return None
-        directory = self._root.subdirectory(names.partition_directory(*key))
+        directory = self._directory_of(key)
         if (log := self._logs.pop(key, None)) is not None:
             log.abandon()
-            directory = self._directories.pop(key)  # whose open files follow it
         directory.move_to(target.name)
+        del self._directories[key]
         self._live.discard(key)
         self._unrecovered.discard(key)
         self._gone.add(key)

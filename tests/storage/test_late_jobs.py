@@ -8,7 +8,7 @@ from storage.errors import StorageError
 from storage.log import PartitionLog
 from tests.support.batches import batch_of
 from tests.support.interrupted_files import InterruptedFiles
-from tests.support.log_directories import append, checkpoint, content, flush, names_in, open_log, start
+from tests.support.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start
 from tests.support.memory_files import MemoryFiles
 
 NEW_ID = b"\x07" * 16
@@ -17,6 +17,18 @@ EPOCHS = "/data/t-0/leader-epoch-checkpoint"
 
 def append_in_epoch(log: PartitionLog, epoch: int) -> None:
     log.append(batch_of([1_000]), leader_epoch=epoch, now_ms=1_000)
+
+
+def delete_first_segment(log: PartitionLog, now_ms: int) -> None:
+    log.config = CONFIG._replace(segment_bytes=100)
+    for _ in range(2):
+        append(log)
+    log.delete_records_before(1)
+    assert log.apply_retention(now_ms)
+
+
+def deleted_in(files: MemoryFiles) -> set[str]:
+    return {name for name in names_in(files, "/data/t-0") if name.endswith(".deleted")}
 
 
 def readable(log: PartitionLog) -> tuple[int, int, int]:
@@ -220,3 +232,25 @@ def test_a_write_at_once_that_fails_leaves_the_one_in_the_thread_to_do_its_own()
     assert log.recovery_point == 1
     flush(log)
     assert content(files, EPOCHS) == b"0\n2\n1 0\n2 1\n"
+
+
+# --- removals ---
+
+
+def test_a_removal_that_is_due_after_its_log_was_opened_again_follows_the_directory() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    delete_first_segment(open_log(directory), now_ms=1_000)
+    directory.close_log("t", 0)
+    open_log(directory)
+    directory.delete_log("t", 0, bytes(16), due_ms=10**9)
+    new = open_log(directory, topic_id=NEW_ID)
+    delete_first_segment(new, now_ms=50_000)
+    waiting = deleted_in(files)
+    assert len(waiting) > 0
+
+    directory.delete_due(1_000 + CONFIG.file_delete_delay_ms)
+
+    assert deleted_in(files) == waiting
+    directory.delete_due(50_000 + CONFIG.file_delete_delay_ms)
+    assert deleted_in(files) == set()
