@@ -48,10 +48,7 @@ class LogView:
 
         The slice begins with the batch that holds `offset`, which may begin before it. Raises OffsetOutOfRange.
         """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"{self.name}: offset {offset} is not in [{self.log_start_offset}, {self.log_end_offset}]"
-            )
+        self._check_offset(offset)
         bound = self.last_stable_offset if committed else self.high_watermark
         found = None
         if offset < bound:
@@ -61,6 +58,15 @@ class LogView:
             aborted = aborted_in(self._segments, found[0], offset, found[1], self.log_end_offset)
         data = None if found is None else found[1]
         return ReadResult(data, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
+
+    def read_own(self, offset: int, max_bytes: int) -> bytes:
+        """As `read`, at least a batch, up to the log's end: for who wrote it, and has acknowledged all of it."""
+        self._check_offset(offset)
+        bound = self.log_end_offset
+        if offset == bound:
+            return b""
+        found = slice_of(self._segments, self._segment_index(offset), offset, bound, max_bytes, force_first_batch=True)
+        return b"" if found is None else found[1].read_all()
 
     def readable_bytes(self, offset: int, committed: bool) -> int:
         """About how many bytes a reader at `offset` could have; 0 where a read would raise."""
@@ -94,6 +100,12 @@ class LogView:
     def producers_state(self) -> list[ProducerState]:
         """Every producer, as DescribeProducers tells of it."""
         return self.producers.states()
+
+    def _check_offset(self, offset: int) -> None:
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"{self.name}: offset {offset} is not in [{self.log_start_offset}, {self.log_end_offset}]"
+            )
 
     def _segment_index(self, offset: int) -> int:
         """The last segment that begins at or below `offset`."""

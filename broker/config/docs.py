@@ -64,7 +64,8 @@ _TEXTS = {
     "log.cleaner.max.compaction.lag.ms": "What topics inherit as max.compaction.lag.ms.",
     "log.cleaner.min.cleanable.ratio": "What topics inherit as min.cleanable.dirty.ratio.",
     "message.max.bytes": "What topics inherit as max.message.bytes.",
-    "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered.",
+    "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered; more than "
+    "there are count as all of them, as in Kafka.",
     "unclean.leader.election.enable": "Kept as it is set. There is one replica, so there is nothing to elect.",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
@@ -87,7 +88,7 @@ _TEXTS = {
     "transaction.remove.expired.transaction.cleanup.interval.ms": "How often transactional ids are looked at that may "
     "be forgotten.",
     "transaction.state.log.min.isr": "The min.insync.replicas __transaction_state is created with. 1 here, where Kafka "
-    "has 2: there is one replica.",
+    "has 2: there is one replica, and more do not count.",
     "transaction.state.log.num.partitions": "How many partitions __transaction_state is created with.",
     "transaction.state.log.segment.bytes": "The segment.bytes __transaction_state is created with.",
     "transaction.two.phase.commit.enable": "Whether a producer may take part in two-phase commits (KIP-939): its "

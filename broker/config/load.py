@@ -13,6 +13,7 @@ from broker.config.environment import Environment
 from broker.config.keys import KEYS, Key
 from broker.config.listeners import PLAINTEXT, Listener
 from broker.config.refusals import asks_for
+from broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from broker.config.values import InvalidValue
 from protocol.errors import DecodeError
 from protocol.files import properties as java_properties
@@ -62,6 +63,7 @@ def load_config(
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
             raise
         raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
+    warnings += _unmet_minimums(config)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     return LoadedConfig(config, warnings)
@@ -117,6 +119,17 @@ def _changes_nothing(key: Key, text: str) -> bool:
     return (
         key.name not in KEYS and bool(text.strip()) and (key.default is None or value != parse_value(key, key.default))
     )
+
+
+def _unmet_minimums(config: BrokerConfig) -> list[str]:
+    """A warning for each setting that asks for more replicas in sync than there are."""
+    warnings = []
+    for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
+        asked = config.integer(name)
+        effective = effective_min_insync_replicas(asked, REPLICATION_FACTOR)
+        if effective != asked:
+            warnings.append(f"{name} {asked} counts as {effective}: topics have {REPLICATION_FACTOR} replica here")
+    return warnings
 
 
 def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:

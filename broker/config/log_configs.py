@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker.config.broker_config import BrokerConfig
+from broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from broker.config.topic_configs import effective
 from storage.config import LogConfig
 
@@ -14,4 +15,5 @@ def log_config(config: BrokerConfig, own: Mapping[str, str]) -> LogConfig:
     """What is in force for a topic whose own settings are `own`."""
     values: dict[str, Any] = {field: effective(own, config, name) for field, name in _NAMES.items()}
     values["cleanup_policy"] = frozenset(values["cleanup_policy"])
+    values["min_insync_replicas"] = effective_min_insync_replicas(values["min_insync_replicas"], REPLICATION_FACTOR)
     return LogConfig(**values)

@@ -106,10 +106,12 @@ class CoordinatorTopic:
         return log.log_start_offset, log.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on, at least one if there is any."""
+        """Whole batches from the one that holds `offset` on, at least one if there is any.
+
+        The high watermark is no bound: what was appended here was acknowledged, whoever else has it by now.
+        """
         with _as_kafka_errors():
-            log = self._partitions.get(self.name, partition)
-            return log.read(offset, max_bytes, committed=False, force_first_batch=True).read_all()
+            return self._partitions.get(self.name, partition).read_own(offset, max_bytes)
 
 
 @contextmanager

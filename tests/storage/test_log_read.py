@@ -103,6 +103,19 @@ def test_a_read_stops_at_a_high_watermark_inside_a_segment() -> None:
     )
 
 
+def test_who_wrote_a_log_reads_it_beyond_the_high_watermark() -> None:
+    world = open_world(min_insync_replicas=2)
+    for value in (b"a", b"b"):
+        world.append(value)
+
+    assert world.log.high_watermark == 0
+    assert [header.base_offset for _, header in iter_batches(world.log.read_own(0, 1 << 20))] == [0, 1]
+    assert [header.base_offset for _, header in iter_batches(world.log.read_own(1, 1))] == [1]
+    assert world.log.read_own(2, 1 << 20) == b""
+    with pytest.raises(OffsetOutOfRange):
+        world.log.read_own(3, 1 << 20)
+
+
 def test_a_slice_is_still_readable_after_its_segment_was_deleted(world: LogWorld) -> None:
     result = world.log.read(0, 1 << 20, committed=False, force_first_batch=True)
     before = result.read_all()

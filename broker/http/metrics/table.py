@@ -55,7 +55,7 @@ METRICS = (
         "kafka_server_replicamanager_underminisrpartitioncount",
         GAUGE,
         (),
-        "Partitions used in this run whose min.insync.replicas is above 1: acks=all is refused there.",
+        "Partitions used in this run with fewer replicas in sync than their min.insync.replicas in force.",
         JMX,
     ),
     Metric("kafka_server_replicamanager_offlinereplicacount", GAUGE, (), "Partitions that cannot be used.", JMX),

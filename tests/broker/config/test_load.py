@@ -50,6 +50,14 @@ def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> N
     ]
 
 
+def test_more_replicas_in_sync_than_there_are_are_warned_of() -> None:
+    settings = ["min.insync.replicas=3", "transaction.state.log.min.isr=2"]
+    assert load_config(settings=settings).warnings == [
+        "min.insync.replicas 3 counts as 1: topics have 1 replica here",
+        "transaction.state.log.min.isr 2 counts as 1: topics have 1 replica here",
+    ]
+
+
 @pytest.mark.parametrize(
     ("setting", "named"),
     [

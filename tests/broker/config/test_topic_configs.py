@@ -6,6 +6,7 @@ import pytest
 
 from broker.config import BrokerConfig, Source, Synonym
 from broker.config.log_configs import log_config
+from broker.config.replicas import effective_min_insync_replicas
 from broker.config.topic_configs import TOPIC_KEYS, effective, source, synonyms, validate
 from protocol.errors import ErrorCode, KafkaError
 from storage.config import LogConfig
@@ -30,6 +31,19 @@ def test_retention_comes_from_the_first_of_its_names_that_is_set(
     static: dict[str, str], own: dict[str, str], expected: int
 ) -> None:
     assert log_config(BrokerConfig(static), own).retention_ms == expected
+
+
+@pytest.mark.parametrize(("asked", "replicas", "in_force"), [(1, 1, 1), (2, 1, 1), (2, 3, 2), (4, 3, 3)])
+def test_no_more_replicas_have_to_be_in_sync_than_there_are(asked: int, replicas: int, in_force: int) -> None:
+    assert effective_min_insync_replicas(asked, replicas) == in_force
+
+
+@pytest.mark.parametrize(
+    ("static", "own"), [({"min.insync.replicas": "2"}, {}), ({}, {"min.insync.replicas": "2"})], ids=["broker", "topic"]
+)
+def test_a_log_asks_for_the_one_replica_in_sync_that_there_is(static: dict[str, str], own: dict[str, str]) -> None:
+    assert log_config(BrokerConfig(static), own).min_insync_replicas == 1
+    assert effective(own, BrokerConfig(static), "min.insync.replicas") == 2, "it is described as it was set"
 
 
 def test_every_broker_key_a_topic_inherits_reaches_its_log() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from broker.catalogue import Catalogue
-from broker.config import BrokerConfig
+from broker.config import BrokerConfig, log_configs
 from broker.coordinator import GroupCoordinator
 from broker.coordinator.group.model import CommitRequest, OffsetToCommit
 from broker.coordinator.outcome import Producer
@@ -248,6 +248,22 @@ def test_offsets_go_with_their_topic_also_when_the_group_is_not_loaded(files: Me
         broker.catalogue.delete_topics(["u"])
         broker.catalogue.create_topic("u")
         assert broker.committed("u") is None
+
+
+def test_what_no_other_replica_has_yet_is_loaded_all_the_same(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_configs, "REPLICATION_FACTOR", 3)
+    with _broker(files, min_insync_replicas="2") as broker:
+        broker.catalogue.create_topic("t")
+        broker.commit(5)
+        broker.commit(6)
+        log = broker.partitions.get(_OFFSETS, partition_for("g", 50))
+        assert (log.high_watermark, log.log_end_offset) == (0, 2)
+    files.crash("everything")
+    with _broker(files, min_insync_replicas="2") as broker:
+        assert broker.committed() == 6
+        assert broker.partitions.get(_OFFSETS, partition_for("g", 50)).high_watermark == 0
 
 
 def test_without_their_topic_there_are_no_groups(files: MemoryFiles) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from protocol.records.compression import GZIP
 from protocol.registry import ApiKey
+from storage.config import LogConfig
 from storage.errors import StorageError
 from tests.support.broker_world import BrokerWorld, settle
 
@@ -181,11 +183,25 @@ async def test_with_log_append_time_the_broker_says_when(world: BrokerWorld) -> 
 
 
 async def test_with_too_few_replicas_acks_all_is_refused_and_acks_1_is_not(world: BrokerWorld) -> None:
-    world.services.catalogue.create_topic("wide", 1, {"min.insync.replicas": "2"})
+    log = world.services.partitions.get_led("t", 0)
+    log.config = LogConfig(min_insync_replicas=2)
     batch = world.batch(b"a")
-    assert await codes(world, request(world, ("wide", 0, batch))) == [E.NOT_ENOUGH_REPLICAS]
-    assert world.services.partitions.get("wide", 0).log_end_offset == 0
-    assert await codes(world, request(world, ("wide", 0, batch), acks=1)) == [E.NONE]
+    assert await codes(world, request(world, ("t", 0, batch))) == [E.NOT_ENOUGH_REPLICAS]
+    assert log.log_end_offset == 0
+    assert await codes(world, request(world, ("t", 0, batch), acks=1)) == [E.NONE]
+
+
+@pytest.mark.parametrize("place", ["broker", "topic", "topic, later"])
+async def test_more_replicas_in_sync_than_there_are_cannot_be_asked_for(world: BrokerWorld, place: str) -> None:
+    catalogue = world.services.catalogue
+    if place == "broker":
+        catalogue.replace_configs(BROKER_RESOURCE, "", {"min.insync.replicas": "2"})
+    catalogue.create_topic("wide", 1, {"min.insync.replicas": "2"} if place == "topic" else {})
+    if place == "topic, later":
+        world.services.partitions.get_led("wide", 0)
+        catalogue.replace_configs(TOPIC_RESOURCE, "wide", {"min.insync.replicas": "2"})
+    assert await codes(world, request(world, ("wide", 0, world.batch(b"a")))) == [E.NONE]
+    assert world.services.partitions.get("wide", 0).high_watermark == 1
 
 
 async def test_with_flush_messages_1_the_answer_comes_after_the_sync(world: BrokerWorld) -> None:
