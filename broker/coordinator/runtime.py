@@ -10,7 +10,7 @@ its replay nothing else can happen and no lock is needed. If the journal says th
 waits for a later flush themselves.
 
 Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
-timer fires.
+timer fires and nothing is written: the topic may have been deleted, and another of its name be there.
 """
 
 from __future__ import annotations
@@ -165,6 +165,8 @@ class Shard(Generic[R, V]):
                 self._perform(entity_id, effect)
 
     def _append(self, records: Sequence[R], producer: Producer | None) -> Future[None] | None:
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         try:
             encoded = list(map(self._machine.encode, records))
         except EncodeError as unfit:  # a client's name is longer than a record can carry

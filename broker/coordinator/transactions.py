@@ -25,6 +25,7 @@ from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartit
 from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
 from broker.coordinator.runtime import Shard
 from broker.coordinator.shortening import ShortenedTopic, Shortener
+from broker.coordinator.sweeping import Sweeps
 from broker.coordinator.transaction import adding, completing, ending, initialising
 from broker.coordinator.transaction.machine import TransactionMachine
 from broker.coordinator.transaction.model import (
@@ -57,8 +58,6 @@ Reply: TypeAlias = Union[T, "Future[T]"]
 TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 
 TRANSACTION_VERSION = "transaction.version"
-_TURN_TRANSACTIONS_MAX = 1_000  # how many are looked at, or finished, in one turn of the loop
-_TURN_S = 0.005
 _RETRY_MS = 1_000
 
 
@@ -94,7 +93,7 @@ class TransactionCoordinator:
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
         self._shortener = Shortener(topic, clock, loop)
         self._timers: dict[str, Timer] = {}
-        self._sweeping = 0
+        self._sweeps = Sweeps(clock, loop)
         self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self.completions = Completions(clock, loop)
@@ -209,8 +208,8 @@ class TransactionCoordinator:
         What cannot be finished because a disk fails is told in the log, and tried again for as long as it takes.
         """
         loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
-        while self._sweeping or any(partition.loader is not None for partition in loading):
-            await self._turn()
+        while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
+            await self._sweeps.next_turn()
         await self.markers.settled(wait_for_loading=True)
 
     def load_in_background(self) -> None:
@@ -228,14 +227,9 @@ class TransactionCoordinator:
 
     async def finish_all(self) -> None:
         """Before a clean stop: see what is prepared through, as far as the disk lets us."""
-        while self._sweeping or self._deciding:
-            await self._turn()
+        while self._deciding or not self._sweeps.are_over:
+            await self._sweeps.next_turn()
         await self.markers.settled(wait_for_loading=False)
-
-    def _turn(self) -> Future[None]:
-        turn: Future[None] = self._loop.create_future()
-        self._loop.call_soon(turn.set_result, None)
-        return turn
 
     # The inside
 
@@ -307,7 +301,7 @@ class TransactionCoordinator:
         prepared = partition.machine.prepared()
         if prepared:
             _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))
-            self._in_turns(prepared, partial(self._finish, partition))
+            self._sweep(partition, prepared, self._finish)
 
     def on_topic_deleted(self, topic: str) -> None:
         """The transactions themselves are gone; those that a deleted topic is part of need nothing of it any more."""
@@ -325,7 +319,7 @@ class TransactionCoordinator:
 
     def _abort_timed_out(self) -> None:
         for partition in self._partitions.loaded():
-            self._in_turns(list(partition.machine.transactions), partial(self._abort_if_timed_out, partition))
+            self._sweep(partition, list(partition.machine.transactions), self._abort_if_timed_out)
 
     def _abort_if_timed_out(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
@@ -346,7 +340,7 @@ class TransactionCoordinator:
 
     def _expire(self) -> None:
         for partition in self._partitions.loaded():
-            self._in_turns(list(partition.machine.transactions), partial(self._remove_if_expired, partition))
+            self._sweep(partition, list(partition.machine.transactions), self._remove_if_expired)
 
     def _remove_if_expired(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn = partition.machine.transaction(transactional_id)
@@ -354,21 +348,11 @@ class TransactionCoordinator:
         if outcome is not None:
             self._execute_unasked(partition, transactional_id, outcome, "removal")
 
-    def _in_turns(self, left: list[str], action: Callable[[str], None]) -> None:
-        """Do it for each of them, which takes them off the list; when it takes long, with other work in between."""
-        until = self.clock.monotonic() + _TURN_S
-        for count in range(len(left)):
-            if count == _TURN_TRANSACTIONS_MAX or (count % 16 == 15 and self.clock.monotonic() > until):
-                break
-            action(left.pop())
-        if left:
-            self._sweeping += 1
-
-            def go_on() -> None:
-                self._sweeping -= 1
-                self._in_turns(left, action)
-
-            self._loop.call_soon(go_on)
+    def _sweep(
+        self, partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
+    ) -> None:
+        """Do it for each of these ids; when it takes long, with other work in between."""
+        self._sweeps.begin(ids, partial(action, partition), lambda: partition.shard.is_closed)
 
 
 def transaction_config(config: BrokerConfig) -> TransactionConfig:

@@ -7,11 +7,12 @@ from functools import partial
 
 import pytest
 
-from broker.coordinator import markers, transactions
+from broker.coordinator import markers, sweeping
 from broker.coordinator.transaction.states import TransactionState as S
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.builder import build_batch
 from storage.log_append import AppendOrigin
+from tests.support.broker_world import settle
 from tests.support.memory_files import PowerCut
 from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker, code_of
 
@@ -238,7 +239,7 @@ async def test_an_open_transaction_never_expires_and_one_of_a_two_phase_commit_n
 async def test_many_timeouts_are_worked_off_with_others_served_in_between(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "_TURN_TRANSACTIONS_MAX", 1)
+    monkeypatch.setattr(sweeping, "TURN_IDS_MAX", 1)
     for number in range(6):
         producer = await world.producer("tx" + "\0" * number, timeout_ms=1_000)  # all hash to their own place
         await producer.send(b"v")
@@ -247,6 +248,19 @@ async def test_many_timeouts_are_worked_off_with_others_served_in_between(
     await world.until(world.coordinator.finish_all())
     assert S.COMPLETE_ABORT in left
     assert {txn.state for txn in world.coordinator.transactions()} == {S.COMPLETE_ABORT}
+
+
+async def test_a_sweep_over_a_topic_that_is_deleted_writes_nothing_into_the_next_of_its_name(
+    world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "TURN_IDS_MAX", 1)
+    for number in range(3):
+        await (await world.producer("tx" + "\0" * number * STATE_PARTITIONS, timeout_ms=1_000)).send(b"v")
+    world.broker.clock.advance(10_000)
+    world.broker.services.catalogue.delete_topics(["__transaction_state"])
+    world.coordinator.prepare("tx")
+    await settle()
+    assert world.state_records() == []
 
 
 # --- looking ---
