@@ -2,8 +2,11 @@
 
 A partition is loaded at its first use in this run, so a start costs nothing however many groups or transactional ids
 there are. The first slice is read at once: a short log is ready for the very request that asked. A longer one loads
-slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile. A partition whose
-log cannot be understood stays closed (NOT_COORDINATOR): nothing is guessed, and nothing is written over it.
+slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+
+A partition whose log cannot be opened, read or understood is closed (NOT_COORDINATOR): nothing is guessed, and nothing
+is written over it. That is its own trouble: the others are loaded, listed and served. Who asks for it later has it
+tried again, but not sooner than RETRY_MS after the last time, however many ask.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from broker.log_lines import line, logger
 from protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
+
+RETRY_MS = 10_000
 
 M = TypeVar("M", bound=Replayed[Any])
 """What decides about the entities of one partition."""
@@ -47,6 +52,8 @@ class CoordinatorPartition(Generic[M]):
         """Present while the partition is being loaded."""
         self.failure: str | None = None
         """Why it could not be loaded."""
+        self.retry_at_s = 0.0
+        """When it may be tried again, on the monotonic clock."""
 
     @property
     def is_ready(self) -> bool:
@@ -78,7 +85,7 @@ class CoordinatorPartitions(Generic[M]):
         partition = self._used.get(index)
         if partition is not None and partition.loader is None and partition.failure is None:
             return partition
-        return self._checked(self.begin(index) if partition is None else partition)
+        return self._checked(self.begin(index))
 
     def index_of(self, entity_id: str) -> int:
         """The partition of a group or transactional id; creates the topic if need be."""
@@ -89,9 +96,12 @@ class CoordinatorPartitions(Generic[M]):
         return self._checked(self.begin(index))
 
     def every(self) -> list[CoordinatorPartition[M]]:
-        """All partitions of the topic, loaded; none while there is no topic. Raises KafkaError if one still loads."""
+        """All partitions of the topic that can be loaded, and are; none while there is no topic.
+
+        Raises KafkaError if one still loads.
+        """
         begun = [self.begin(index) for index in range(self._topic.partition_count() or 0)]
-        return [self._checked(partition) for partition in begun]
+        return [self._checked(partition) for partition in begun if partition.failure is None]
 
     def loaded(self) -> Iterator[CoordinatorPartition[M]]:
         """Those that are in use and ready."""
@@ -99,20 +109,25 @@ class CoordinatorPartitions(Generic[M]):
             if partition.is_ready:
                 yield partition
 
+    def failed(self) -> list[int]:
+        """Those that were asked for and could not be loaded."""
+        return [index for index, partition in self._used.items() if partition.failure is not None]
+
     def is_used(self, index: int) -> bool:
         """Whether the partition was asked for in this run."""
         return index in self._used
 
     def begin(self, index: int) -> CoordinatorPartition[M]:
-        """The partition, loaded or being loaded."""
+        """The partition: loaded, being loaded, or with its failure. Raises KafkaError when there is no such one."""
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         partition = self._used.get(index)
-        if partition is None:
-            machine, shard = self._build(index)
-            partition = CoordinatorPartition(index, machine, shard)
-            partition.loader = Loader(self._topic, index, machine)
-            self._used[index] = partition
+        if partition is None or (partition.failure is not None and self._clock.monotonic() >= partition.retry_at_s):
+            if not 0 <= index < (self._topic.partition_count() or 0):
+                raise KafkaError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {self._topic.name}-{index}"
+                )
+            partition = self._used[index] = CoordinatorPartition(index, *self._build(index))
             self._load_on(partition)
         return partition
 
@@ -125,7 +140,6 @@ class CoordinatorPartitions(Generic[M]):
         """Answer everybody who waits and forget all partitions; the log, if it still is there, has what is durable."""
         used, self._used = self._used, {}
         for partition in used.values():
-            partition.loader = None
             partition.shard.close()
 
     def _checked(self, partition: CoordinatorPartition[M]) -> CoordinatorPartition[M]:
@@ -137,19 +151,31 @@ class CoordinatorPartitions(Generic[M]):
 
     def _load_on(self, partition: CoordinatorPartition[M]) -> None:
         """One more slice, and the rest later."""
-        if partition.loader is None:
-            return  # closed meanwhile
+        if partition.shard.is_closed:
+            return
         try:
+            if partition.loader is None:
+                partition.loader = Loader(self._topic, partition.index, partition.machine)
             is_done = partition.loader.step()
         except (DecodeError, KafkaError) as broken:
-            partition.loader = None
-            partition.failure = f"partition {partition.index} of {self._topic.name} cannot be loaded: {broken}"
-            _log.error(line("coordinator not loaded", topic=self._topic.name, partition=partition.index, error=broken))
-            return
-        if not is_done:
-            self._clock.call_later(0, lambda: self._load_on(partition))
-            return
-        count = partition.loader.records_count
+            self._fail(partition, broken)
+        except Exception as mistake:  # ours, and told with where it was made; the other partitions are not to suffer
+            _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
+            self._fail(partition, mistake)
+        else:
+            if is_done:
+                self._finish(partition, partition.loader.records_count)
+            else:
+                self._clock.call_later(0, lambda: self._load_on(partition))
+
+    def _finish(self, partition: CoordinatorPartition[M], records_count: int) -> None:
         partition.loader = None
-        _log.debug(line("coordinator loaded", topic=self._topic.name, partition=partition.index, records=count))
+        _log.debug(line("coordinator loaded", topic=self._topic.name, partition=partition.index, records=records_count))
         self._on_loaded(partition)
+
+    def _fail(self, partition: CoordinatorPartition[M], why: Exception) -> None:
+        partition.loader = None
+        partition.failure = f"partition {partition.index} of {self._topic.name} cannot be loaded: {why}"
+        partition.retry_at_s = self._clock.monotonic() + RETRY_MS / 1000
+        partition.shard.close()
+        _log.error(line("coordinator not loaded", topic=self._topic.name, partition=partition.index, error=why))

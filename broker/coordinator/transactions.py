@@ -4,7 +4,7 @@ Finds the partition of a transactional id, asks the decisions in `transaction/`,
 Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
 Kafka answers with an error for the whole request. What is pure is in `transaction/`; what is written and waited for is
 in `runtime`; markers are `markers.py`'s. This room connects them, and looks at the clock: transactions that take too
-long are aborted, ids nobody uses are removed.
+long are aborted, ids nobody uses are removed, partitions that could not be loaded are tried again.
 
 Invariant: a transaction that is prepared, by a request, by its timeout or by the run before, is on its way to being
 complete: whoever prepares it, or finds it when a partition is loaded, has it finished.
@@ -205,7 +205,7 @@ class TransactionCoordinator:
     async def recover(self) -> None:
         """After an unclean stop: load everything and finish what was prepared, before anybody is let in.
 
-        What cannot be finished because a disk fails is told in the log, and tried again for as long as it takes.
+        What cannot be loaded or finished because a disk fails is told in the log, and tried again as long as it takes.
         """
         loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
         while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
@@ -318,6 +318,8 @@ class TransactionCoordinator:
         self._timers[name] = self.clock.call_later(interval_ms, run)
 
     def _abort_timed_out(self) -> None:
+        for index in self._partitions.failed():
+            self._partitions.begin(index)  # what is abandoned there holds readers up, too
         for partition in self._partitions.loaded():
             self._sweep(partition, list(partition.machine.transactions), self._abort_if_timed_out)
 

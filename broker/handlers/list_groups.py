@@ -1,7 +1,8 @@
 """ListGroups (key 16), v0-5: every group there is, by state and type if asked.
 
 All partitions of `__consumer_offsets` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is the
-whole answer. A group that only commits offsets has no protocol type. Versions: 3 flexible, 4 states, 5 types.
+whole answer. One that cannot be is left out, as in Kafka. A group that only commits offsets has no protocol type.
+Versions: 3 flexible, 4 states, 5 types.
 """
 
 from __future__ import annotations
