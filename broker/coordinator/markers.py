@@ -13,6 +13,10 @@ What a partition answers decides as in Kafka: it is gone (left out), it cannot n
 fenced us (left out and told). A partition that loads holds the others back, for it will not take long; one whose disk
 fails does not, for nobody could say how long.
 
+A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
+`__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does
+not wait for that.
+
 Invariants: each transaction is finished by one job at a time; `done` is called once, after every marker is durable;
 after `close` nothing is begun.
 """
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 _log = logger("coordinator")
 
 TopicPartition = tuple[str, int]
+_Key = tuple[str, int, int]  # the transactional id, producer id and epoch of a transaction
 
 SLICE_PARTITIONS = 500
 SLICE_S = 0.005
@@ -96,6 +101,11 @@ class _Job:
         self.waits = _Waits.NOT
         self.done = done
 
+    @property
+    def key(self) -> _Key:
+        """The transaction it finishes."""
+        return _key(self.name, self.marker)
+
 
 class MarkerWriter:
     """Finishes the transactions of one broker."""
@@ -108,7 +118,7 @@ class MarkerWriter:
         self._offsets = offsets
         self._clock = clock
         self._loop = loop
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
 
@@ -130,12 +140,13 @@ class MarkerWriter:
     ) -> None:
         """Write `marker` everywhere, show it, and call `done`: inside this call when nothing has to be waited for.
 
-        `name` is the transactional id; what is being finished is not begun again. `done` returns False when it could
-        not note down that all is done; it is asked again later.
+        `name` is the transactional id; a transaction that is being finished is not begun again. `done` returns False
+        when it could not note down that all is done; it is asked again later.
         """
-        if self._is_closed or name in self._jobs:
+        key = _key(name, marker)
+        if self._is_closed or key in self._jobs:
             return
-        job = self._jobs[name] = _Job(name, marker, transaction_version, partitions, done)
+        job = self._jobs[key] = _Job(name, marker, transaction_version, partitions, done)
         self._go_on(job)
 
     def write_marker(
@@ -166,7 +177,7 @@ class MarkerWriter:
 
     def _go_on(self, job: _Job) -> None:
         """One slice of the markers; what follows the last of them, at once."""
-        if self._jobs.get(job.name) is not job:
+        if self._jobs.get(job.key) is not job:
             return  # closed meanwhile
         job.waits = _Waits.NOT
         until = self._clock.monotonic() + SLICE_S
@@ -187,7 +198,7 @@ class MarkerWriter:
 
     def _end(self, job: _Job) -> None:
         """Every marker is written."""
-        if self._jobs.get(job.name) is job:
+        if self._jobs.get(job.key) is job:
             if job.held:
                 self._show(job)
             self._complete_when_synced(job)
@@ -264,7 +275,7 @@ class MarkerWriter:
         self._complete(job)
 
     def _complete(self, job: _Job) -> None:
-        if self._jobs.get(job.name) is not job:
+        if self._jobs.get(job.key) is not job:
             return
         if job.done():
             self._forget(job)
@@ -277,12 +288,16 @@ class MarkerWriter:
         self._tell_of_change()
 
     def _forget(self, job: _Job) -> None:
-        self._jobs.pop(job.name, None)
+        self._jobs.pop(job.key, None)
         self._tell_of_change()
 
     def _tell_of_change(self) -> None:
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
+
+
+def _key(name: str, marker: EndTxnMarker) -> _Key:
+    return name, marker.producer_id, marker.producer_epoch
 
 
 def _why(synced: Future[None]) -> object:

@@ -165,6 +165,39 @@ async def test_the_topic_of_transactions_may_go_while_a_transaction_is_finished(
     assert "__transaction_state" not in world.broker.services.catalogue.topics
 
 
+async def test_the_same_id_has_a_new_life_in_a_new_topic_and_what_was_decided_is_finished_all_the_same(
+    world: TransactionalBroker,
+) -> None:
+    producer = await written(world, 0, 1)
+    world.files.fail("pwrite", path="t-1/")
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    world.broker.services.catalogue.delete_topics(["__transaction_state"])
+    again = await world.producer()
+    await again.send(b"again", 0)
+    assert (await world.end(again, commit=True)).error is E.NONE
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert world.read(0) == [b"v", b"again"]
+    world.files.heal()
+    await world.advance(markers.BROKEN_RETRY_MS)
+    assert world.read(1) == [b"v"], "it was acknowledged"
+
+
+async def test_what_loads_when_the_topic_of_transactions_goes_is_shown_in_one_step_all_the_same(
+    world: TransactionalBroker,
+) -> None:
+    offsets = Offsets(world)
+    world.coordinator.markers._offsets = lambda: offsets
+    producer = await written(world, 0, 1)
+    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, 7), version=2)
+    await world.end(producer, commit=True)
+    world.broker.services.catalogue.delete_topics(["__transaction_state"])
+    await world.advance(1_000)
+    assert shown(world) == [0, 0, 0]
+    offsets.is_loading = False
+    await world.advance(markers.LOADING_RETRY_MS)
+    assert shown(world) == [1, 1, 0]
+
+
 class Offsets:
     """A group coordinator that loads for a while."""
 
