@@ -3,7 +3,7 @@
 The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
 catalogue, partitions, coordinators, transactions a killed run left half finished, then listening. Order of a stop: no
 new connections, transactions are finished, what is in flight is answered, timers end, everything is synced, and the
-clean-shutdown marker is written last.
+clean-shutdown marker is written last, if no transaction was left half finished.
 """
 
 from __future__ import annotations
@@ -203,17 +203,25 @@ class Broker:
         if TRANSACTION_STATE_TOPIC not in self.catalogue.topics:
             return
         if self._directory.was_clean:
-            self._clock.call_later(_LOAD_TRANSACTIONS_MS, lambda: self.services.transactions.load_in_background())
+            self._clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
         else:
             await self.services.transactions.recover()
 
+    def _load_transactions(self) -> None:
+        if self.state != _STOPPING:
+            self.services.transactions.load_in_background()
+
     async def stop(self) -> None:
-        """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then."""
+        """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then.
+
+        Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
+        """
         self.state = _STOPPING
         self.listener.stop_accepting()
         self._housekeeping.stop()
+        are_finished = True
         if self.services.deferred_transactions.built is not None:
-            await self.services.transactions.finish_all()
+            are_finished = await self.services.transactions.finish_all()
             self.services.transactions.close()
         if self.services.deferred_groups.built is not None:
             self.services.groups.close()
@@ -226,7 +234,7 @@ class Broker:
         try:
             self.catalogue.close()
         finally:
-            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch)
+            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch, leave_marker=are_finished)
             self._close_http()
         _log.info(line("broker stopped"))
 

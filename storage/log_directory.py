@@ -256,14 +256,15 @@ class LogDirectory:
         else:
             job.failed(error)
 
-    def close(self, *, clean: bool, broker_epoch: int = -1) -> None:
+    def close(self, *, clean: bool, broker_epoch: int = -1, leave_marker: bool = True) -> None:
         """Stop using the directory; `clean` syncs all that was used and leaves the marker where it is deserved.
 
+        Without `leave_marker` it is not: the caller has something to finish that a start after a kill looks for.
         StorageError if that failed: then there is no marker, and the next start recovers. The lock is free either way.
         """
         try:
             if clean and self.offline_reason is None:
-                self._close_cleanly(broker_epoch)
+                self._close_cleanly(broker_epoch, leave_marker)
         finally:
             for checkpoint in self._checkpoints:
                 checkpoint.give_up()
@@ -351,7 +352,7 @@ class LogDirectory:
             }
         )
 
-    def _close_cleanly(self, broker_epoch: int) -> None:
+    def _close_cleanly(self, broker_epoch: int, leave_marker: bool) -> None:
         failures: list[StorageError] = []
         for log in self._logs.values():
             try:
@@ -365,7 +366,7 @@ class LogDirectory:
             checkpoint.write()
         if self._root.is_dirty:
             self._root.sync()
-        if not self._unrecovered:
+        if leave_marker and not self._unrecovered:
             self._root.write_atomically(names.CLEAN_SHUTDOWN, formats.encode_clean_shutdown(broker_epoch))
 
 

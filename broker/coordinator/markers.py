@@ -122,10 +122,9 @@ class MarkerWriter:
         self._changed: Future[None] | None = None
         self._is_closed = False
 
-    async def settled(self, *, wait_for_loading: bool) -> None:
-        """Wait until everything is finished, but for what waits for a disk; or for a partition that loads."""
-        idle = {_Waits.BROKEN} if wait_for_loading else {_Waits.BROKEN, _Waits.LOADING}
-        while any(job.waits not in idle for job in self._jobs.values()):
+    async def settled(self) -> None:
+        """Wait until everything is finished, but for what a disk refuses."""
+        while any(job.waits is not _Waits.BROKEN for job in self._jobs.values()):
             self._changed = self._loop.create_future()
             await self._changed
 

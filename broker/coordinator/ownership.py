@@ -113,6 +113,11 @@ class CoordinatorPartitions(Generic[M]):
         """Those that were asked for and could not be loaded."""
         return [index for index, partition in self._used.items() if partition.failure is not None]
 
+    @property
+    def are_ready(self) -> bool:
+        """Whether all that were asked for are loaded."""
+        return all(partition.is_ready for partition in self._used.values())
+
     def is_used(self, index: int) -> bool:
         """Whether the partition was asked for in this run."""
         return index in self._used

@@ -96,6 +96,7 @@ class TransactionCoordinator:
         self._sweeps = Sweeps(clock, loop)
         self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
+        self._is_stopping = False
         self.completions = Completions(clock, loop)
         self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
@@ -142,7 +143,7 @@ class TransactionCoordinator:
 
     def init_producer_id(self, request: InitRequest) -> Reply[InitReply]:
         """InitProducerId with a transactional id."""
-        _check_transactional_id(request.transactional_id)
+        self._check_request(request.transactional_id)
         version = self._transaction_version()
         error = initialising.refusal(request, config=self.config, transaction_version=version)
         if error is not ErrorCode.NONE:
@@ -175,7 +176,7 @@ class TransactionCoordinator:
 
     def end_transaction(self, request: EndRequest) -> Reply[EndReply]:
         """EndTxn. When nothing has to be waited for the transaction is complete when this returns."""
-        _check_transactional_id(request.transactional_id)
+        self._check_request(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         outcome = ending.end(
             partition.machine.transaction(request.transactional_id),
@@ -210,7 +211,7 @@ class TransactionCoordinator:
         loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
         while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
             await self._sweeps.next_turn()
-        await self.markers.settled(wait_for_loading=True)
+        await self.markers.settled()
 
     def load_in_background(self) -> None:
         """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
@@ -225,13 +226,23 @@ class TransactionCoordinator:
 
         load_next()
 
-    async def finish_all(self) -> None:
-        """Before a clean stop: see what is prepared through, as far as the disk lets us."""
+    async def finish_all(self) -> bool:
+        """Before a clean stop: see what is prepared through, as far as the disk lets us; nothing more is decided.
+
+        Returns whether the next run may take for granted that nothing is prepared.
+        """
+        self._is_stopping = True
         while self._deciding or not self._sweeps.are_over:
             await self._sweeps.next_turn()
-        await self.markers.settled(wait_for_loading=False)
+        await self.markers.settled()
+        return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
 
     # The inside
+
+    def _check_request(self, transactional_id: str) -> None:
+        _check_transactional_id(transactional_id)
+        if self._is_stopping:  # else a stop would wait as long as somebody has something to end
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)

@@ -79,7 +79,7 @@ class TransactionalBroker:
         """The broker of the next run, over what this one leaves; everything prepared is finished before it returns."""
         now_ms = self.broker.clock.now_ms()
         if how == "stop":
-            await self.close()
+            await self.until(self.close())
         else:
             self.files.crash("everything" if how == "kill" else how)  # type: ignore[arg-type]  # because kill is no survival
             self.broker.is_closed = True

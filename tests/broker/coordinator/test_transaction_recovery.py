@@ -10,14 +10,16 @@ import errno
 
 import pytest
 
-from broker.coordinator import loading, markers
+from broker.coordinator import loading, markers, outcome
+from broker.coordinator.group.model import CommitRequest, OffsetToCommit
 from broker.coordinator.transaction.model import EndRequest
 from broker.coordinator.transaction.states import TransactionState as S
 from protocol.errors import ErrorCode, KafkaError
+from protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from protocol.records.control import read_marker
 from storage.errors import StorageError
-from tests.support.broker_world import settle
-from tests.support.transactional_broker import TransactionalBroker
+from tests.support.broker_world import settle, turn
+from tests.support.transactional_broker import Producer, TransactionalBroker
 
 WIDE = 30
 
@@ -94,6 +96,104 @@ async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses()
         reply.result()
     with pytest.raises(StorageError):  # and there is no clean-shutdown marker
         await world.close()
+
+
+def _groups_commit(world: TransactionalBroker, offset: int) -> CommitRequest:
+    topic_id = world.broker.services.catalogue.topics["t"].topic_id
+    return CommitRequest("g", -1, "", None, (OffsetToCommit("t", topic_id, 0, offset, -1, ""),))
+
+
+async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Producer, offset: int) -> None:
+    """Beside an older offset of the group, which is 1."""
+    groups = world.broker.services.groups
+    groups.commit_offsets(_groups_commit(world, 1), missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
+    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, groups.offsets_partition("g")), version=2)
+    by = outcome.Producer(producer.id, producer.epoch)
+    assert groups.commit_offsets_in_transaction(_groups_commit(world, offset), by) == (ErrorCode.NONE,)
+
+
+def _committed_offset(world: TransactionalBroker) -> int:
+    return world.broker.services.groups.fetch_offsets("g").offsets["t"][0].offset
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_a_clean_stop_waits_for_offsets_that_are_being_loaded(
+    monkeypatch: pytest.MonkeyPatch, commit: bool
+) -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    await producer.send(b"v")
+    await _commit_offset_in_transaction(world, producer, 7)
+    world = await world.restart("stop")
+    await world.advance(1_100)
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "SLICE_BYTES", 1)  # two batches are two slices
+        await world.end(producer, commit=commit)
+        assert world.txn().state.is_prepared, "the offsets are not there yet"
+        world = await world.restart("stop")
+    assert (len(world.read()), _committed_offset(world)) == ((1, 7) if commit else (0, 1)), "before anything is loaded"
+    assert world.txn().state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    await world.close()
+
+
+@pytest.mark.parametrize(("refused", "skip"), [("/t-1/", 0), ("/__transaction_state-0/", 1)])
+async def test_a_stop_that_leaves_something_prepared_has_the_next_start_finish_it_first(
+    refused: str, skip: int
+) -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    for partition in range(3):
+        await producer.send(b"v", partition)
+    world.files.fail("pwrite", path=f"{refused}{0:020d}.log", skip=skip)
+    assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
+    assert world.txn().state is S.PREPARE_COMMIT
+    await world.close()
+    world.files.heal()
+    world = TransactionalBroker(world.settings, world.files)
+    await world.broker.broker.settle_transactions()
+    assert [txn.state for each in world.coordinator.loaded() for txn in each.machine.transactions.values()] == [
+        S.COMPLETE_COMMIT
+    ]
+    assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
+    await world.close()
+
+
+async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for_it() -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    for partition in range(3):
+        await producer.send(b"v", partition)
+    world.files.fail("pwrite", path="/t-1/")
+    await world.end(producer, commit=True)
+    world.files.heal()
+    (owner,) = [each for each in world.coordinator.loaded() if each.machine.transactions]
+    world.files.fail("open", path=f"__transaction_state-{owner.index}/")
+    world = await (await world.restart("kill")).restart("stop")
+    world.files.heal()
+    world = await world.restart("stop")
+    assert [world.read(partition) for partition in range(3)] == [[b"v"]] * 3
+    await world.close()
+
+
+async def test_a_stop_lets_nobody_decide_anything_more() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    first, second = await world.producer("first"), await world.producer("second")
+    await first.send(b"v", 0)
+    await second.send(b"v", 1)
+    reply = world.coordinator.end_transaction(EndRequest("first", first.id, first.epoch, True, 2))
+    finishing = asyncio.ensure_future(world.coordinator.finish_all())
+    await turn()
+    assert not finishing.done()
+    with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+        world.coordinator.end_transaction(EndRequest("second", second.id, second.epoch, True, 2))
+    with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+        await world.init("second")
+    assert await world.until(finishing)
+    assert isinstance(reply, asyncio.Future)
+    assert reply.result().error is ErrorCode.NONE
+    world = await world.restart("stop")
+    assert (await world.end(second, commit=True)).error is ErrorCode.NONE
+    await world.close()
 
 
 async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
