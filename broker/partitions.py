@@ -4,11 +4,12 @@ Knows the catalogue (what exists) and the log directory (what is on disk); knows
 partition goes through here or is told here, so that parked requests wake up.
 
 Theory of operation: a log is opened (and recovered) at its first use in this run. The first append also raises the
-leader epoch, durably, through the catalogue; reads do not. When a topic is deleted, its logs are closed at once, and
+leader epoch, durably, through the catalogue; reads do not, but see the log in that epoch already, as clients are told
+of it from the start. When a topic is deleted, its logs are closed at once, and
 their directories renamed away; whoever waits for them is woken and finds nothing.
 
-Invariants: at most one open log per partition; a log in `_led` has the leader epoch of this run; logs of deleted
-topics are in no table.
+Invariants: at most one open log per partition; an open log has the leader epoch that Metadata announces, and for one
+in `_led` it is on the disk; logs of deleted topics are in no table.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Partitions:
         return log if log is not None else self._open_log(topic, partition)
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for appending: its leader epoch is this run's. KafkaError as `get`."""
+        """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
         log = self._led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
 
@@ -126,13 +127,15 @@ class Partitions:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR, error.message
             ) from error  # the directory is another topic's
+        log.set_leader_epoch(self._catalogue.announced_epoch(found.partitions[partition]))
         self._open[topic, partition] = log
         _tell_of_opening(log)
         return log
 
     def _lead(self, topic: str, partition: int) -> PartitionLog:
         log = self.get(topic, partition)
-        log.set_leader_epoch(self._catalogue.leader_epoch(topic, partition))
+        leader_epoch = self._catalogue.leader_epoch(topic, partition)
+        assert leader_epoch == log.leader_epoch, (topic, partition, leader_epoch, log.leader_epoch)
         self._led[topic, partition] = log
         return log
 

@@ -6,12 +6,16 @@ use them to notice that a log was cut (KIP-320).
 The file may lag behind what is in memory when the process is killed: the batches carry their epoch, so recovery assigns
 again what it finds above the recovery point, and a flush writes the file before the recovery point moves.
 
+An epoch is assigned with the first batch that is appended in it. Readers see it before: the epoch in which a partition
+is led begins at the log's end as long as nothing was appended in it.
+
 Invariant: epochs increase strictly, start offsets strictly too.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from protocol.errors import DecodeError
 from protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
@@ -49,29 +53,34 @@ class LeaderEpochs:
         """Note that `epoch` begins at `start_offset`; False if it is the latest already. Later entries go."""
         if self._entries and self._entries[-1].epoch == epoch:
             return False
-        while self._entries and (self._entries[-1].epoch >= epoch or self._entries[-1].start_offset >= start_offset):
-            self._entries.pop()
-        self._entries.append(EpochEntry(epoch, start_offset))
+        self._entries = _assigned(self._entries, epoch, start_offset)
         self._file.changed()
         return True
+
+    def seen_by_readers(self, leader_epoch: int, log_end_offset: int) -> Sequence[EpochEntry]:
+        """The entries, and `leader_epoch`, in which the log is led (-1: in none), if it is not assigned yet."""
+        if leader_epoch <= self.latest_epoch:
+            return self._entries
+        return _assigned(self._entries, leader_epoch, log_end_offset)
 
     def epoch_at(self, offset: int) -> int:
         """The epoch a batch at `offset` carries, -1 if it is older than all that is known."""
         found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[found - 1].epoch if found else NO_EPOCH
 
-    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+    def end_offset_for(self, epoch: int, leader_epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
 
-        For an epoch older than all that is known the answer keeps the epoch asked for, as Kafka's does.
+        `leader_epoch` is the one the log is led in, -1 for none. For an epoch older than all that is known the answer
+        keeps the epoch asked for, as Kafka's does.
         """
-        if not self._entries or epoch == NO_EPOCH or epoch > self._entries[-1].epoch:
+        entries = self.seen_by_readers(leader_epoch, log_end_offset)
+        if not entries or epoch == NO_EPOCH or epoch > entries[-1].epoch:
             return NO_EPOCH, NO_OFFSET
-        if epoch == self._entries[-1].epoch:
+        if epoch == entries[-1].epoch:
             return epoch, log_end_offset
-        found = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
-        end_offset = self._entries[found].start_offset
-        return (self._entries[found - 1].epoch if found else epoch), end_offset
+        found = bisect_right(entries, epoch, key=lambda entry: entry.epoch)
+        return (entries[found - 1].epoch if found else epoch), entries[found].start_offset
 
     def truncate_from_end(self, offset: int) -> None:
         """The log ends at `offset` now: drop what began there or later."""
@@ -110,3 +119,11 @@ class LeaderEpochs:
     def give_up(self) -> None:
         """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""
         self._file.give_up()
+
+
+def _assigned(entries: list[EpochEntry], epoch: int, start_offset: int) -> list[EpochEntry]:
+    """The entries with `epoch` from `start_offset` on, without those that contradict it."""
+    kept = len(entries)
+    while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
+        kept -= 1
+    return [*entries[:kept], EpochEntry(epoch, start_offset)]

@@ -99,7 +99,7 @@ class PartitionLog(LogUpkeep):
         self._move_high_watermark()
 
     def set_leader_epoch(self, epoch: int) -> None:
-        """The epoch this partition is led in from now on; it is noted in the epoch cache with the next append."""
+        """The epoch this partition is led in from now on: readers see it at once, the file has it with an append."""
         self.leader_epoch = epoch
 
     # --- append ---

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.files.checkpoints import EpochEntry
 from protocol.records.record import iter_records
-from storage.epochs import LeaderEpochs
 from storage.scan import FoundRecord
 from storage.segment import Segment
 
@@ -39,7 +39,7 @@ class OffsetQuery(NamedTuple):
     """A log as far as these look-ups need it."""
 
     segments: Sequence[Segment]
-    epochs: LeaderEpochs
+    epochs: Sequence[EpochEntry]
     leader_epoch: int
     log_start_offset: int
     bound: int
@@ -59,7 +59,7 @@ class OffsetQuery(NamedTuple):
         raise ValueError(f"no ListOffsets timestamp is {timestamp}")
 
     def _earliest(self) -> FoundOffset:
-        first = self.epochs.entries[0] if self.epochs.entries else None
+        first = self.epochs[0] if self.epochs else None
         epoch = first.epoch if first and first.start_offset <= self.log_start_offset else _UNKNOWN
         return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
 

@@ -21,7 +21,7 @@ class LogView:
 
     log_start_offset: the first offset readers may ask for. log_end_offset: the next to be assigned. high_watermark:
     readers stop here. last_stable_offset: committed readers stop here, before the oldest transaction not yet decided.
-    leader_epoch: the one this partition is led in, -1 before the first.
+    leader_epoch: the one this partition is led in, whether or not anything was appended in it; -1 before the first.
     """
 
     def __init__(self, name: str, loaded: LoadedLog, checkpoint: LogCheckpoint) -> None:
@@ -78,16 +78,13 @@ class LogView:
     def list_offset(self, timestamp: int, *, committed: bool) -> FoundOffset:
         """ListOffsets for one timestamp, special ones included (storage.log_offsets). ValueError for unknown ones."""
         bound = self.last_stable_offset if committed else self.high_watermark
-        query = OffsetQuery(self._segments, self._epochs, self.leader_epoch, self.log_start_offset, bound)
+        epochs = self._epochs.seen_by_readers(self.leader_epoch, self.log_end_offset)
+        query = OffsetQuery(self._segments, epochs, self.leader_epoch, self.log_start_offset, bound)
         return query.look_up(timestamp)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
-        latest = self._epochs.latest_epoch
-        if latest < epoch <= self.leader_epoch:  # led in that epoch already, though nothing was appended in it
-            known = epoch if epoch == self.leader_epoch or latest < 0 else latest
-            return known, self.log_end_offset
-        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+        return self._epochs.end_offset_for(epoch, self.leader_epoch, self.log_end_offset)
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer would go on with a transaction, not begin one."""

@@ -28,7 +28,6 @@ from storage.log_offsets import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
-    NOT_FOUND,
 )
 
 SINCE_VERSION = {
@@ -80,16 +79,10 @@ def _find(
     if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
     found = log.list_offset(asked.timestamp, committed=committed)
-    leader_epoch = found.leader_epoch
-    if asked.timestamp == LATEST or (leader_epoch == NO_EPOCH and found.offset != NOT_FOUND.offset):
-        # Of an empty log no batch tells the epoch. Kafka's leader notes its own at once, ours with the first batch.
-        leader_epoch = context.services.catalogue.current_leader_epoch(topic, asked.partition_index)
-    if context.api_version < LEADER_EPOCH_SINCE_VERSION:
-        leader_epoch = NO_EPOCH
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=ErrorCode.NONE,
         timestamp=found.timestamp,
         offset=found.offset,
-        leader_epoch=leader_epoch,
+        leader_epoch=found.leader_epoch if context.api_version >= LEADER_EPOCH_SINCE_VERSION else NO_EPOCH,
     )

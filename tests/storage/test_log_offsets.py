@@ -40,6 +40,14 @@ def test_latest_and_earliest(world: LogWorld) -> None:
     assert look_up(world, log_offsets.EARLIEST) == (-1, 5, 2)
 
 
+def test_where_nothing_is_left_the_earliest_offset_is_in_the_leaders_epoch(world: LogWorld) -> None:
+    world.log.set_leader_epoch(4)
+    assert look_up(world, log_offsets.EARLIEST) == (-1, 0, 1)
+    world.log.delete_records_before(7)
+    assert look_up(world, log_offsets.EARLIEST) == (-1, 7, 4)
+    assert look_up(world, log_offsets.LATEST) == (-1, 7, 4)
+
+
 @pytest.mark.parametrize(
     ("timestamp", "found"),
     [

@@ -39,6 +39,7 @@ class OnePartition:
         self.world = LogWorld()
         self.world.leader_epoch = EPOCH
         self.log = self.world.open()
+        self.log.set_leader_epoch(EPOCH)
         self.topics = {"t": SimpleNamespace(is_internal=False), "__internal": SimpleNamespace(is_internal=True)}
 
     def get(self, topic: str, partition: int) -> PartitionLog:
