@@ -1,8 +1,8 @@
 """DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
 
-A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to and are assigned
-is told of a Stable group only: in between it means nothing. Versions: 3 authorized operations, 4 static members, 5
-flexible.
+A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to is told of a Stable
+group only; what they are assigned stays until the leader of the next generation assigns anew. Versions: 3 authorized
+operations, 4 static members, 5 flexible.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _members(group: Group, is_stable: bool) -> list[DescribedGroupMember]:
             client_id=member.client_id,
             client_host=member.client_host,
             member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
-            member_assignment=member.assignment if is_stable else b"",
+            member_assignment=member.assignment,
         )
         for member in group.members.values()
     ]
