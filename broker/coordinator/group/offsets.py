@@ -21,7 +21,7 @@ from broker.coordinator.group.model import (
 )
 from broker.coordinator.group.sessions import still_alive
 from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics, topics_in_use
 from broker.coordinator.moves import Say
 from broker.coordinator.outcome import Outcome, Producer
 from protocol.errors import ErrorCode
@@ -130,12 +130,12 @@ def delete_offsets(
     is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE
     if group.members and not is_consumer_group:
         return ErrorCode.NON_EMPTY_GROUP, Outcome()
-    subscribed = subscribed_topics(group) or frozenset()
-    reply = tuple(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if topic in subscribed else ErrorCode.NONE for topic, _ in wanted)
+    in_use = topics_in_use(group, {topic for topic, _ in wanted})
+    reply = tuple(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if topic in in_use else ErrorCode.NONE for topic, _ in wanted)
     records = tuple(
         OffsetCommitted(group.group_id, topic, partition, None)
         for topic, partition in dict.fromkeys(wanted)
-        if topic not in subscribed and (partition in offsets.get(topic, {}) or (topic, partition) in unstable)
+        if topic not in in_use and (partition in offsets.get(topic, {}) or (topic, partition) in unstable)
     )
     return ErrorCode.NONE, Outcome(records=records, reply=reply)
 

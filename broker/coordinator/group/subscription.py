@@ -8,6 +8,7 @@ that cannot be read means only that nobody knows the subscription.
 from __future__ import annotations
 
 import struct
+from collections.abc import Set
 
 from broker.coordinator.group.model import Group
 
@@ -16,12 +17,25 @@ _HEAD = struct.Struct(">hi")
 _LENGTH = struct.Struct(">h")
 
 
+def topics_in_use(group: Group, topics: Set[str]) -> Set[str]:
+    """Those of `topics` that members read, or may read: all of them when nobody knows what a consumer group reads."""
+    subscribed = subscribed_topics(group)
+    if subscribed is not None:
+        return topics & subscribed
+    return topics if group.protocol_type == CONSUMER_PROTOCOL_TYPE else frozenset()
+
+
 def subscribed_topics(group: Group) -> frozenset[str] | None:
-    """The topics all members together subscribe to; None when that is not known."""
-    if group.protocol_type != CONSUMER_PROTOCOL_TYPE or (group.members and group.protocol_name is None):
+    """The topics that all members of this generation together subscribe to; None when that is not known.
+
+    Who joined since then counts from the next generation on. Before the first, nothing is known.
+    """
+    if group.protocol_type != CONSUMER_PROTOCOL_TYPE or group.generation_id == 0:
         return None
     topics: set[str] = set()
     for member in group.members.values():
+        if member.member_id in group.newcomers:
+            continue
         subscribed = parse_topics(member.metadata(group.protocol_name))
         if subscribed is None:
             return None

@@ -121,6 +121,8 @@ def _joined(rows: list[Node]) -> list[Node]:
 
 
 def _follows(row: Node, next_row: Node) -> bool:
+    if not row.fields or not next_row.fields:
+        return False
     (name, number), *rest = row.fields.items()
     (next_name, next_number), *next_rest = next_row.fields.items()
     counts_up = number.isdigit() and next_number == str(int(number) + 1) and name == next_name

@@ -4,7 +4,7 @@ import pytest
 
 from broker.coordinator.group.model import Group, Member
 from broker.coordinator.group.states import State
-from broker.coordinator.group.subscription import parse_topics, subscribed_topics
+from broker.coordinator.group.subscription import parse_topics, subscribed_topics, topics_in_use
 
 _TWO_TOPICS = bytes.fromhex("0001" "00000002" "000161" "00026262" "ffffffff" "00000000")  # fmt: skip
 
@@ -44,3 +44,27 @@ def test_one_unreadable_member_hides_the_whole_subscription() -> None:
 
 def test_other_protocols_say_nothing_of_topics() -> None:
     assert subscribed_topics(_group(_TWO_TOPICS, protocol_type="connect")) is None
+
+
+def test_who_joined_after_the_generation_began_does_not_count_yet() -> None:
+    group = _group(_TWO_TOPICS, bytes.fromhex("000000000001000163"))
+    group.newcomers.add("1")
+    assert subscribed_topics(group) == {"a", "bb"}
+
+
+def test_of_the_topics_asked_about_those_that_are_read_are_in_use() -> None:
+    assert topics_in_use(_group(_TWO_TOPICS), {"a", "c"}) == {"a"}
+    assert topics_in_use(_group(), {"a", "c"}) == set()
+
+
+def test_every_topic_is_in_use_where_nobody_knows_what_is_read() -> None:
+    unreadable = _group(_TWO_TOPICS, b"?")
+    assert topics_in_use(unreadable, {"a", "c"}) == {"a", "c"}
+    forming = _group(_TWO_TOPICS)
+    forming.generation_id, forming.protocol_name = 0, None
+    assert topics_in_use(forming, {"a", "c"}) == {"a", "c"}
+
+
+def test_a_group_of_another_kind_uses_no_topics() -> None:
+    assert topics_in_use(_group(_TWO_TOPICS, protocol_type="connect"), {"a", "c"}) == set()
+    assert topics_in_use(_group(protocol_type=""), {"a", "c"}) == set()
