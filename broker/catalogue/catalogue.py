@@ -42,6 +42,7 @@ _log = logger("catalogue")
 
 PRODUCER_IDS_PER_BLOCK = 1000
 _CHANGES_PER_BATCH = 10_000
+_DELETED_NAMES_MAX = 1_000  # of 249 bytes at most
 
 
 class Catalogue:
@@ -57,6 +58,7 @@ class Catalogue:
         self._random_bytes = random_bytes
         self._writer = Writer(identity, self._image)
         self._listeners: list[CatalogueListener] = []
+        self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
         self.topics: Mapping[str, Topic] = self._image.topics
         self.topics_by_id: Mapping[bytes, Topic] = self._image.topics_by_id
         self._follow_broker_configs()
@@ -127,6 +129,10 @@ class Catalogue:
         """The epoch of this broker's registration, for the clean-shutdown marker; -1 without one."""
         registration = self._image.registration
         return -1 if registration is None else registration.broker_epoch
+
+    def was_deleted(self, name: str) -> bool:
+        """Whether a topic of this name was deleted in this run and is not there again, as far as that is remembered."""
+        return name in self._deleted_names
 
     def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
         """The settings made for a resource."""
@@ -203,6 +209,7 @@ class Catalogue:
         return self.create_topic(name, *internal_topic(name, self._config.integer))
 
     def _created(self, topic: Topic) -> None:
+        self._deleted_names.pop(topic.name, None)
         _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))
         for listener in self._listeners:
             listener.on_topic_created(topic)
@@ -212,9 +219,15 @@ class Catalogue:
         topics = [self.topics[name] for name in names]
         self._commit([record for topic in topics for record in delete_topic(topic)])
         for topic in topics:
-            _log.info(line("topic deleted", topic=topic.name))
-            for listener in self._listeners:
-                listener.on_topic_deleted(topic)
+            self._deleted(topic)
+
+    def _deleted(self, topic: Topic) -> None:
+        self._deleted_names[topic.name] = None
+        if len(self._deleted_names) > _DELETED_NAMES_MAX:
+            del self._deleted_names[next(iter(self._deleted_names))]
+        _log.info(line("topic deleted", topic=topic.name))
+        for listener in self._listeners:
+            listener.on_topic_deleted(topic)
 
     def create_partitions(
         self, wishes: Sequence[NewPartitions], *, validate_only: bool = False

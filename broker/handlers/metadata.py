@@ -1,9 +1,9 @@
 """Metadata (key 3), v0-13: the brokers, the topics and their partitions.
 
-A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and told at once (where
-Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again; docs/decisions tells why).
-Otherwise a missing topic is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name
-INVALID_TOPIC_EXCEPTION.
+A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and told at once, where
+Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
+as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
+is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION.
 """
 
 from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
@@ -95,7 +95,13 @@ def _create(name: str, may_create: bool, services: Services) -> Topic:
         return services.catalogue.create_internal_topic(name)
     if not may_create or name in INTERNAL_TOPICS:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
-    return services.catalogue.create_topic(name)
+    was_deleted = services.catalogue.was_deleted(name)
+    topic = services.catalogue.create_topic(name)
+    if was_deleted:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} was deleted; it is there again from now on."
+        )
+    return topic
 
 
 def _describe(topic: Topic, operations: int, services: Services) -> MetadataResponseTopic:

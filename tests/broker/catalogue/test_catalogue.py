@@ -48,6 +48,16 @@ def _refused(code: ErrorCode, change: Callable[[], object]) -> str:
     return refusal.value.message
 
 
+def test_the_latest_names_that_were_deleted_and_are_not_there_again_are_remembered(world: CatalogueWorld) -> None:
+    catalogue, names = world.catalogue, [f"t{number}" for number in range(1_001)]
+    catalogue.create_topics([NewTopic(name, 1) for name in names])
+    catalogue.delete_topics(names)
+    assert [name for name in names if not catalogue.was_deleted(name)] == ["t0"]
+    catalogue.create_topic("t1")
+    assert not catalogue.was_deleted("t1")
+    assert not catalogue.was_deleted("never")
+
+
 @pytest.mark.parametrize("end", ["stop", "kill", "cut_power"])
 def test_everything_answered_is_there_after(world: CatalogueWorld, end: str) -> None:
     catalogue = world.catalogue

@@ -68,6 +68,32 @@ def test_a_missing_topic_is_created_and_told_at_once(api: CatalogueApi, version:
     assert "new" in api.services.catalogue.topics
 
 
+@pytest.mark.parametrize("version", versions(MetadataRequest))
+def test_a_deleted_topic_is_first_told_to_be_gone_though_it_is_created_again(api: CatalogueApi, version: int) -> None:
+    api.services.catalogue.delete_topics(["a"])
+    a, b = api.ask(MetadataRequest(topics=named("a", "b")), version).topics
+    assert (a.error_code, a.partitions, b.error_code) == (E.UNKNOWN_TOPIC_OR_PARTITION, [], E.NONE)
+    assert "a" in api.services.catalogue.topics
+    (again,) = api.ask(MetadataRequest(topics=named("a")), version).topics
+    assert (again.error_code, len(again.partitions)) == (E.NONE, 1)
+
+
+def test_asking_without_creating_leaves_a_deleted_topic_gone(api: CatalogueApi) -> None:
+    api.services.catalogue.delete_topics(["a"])
+    for _ in range(2):
+        (a,) = api.ask(MetadataRequest(topics=named("a"), allow_auto_topic_creation=False), 4).topics
+        assert a.error_code == E.UNKNOWN_TOPIC_OR_PARTITION
+    assert "a" not in api.services.catalogue.topics
+
+
+def test_a_deleted_topic_that_could_not_be_created_again_is_told_to_be_gone_later(api: CatalogueApi) -> None:
+    api.services.catalogue.delete_topics(["a"])
+    api.world.files.fail("pwrite", errno.ENOSPC)
+    (a,) = api.ask(MetadataRequest(topics=named("a"))).topics
+    assert (a.error_code, "a" in api.services.catalogue.topics) == (E.KAFKA_STORAGE_ERROR, False)
+    assert api.services.catalogue.was_deleted("a")
+
+
 def test_a_missing_topic_is_not_created_unless_client_and_broker_allow_it(api: CatalogueApi) -> None:
     forbidden = MetadataRequest(topics=named("new"), allow_auto_topic_creation=False)
     (topic,) = api.ask(forbidden, 4).topics
