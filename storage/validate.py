@@ -43,6 +43,7 @@ PRODUCE_VERSION_NEWEST = 13
 
 _ZSTD_SINCE_PRODUCE_VERSION = 7
 _RECORD_ERRORS_SHOWN = 3
+_INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
 _unpack_attributes_and_max_timestamp = Struct(">h4x8xq").unpack_from
 
 
@@ -245,14 +246,15 @@ def _recompress(
 
 
 def _refused_records(findings: _Findings) -> AppendRefused:
+    if findings.bad_timestamps:
+        return AppendRefused(ErrorCode.INVALID_TIMESTAMP, _INVALID_TIMESTAMP, findings.errors)
     shown = "; ".join(f"record {index}: {what}" for index, what in findings.errors[:_RECORD_ERRORS_SHOWN])
     more = len(findings.errors) - _RECORD_ERRORS_SHOWN
-    code = ErrorCode.INVALID_TIMESTAMP if findings.bad_timestamps else ErrorCode.INVALID_RECORD
-    return AppendRefused(code, shown + (f"; and {more} more" if more > 0 else ""), findings.errors)
+    return _invalid(shown + (f"; and {more} more" if more > 0 else ""), findings.errors)
 
 
-def _invalid(message: str) -> AppendRefused:
-    return AppendRefused(ErrorCode.INVALID_RECORD, message)
+def _invalid(message: str, record_errors: list[RecordError] | None = None) -> AppendRefused:
+    return AppendRefused(ErrorCode.INVALID_RECORD, message, record_errors)
 
 
 def _too_large(size: int, demands: Demands) -> AppendRefused:

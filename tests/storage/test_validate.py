@@ -181,7 +181,9 @@ def test_timestamps_before_and_after_the_limits_are_named() -> None:
     refused = walk_refusal(batch, config)
 
     assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert refused.message == "One or more records have been rejected due to invalid timestamp"
     assert [index for index, _ in refused.record_errors] == [2, 4]
+    assert all(str(times[index]) in complaint for index, complaint in refused.record_errors)
 
 
 def test_one_bad_timestamp_decides_the_code_among_null_keys() -> None:

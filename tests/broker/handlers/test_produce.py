@@ -11,6 +11,7 @@ import pytest
 from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from protocol.records.builder import NewRecord, build_batch
 from protocol.records.compression import GZIP
 from protocol.registry import ApiKey
 from storage.config import LogConfig
@@ -157,6 +158,17 @@ async def test_records_without_a_key_are_named_where_the_topic_is_compacted(worl
     (result,) = await answers_to(world, request(world, ("compacted", 0, world.batch(b"a", b"b"))))
     assert result.error_code == E.INVALID_RECORD
     assert [each.batch_index for each in result.record_errors] == [0, 1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_records_of_the_far_future_are_refused_in_kafkas_words(world: BrokerWorld, version: int) -> None:
+    tomorrow_ms = world.clock.now_ms() + 86_400_000
+    batch = build_batch([NewRecord(None, value, (), tomorrow_ms) for value in (b"a", b"b")])
+    (result,) = await answers_to(world, request(world, ("t", 0, bytes(batch))), version)
+    assert result.error_code == E.INVALID_TIMESTAMP
+    told = "One or more records have been rejected due to invalid timestamp" if version >= 8 else None
+    assert result.error_message == told
+    assert [each.batch_index for each in result.record_errors] == ([0, 1] if version >= 8 else [])
 
 
 @pytest.mark.parametrize("value", [b"small", bytes(100_000)])
