@@ -132,7 +132,7 @@ class PartitionLog(LogUpkeep):
         if origin is _CLIENT and size > HEADER_SIZE and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
             # The common case in one glance: nothing but this may skip storage.log_append.
             # fmt: off
-            (sent_offset, length, _, magic, crc, attributes, last_delta, _, max_timestamp,
+            (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
              producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
             # fmt: on
             producer = self.producers.get(producer_id)
@@ -145,6 +145,7 @@ class PartitionLog(LogUpkeep):
                 and sent_offset == 0
                 and length + LOG_OVERHEAD == size <= self._plain_bytes_max
                 and last_delta + 1 == count > 0
+                and NO_TIMESTAMP < max_timestamp >= base_timestamp
                 and max_timestamp - now_ms <= self._demands.timestamp_after_max_ms
                 and leader_epoch == self._epoch_assigned
                 and (

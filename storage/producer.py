@@ -31,9 +31,9 @@ class SeenBatch(NamedTuple):
     @classmethod
     def of(cls, header: BatchHeader) -> SeenBatch:
         """The batch with this header."""
-        return cls(
-            header.base_sequence, header.last_sequence, header.base_offset, header.last_offset, header.max_timestamp
-        )
+        # A batch of before largest timestamps were filled in, met again in the log: its first record's is near enough.
+        timestamp = header.base_timestamp if header.lacks_max_timestamp else header.max_timestamp
+        return cls(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset, timestamp)
 
 
 class ProducerState(NamedTuple):

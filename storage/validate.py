@@ -1,8 +1,8 @@
 """What is checked of a batch before it is appended, in Kafka's order, and the rewriting that goes with it.
 
 `check_batch` looks at the header and the CRC and is enough for most topics. Where a topic's settings ask for more
-(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append. Elsewhere what the header
-says of its records is taken on trust: docs/decisions/0010.
+(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append; so it does where the header
+has no largest timestamp. Elsewhere what the header says of its records is taken on trust: docs/decisions/0010.
 
 Everything here is a pure function of its arguments, so `walk` may run in a worker thread. Nothing here knows offsets
 or producers.
@@ -34,6 +34,7 @@ from protocol.records.batch import (
 from protocol.records.builder import rebuild_batch
 from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, LZ4, NONE, ZSTD, lz4_blocks_are_independent
 from protocol.records.record import Record, iter_records
+from protocol.records.record_times import iter_times
 from storage.config import LONG_MAX, LogConfig
 from storage.refusals import AppendRefused, RecordError
 
@@ -44,7 +45,7 @@ PRODUCE_VERSION_NEWEST = 13
 _ZSTD_SINCE_PRODUCE_VERSION = 7
 _RECORD_ERRORS_SHOWN = 3
 _INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
-_unpack_attributes_and_max_timestamp = Struct(">h4x8xq").unpack_from
+_unpack_attributes_and_times = Struct(">h4xqq").unpack_from
 
 
 class Demands(NamedTuple):
@@ -86,6 +87,11 @@ def _plain(codecs: Set[int]) -> frozenset[int]:
 
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     """Whether the records must be looked at: asked for by the topic, or because the header gives cause."""
+    is_time_missing = header.lacks_max_timestamp and demands.timestamp_type == CREATE_TIME
+    return is_time_missing or _needs_whole_records(header, demands, now_ms)
+
+
+def _needs_whole_records(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     return (
         demands.walks_all
         or header.timestamp_type == LOG_APPEND_TIME  # no client may claim that
@@ -96,8 +102,12 @@ def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
 
 def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
     """Whether a glance at the header, which is there, tells that the batch needs no walk."""
-    attributes, max_timestamp = _unpack_attributes_and_max_timestamp(batch, ATTRIBUTES_POSITION)
-    return attributes in demands.plain_attributes and max_timestamp - now_ms <= demands.timestamp_after_max_ms
+    attributes, base_timestamp, max_timestamp = _unpack_attributes_and_times(batch, ATTRIBUTES_POSITION)
+    return (
+        attributes in demands.plain_attributes
+        and NO_TIMESTAMP < max_timestamp >= base_timestamp
+        and max_timestamp - now_ms <= demands.timestamp_after_max_ms
+    )
 
 
 def check_batch(
@@ -131,7 +141,11 @@ def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = P
     header = check_batch(batch, demands, produce_version)
     whole = memoryview(batch)[: header.size_in_bytes]
     try:
-        findings = _look_at_records(whole, header, demands, now_ms)
+        findings = None
+        if not _needs_whole_records(header, demands, now_ms):
+            findings = _look_at_times(whole, demands, now_ms)
+        if findings is None:
+            findings = _look_at_records(whole, header, demands, now_ms)
         if findings.errors:
             raise _refused_records(findings)
         rewritten = _recompress(whole, header, findings, demands, _level(config))
@@ -202,6 +216,24 @@ def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, n
         dense = dense and record.offset == index
         max_timestamp = max(max_timestamp, record.timestamp)
     return _Findings(errors, bad_timestamps, max_timestamp, dense)
+
+
+def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> _Findings | None:
+    """What there is to find where only the largest timestamp is wanted; None if some timestamp is not as it may be."""
+    dense, smallest, largest, next_offset = True, 0, NO_TIMESTAMP, 0
+    for found in iter_times(batch):
+        if found is None:
+            continue
+        offset, timestamp = found
+        dense = dense and offset == next_offset
+        next_offset += 1
+        if timestamp > largest:
+            largest = timestamp
+        elif timestamp < smallest:
+            smallest = timestamp
+    if smallest < -LONG_MAX or largest > min(LONG_MAX, now_ms + demands.timestamp_after_max_ms):
+        return None
+    return _Findings([], False, largest, dense)
 
 
 def _timestamp_complaint(timestamp: int, header: BatchHeader, demands: Demands, now_ms: int) -> str | None:

@@ -38,6 +38,7 @@ TIMESTAMP_TYPE_MASK = 0x08
 TRANSACTIONAL_MASK = 0x10
 CONTROL_MASK = 0x20
 DELETE_HORIZON_MASK = 0x40
+_OTHER_TIMES_MASK = TIMESTAMP_TYPE_MASK | CONTROL_MASK | DELETE_HORIZON_MASK
 
 CREATE_TIME = 0
 LOG_APPEND_TIME = 1
@@ -130,6 +131,17 @@ class BatchHeader(NamedTuple):
     def has_delete_horizon(self) -> bool:
         """True when the base timestamp holds a delete horizon (KIP-534)."""
         return bool(self.attributes & DELETE_HORIZON_MASK)
+
+    @property
+    def lacks_max_timestamp(self) -> bool:
+        """True when nobody filled the largest timestamp in: it is below the first one, or -1 where there are any.
+
+        Sarama before 1.45.1 sends such batches. Where the largest timestamp, or the base timestamp, stands for
+        something else (log-append time, a delete horizon) there is nothing to compare, and markers are a broker's own.
+        """
+        if NO_TIMESTAMP < self.max_timestamp >= self.base_timestamp or self.attributes & _OTHER_TIMES_MASK:
+            return False
+        return self.max_timestamp < self.base_timestamp or self.max_timestamp == NO_TIMESTAMP != self.base_timestamp
 
     @property
     def has_producer_id(self) -> bool:

@@ -63,15 +63,15 @@ def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -
     buffer, position = b"", 0
     for index in range(header.records_count):
         if len(buffer) - position < 5:  # a body length may be cut
-            buffer, position = _refill(buffer, position, 5, chunks), 0
+            buffer, position = refill(buffer, position, 5, chunks), 0
         try:
-            length, start = _read_short_varint(buffer, position)
+            length, start = read_short_varint(buffer, position)
         except IndexError:
             raise DecodeError(f"record {index} of batch at offset {header.base_offset} is missing") from None
         if not 0 <= length <= max_record_bytes:
             raise DecodeError(f"record {index} of batch at offset {header.base_offset} claims {length} bytes")
         if length > len(buffer) - start:
-            buffer, start = _refill(buffer, start, length, chunks), 0
+            buffer, start = refill(buffer, start, length, chunks), 0
             if length > len(buffer):
                 raise DecodeError(f"record {index} of batch at offset {header.base_offset} is cut")
         position = start + length
@@ -80,7 +80,7 @@ def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -
         raise DecodeError(f"batch at offset {header.base_offset}: bytes behind its {header.records_count} records")
 
 
-def _refill(buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]) -> bytes:
+def refill(buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]) -> bytes:
     """The rest of `buffer` and as many chunks as make `needed` bytes, fewer if there are no more."""
     parts = [buffer[position:]]
     size = len(parts[0])
@@ -99,7 +99,7 @@ def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> 
             timestamp_delta, position = (raw >> 1) ^ -(raw & 1), position + 1
         else:
             timestamp_delta, position = read_varlong(buffer, position)
-        offset_delta, position = _read_short_varint(buffer, position)
+        offset_delta, position = read_short_varint(buffer, position)
         key, position = _parse_bytes(buffer, position, end)
         value, position = _parse_bytes(buffer, position, end)
         if buffer[position] == 0:
@@ -117,7 +117,7 @@ def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> 
 
 
 def _parse_bytes(buffer: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    length, position = _read_short_varint(buffer, position)
+    length, position = read_short_varint(buffer, position)
     if length < 0:
         if length != -1:
             raise DecodeError(f"length {length} at {position}")
@@ -128,7 +128,7 @@ def _parse_bytes(buffer: bytes, position: int, end: int) -> tuple[bytes | None, 
     return buffer[position:after], after
 
 
-def _read_short_varint(buffer: bytes, position: int) -> tuple[int, int]:
+def read_short_varint(buffer: bytes, position: int) -> tuple[int, int]:
     """As primitives.read_varint, quicker where it has one byte or two; IndexError where the bytes end."""
     raw = buffer[position]
     if raw >= 0x80:

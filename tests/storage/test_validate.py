@@ -24,6 +24,7 @@ from protocol.records.record import Record, iter_records
 from storage.config import LogConfig
 from storage.refusals import AppendRefused
 from storage.validate import Demands, check_batch, is_plain, needs_walk, walk
+from tests.support.batches import without_max_timestamp
 
 NOW = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -150,6 +151,12 @@ def test_a_coordinator_may_write_markers() -> None:
         (LogConfig(compression_type="zstd"), ZSTD_BATCH, False),
         (LogConfig(compression_type="uncompressed"), batch_of(b"a"), False),
         (LogConfig(compression_type="uncompressed"), ZSTD_BATCH, True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a")), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a", compression=compression.LZ4)), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a"), NOW - 1), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a", timestamp=-5)), True),
+        (LogConfig(), batch_of(b"a", timestamp=-1), False),
+        (LOG_APPEND, without_max_timestamp(batch_of(b"a")), False),
     ],
 )
 def test_records_are_walked_only_where_the_topic_asks(config: LogConfig, batch: bytearray, is_needed: bool) -> None:
@@ -220,6 +227,32 @@ def test_the_largest_timestamp_of_the_header_is_corrected() -> None:
 
     assert parse_header(walked).max_timestamp == NOW - 7
     assert verify_crc(walked)
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_a_largest_timestamp_that_nobody_filled_in_is_that_of_the_records(codec: int) -> None:
+    times = [NOW, NOW + 9, NOW - 50, NOW + 3]
+    batch = build_batch([(b"k", b"v" * 9, (), timestamp) for timestamp in times], compression=codec)
+
+    walked = walk(without_max_timestamp(bytearray(batch)), LogConfig(), NOW)
+
+    assert walked == batch
+
+
+def test_timestamps_after_the_limit_are_named_where_the_header_has_no_largest() -> None:
+    batch = build_batch([(b"k", b"v", (), timestamp) for timestamp in (NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)])
+
+    refused = walk_refusal(without_max_timestamp(batch), LogConfig())
+
+    assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.record_errors] == [1]
+
+
+def test_a_wrong_crc_is_seen_before_the_largest_timestamp_is_filled_in() -> None:
+    batch = without_max_timestamp(batch_of(b"a"))
+    batch[-1] ^= 1
+
+    assert walk_refusal(batch, LogConfig()).code == ErrorCode.CORRUPT_MESSAGE
 
 
 @pytest.mark.parametrize("source", range(5))

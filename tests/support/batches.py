@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from protocol.records.batch import HEADER_SIZE
+from protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, set_max_timestamp
 from protocol.records.builder import build_batch
 
 RECORD_OVERHEAD = 7  # of a record with a short value and neither key nor headers
@@ -34,3 +34,9 @@ def batch_sized(size: int, *, base_offset: int = 0, timestamp: int = 1_000) -> b
         if len(batch) == size:
             return batch
     raise ValueError(f"no batch of one record is {size} bytes long")
+
+
+def without_max_timestamp(batch: bytearray, max_timestamp: int = NO_TIMESTAMP) -> bytearray:
+    """The batch as Sarama sent it before 1.45.1: nobody filled its largest timestamp in. The CRC is right."""
+    set_max_timestamp(batch, 0, CREATE_TIME, max_timestamp)
+    return batch

@@ -1,0 +1,73 @@
+"""Which offset and which time each record of a batch has, for whoever needs no more of it.
+
+The walk is that of record.py, but it skips keys, values and headers where they lie: it holds one chunk, however large a
+record is, and costs a third. It is a stream of pauses, too: who must not work for long at a time stops at any of them.
+What a record says of itself behind its timestamp and offset is not looked at, and neither is the CRC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from protocol.errors import DecodeError
+from protocol.primitives import Buffer, read_varlong
+from protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader, parse_header
+from protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
+from protocol.records.record import read_short_varint, refill
+
+_PIECE_BYTES = 1 << 16
+_HEAD_BYTES = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
+
+
+def iter_times(batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iterator[tuple[int, int] | None]:
+    """(offset, timestamp in ms) of every record of the batch at the start of `batch`; None before each new chunk.
+
+    DecodeError on damage, as `record.iter_records`, and where the records decompress to more than `max_bytes`.
+    """
+    header = parse_header(batch)
+    if header.size_in_bytes > len(batch):
+        raise DecodeError(f"batch of {header.size_in_bytes} bytes is cut to {len(batch)}")
+    if header.records_count < 0:
+        raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
+    area = memoryview(batch)[HEADER_SIZE : header.size_in_bytes]
+    chunks: Iterator[bytes]
+    if header.compression == NONE:
+        chunks = (bytes(area[start : start + _PIECE_BYTES]) for start in range(0, len(area), _PIECE_BYTES))
+    elif header.records_count == 0 and not area:
+        return  # emptied by compaction
+    else:
+        chunks = decompress_chunks(header.compression, area, max_bytes)
+    yield from _walk(header, chunks)
+
+
+def _walk(header: BatchHeader, chunks: Iterator[bytes]) -> Iterator[tuple[int, int] | None]:
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    append_time = header.max_timestamp if header.timestamp_type == LOG_APPEND_TIME else None
+    buffer, position = b"", 0
+    for index in range(header.records_count):
+        if len(buffer) - position < _HEAD_BYTES:
+            yield None
+            buffer, position = refill(buffer, position, _HEAD_BYTES, chunks), 0
+        try:
+            length, start = read_short_varint(buffer, position)
+            position = start + 1  # behind the attributes, which mean nothing
+            if (raw := buffer[position]) < 0x80:
+                timestamp_delta, position = (raw >> 1) ^ -(raw & 1), position + 1
+            else:
+                timestamp_delta, position = read_varlong(buffer, position)
+            offset_delta, position = read_short_varint(buffer, position)
+        except IndexError:
+            raise DecodeError(f"record {index} of batch at offset {base_offset} is missing") from None
+        after = start + length
+        if position > after:
+            raise DecodeError(f"record {index} of batch at offset {base_offset} claims {length} bytes")
+        yield base_offset + offset_delta, base_timestamp + timestamp_delta if append_time is None else append_time
+        while after > len(buffer):
+            yield None
+            after -= len(buffer)
+            if (chunk := next(chunks, None)) is None:
+                raise DecodeError(f"record {index} of batch at offset {base_offset} is cut")
+            buffer = chunk
+        position = after
+    if position < len(buffer) or any(chunks):
+        raise DecodeError(f"batch at offset {base_offset}: bytes behind its {header.records_count} records")
