@@ -22,6 +22,7 @@ def build_all() -> None:
     go_clients()
     go_transactions()
     franz_go_tests()
+    older_sarama()
     go_example()
 
 
@@ -43,6 +44,11 @@ def franz_go_tests() -> Path:
 def go_example() -> Path:
     """The Go example of docs/testing.md, as a program that runs its tests."""
     return _built("example.test", "test", "-c", ".", sources=EXAMPLE)
+
+
+def older_sarama() -> Path:
+    """The program that writes through a Sarama of before 1.45.1, in a module of its own, as it is another version."""
+    return _built("older-sarama", "build", ".", sources=SOURCES / "older_sarama")
 
 
 def confluent_kafka_go() -> Path:
