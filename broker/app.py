@@ -29,6 +29,7 @@ from broker.net.bound import BoundAddress
 from broker.net.listener import Listener
 from broker.net.told import Told, default_gateways
 from broker.partitions import Partitions
+from broker.slices import Slices
 from broker.waiters import Waiters
 from protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
 from storage.files import RealFiles
@@ -93,7 +94,7 @@ class Broker:
             now_ms=clock.now_ms,
             random_bytes=random_bytes,
         )
-        waiters = Waiters(clock, loop)
+        waiters, slices = Waiters(clock, loop), Slices(clock, loop)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
         partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
         self.services = Services(
@@ -111,9 +112,10 @@ class Broker:
                 lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
             ),
             waiters=waiters,
+            slices=slices,
             offered_apis=offered_apis(table_for(config)),
         )
-        self._housekeeping = Housekeeping(partitions, config, clock, waiters, flush, self._in_flush_thread)
+        self._housekeeping = Housekeeping(partitions, config, clock, waiters, slices, flush, self._in_flush_thread)
         self.listener = Listener(
             clock,
             request_bytes_max=config.integer("socket.request.max.bytes"),

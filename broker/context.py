@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker.coordinator.producer_ids import ProducerIds
     from broker.fetch_sessions import FetchSessions
     from broker.partitions import Partitions
+    from broker.slices import Slices
     from broker.waiters import Waiters
 
 T = TypeVar("T")
@@ -74,6 +75,8 @@ class Services:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
+    slices: Slices
+    """Where work goes of which a request may ask too much at once."""
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
 

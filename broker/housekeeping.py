@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker.config import BrokerConfig
     from broker.flushing import GroupFlush
     from broker.partitions import Partitions
+    from broker.slices import Slices
     from broker.waiters import Waiters
     from storage.log import PartitionLog
 
@@ -43,6 +44,7 @@ class Housekeeping:
         config: BrokerConfig,
         clock: Clock,
         waiters: Waiters,
+        slices: Slices,
         flush: GroupFlush,
         run_in_thread: Callable[[Callable[[], Any]], Future[Any]],
     ) -> None:
@@ -51,9 +53,11 @@ class Housekeeping:
         self._config = config
         self._clock = clock
         self._waiters = waiters
+        self._slices = slices
         self._flush = flush
         self._run_in_thread = run_in_thread
         self._timers: dict[str, Timer] = {}
+        self._settling: Future[None] | None = None
         self._is_stopped = False
         self.is_checkpointing = False
         """A checkpoint is being written in the thread."""
@@ -70,6 +74,8 @@ class Housekeeping:
     def stop(self) -> None:
         """Nothing happens by the clock any more."""
         self._is_stopped = True
+        if self._settling is not None:
+            self._settling.cancel()
         for timer in self._timers.values():
             timer.cancel()
 
@@ -98,16 +104,37 @@ class Housekeeping:
             self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
             return
         topic, partition = left.pop()
-        try:
-            self._retain(topic, partition)
-        finally:
-            self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
 
-    def _retain(self, topic: str, partition: int) -> None:
-        if not self._partitions.exists(topic, partition):
-            return
+        def go_on(settling: Future[None] | None = None) -> None:
+            self._settling = None
+            try:
+                self._retain(topic, partition, was_open, settling)
+            finally:
+                self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
+
         was_open = self._partitions.is_open(topic, partition)
+        self._settling = self._settle_ages(topic, partition)
+        if self._settling is None:
+            go_on()
+        else:
+            self._settling.add_done_callback(go_on)
+
+    def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
+        """Have the segments know how old they are: done when the future is, None if they do."""
+        if not self._partitions.exists(topic, partition):
+            return None
         try:
+            log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
+            return self._slices.run(lambda: log.settle_ages(now_ms))
+        except (KafkaError, StorageError):
+            return None  # retention meets it again, and tells
+
+    def _retain(self, topic: str, partition: int, was_open: bool, settled: Future[None] | None) -> None:
+        if self._is_stopped or not self._partitions.exists(topic, partition):
+            return
+        try:
+            if settled is not None:
+                settled.result()
             log = self._partitions.get(topic, partition)
             now_ms = self._clock.now_ms()
             reasons = log.apply_retention(now_ms)

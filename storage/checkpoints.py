@@ -29,13 +29,14 @@ class LogCheckpoint(NamedTuple):
     """What the checkpoints say of one partition when it is opened.
 
     `was_clean` says that the last stop was clean, so the log ends where its file does; otherwise only what is below the
-    recovery point is known to be whole.
+    recovery point is known to be whole. `tells_all_times`: see MetaProperties.
     """
 
     recovery_point: int
     log_start_offset: int
     high_watermark: int | None
     was_clean: bool
+    tells_all_times: bool
 
 
 class OffsetCheckpoint:

@@ -72,7 +72,9 @@ def read_meta_properties(
             raise NotADataDirectory(
                 root.path, f"not empty, and without {names.META_PROPERTIES} not a data directory: {min(present)}"
             )
-        meta = MetaProperties(cluster_id or uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id))
+        meta = MetaProperties(
+            cluster_id or uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id), tells_all_times=True
+        )
     else:
         try:
             meta = meta_properties.decode(data)

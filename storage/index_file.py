@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from struct import Struct
+from typing import Self
 
 from protocol.files.preallocation import trimmed_size
 from storage.directory import Directory
@@ -52,6 +53,10 @@ class IndexFile:
     def create(self) -> None:
         """Begin with no entries; the file comes with the first write."""
         self._hold(array(self.columns[0]), array(self.columns[1]))
+
+    def take(self, other: Self) -> None:
+        """Hold the entries of another, which is not used again; the file follows with the next write."""
+        self._hold(other._first, other._second)
 
     def load(self, last_max: int) -> bool:
         """Read the entries; False if there is no file, or what is in it cannot be an index.

@@ -301,6 +301,7 @@ class LogDirectory:
             log_start_offset=self._log_starts.offsets.get(key, 0),
             high_watermark=self._high_watermarks.offsets.get(key),
             was_clean=self.was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
+            tells_all_times=self.meta.tells_all_times,
         )
 
     def _directory_of(self, key: TopicPartition) -> Directory:

@@ -122,7 +122,9 @@ class _Loader:
         ]
 
     def _open_segment(self, base_offset: int, *, is_durable: bool) -> Segment:
-        return Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
+        segment = Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
+        segment.indexes.tells_all_times = self._checkpoint.tells_all_times
+        return segment
 
     def _is_synced(self, end_offset: int | None) -> bool:
         """Whether what ends there is durable; of the last segment (None) a flush synced the log and not its indexes."""
@@ -193,7 +195,7 @@ class _Loader:
         self._directory.remove(segment.time_index.name)
         walk = self._walk(segment, 0)
         for position, header, marker in walk:
-            segment.index_batch(position, header.last_offset, header.max_timestamp)
+            segment.index_stored(position, header)
             if header.partition_leader_epoch > self._epochs.latest_epoch:
                 self._epochs.assign(header.partition_leader_epoch, header.base_offset)
             aborted = self._rebuild.replay(header, marker)

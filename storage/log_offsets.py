@@ -1,7 +1,8 @@
 """ListOffsets: from a timestamp, real or special, to an offset. Kafka's special timestamps are all answered.
 
 Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed; what
-would be found at or behind it is not found.
+would be found at or behind it is not found. Look-ups by time come in steps, and answer for the log as it was when they
+began: segments may be added meanwhile, or deleted, which FileRemoved tells.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from protocol.files.checkpoints import EpochEntry
-from protocol.records.record import iter_records
-from storage.scan import FoundRecord
 from storage.segment import Segment
+from storage.segment_times import max_timestamp, max_timestamp_from, record_at_timestamp, record_of_max_timestamp
+from storage.steps import Steps
+from storage.time_search import FoundRecord
 
 LATEST = -1
 EARLIEST = -2
@@ -44,16 +46,16 @@ class OffsetQuery(NamedTuple):
     log_start_offset: int
     bound: int
 
-    def look_up(self, timestamp: int) -> FoundOffset:
+    def look_up(self, timestamp: int) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp. ValueError for a negative one that means nothing."""
         if timestamp >= 0:
-            return self._by_timestamp(timestamp)
+            return (yield from self._by_timestamp(timestamp))
         if timestamp == LATEST:
             return FoundOffset(_UNKNOWN, self.bound, self.leader_epoch)
         if timestamp in (EARLIEST, EARLIEST_LOCAL):  # without tiered storage the earliest offset is a local one
             return self._earliest()
         if timestamp == MAX_TIMESTAMP:
-            return self._of_max_timestamp()
+            return (yield from self._of_max_timestamp())
         if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
             return NOT_FOUND  # nothing is tiered, nothing waits for upload
         raise ValueError(f"no ListOffsets timestamp is {timestamp}")
@@ -63,32 +65,33 @@ class OffsetQuery(NamedTuple):
         epoch = first.epoch if first and first.start_offset <= self.log_start_offset else _UNKNOWN
         return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
 
-    def _by_timestamp(self, timestamp: int) -> FoundOffset:
+    def _by_timestamp(self, timestamp: int) -> Steps[FoundOffset]:
         for segment in self.segments:
-            if segment.max_timestamp >= timestamp:
-                found = segment.record_at_timestamp(timestamp, self.log_start_offset)
+            yield
+            if (yield from max_timestamp(segment)) >= timestamp:
+                found = yield from record_at_timestamp(segment, timestamp, self.log_start_offset)
                 if found is not None:
                     return self._below_bound(found)
         return NOT_FOUND
 
-    def _of_max_timestamp(self) -> FoundOffset:
-        newest = max(self.segments, key=lambda segment: segment.max_timestamp)  # the first of them, if equal
-        found = newest.record_of_max_timestamp()
+    def _of_max_timestamp(self) -> Steps[FoundOffset]:
+        newest, largest = self.segments[0], _UNKNOWN
+        for segment in self.segments:
+            yield
+            if (newest_here := (yield from max_timestamp(segment))) > largest:  # the first of them, if equal
+                newest, largest = segment, newest_here
+        found = yield from record_of_max_timestamp(newest)
         if found is not None and found.offset < self.log_start_offset:  # it was deleted: which is it of the others?
-            return self._by_timestamp(self._largest_timestamp_left())
+            return (yield from self._by_timestamp((yield from self._largest_timestamp_left())))
         return self._below_bound(found)
 
-    def _largest_timestamp_left(self) -> int:
-        """Of the records at or above the log's start, from the headers of all batches there; 0 if none has one."""
+    def _largest_timestamp_left(self) -> Steps[int]:
+        """Of the records at or above the log's start; 0 if none has one. Only one segment is read for it."""
         largest = 0
-        for segment in self.segments:
-            for position, header in segment.headers(segment.position_of(self.log_start_offset)):
-                if header.base_offset >= self.log_start_offset:
-                    largest = max(largest, header.max_timestamp)
-                elif header.max_timestamp > largest:
-                    records = iter_records(segment.batch_bytes(position, header.size_in_bytes))
-                    left = (record.timestamp for record in records if record.offset >= self.log_start_offset)
-                    largest = max(largest, *left)
+        for segment, after in zip(self.segments, [*self.segments[1:], None], strict=True):
+            yield
+            if after is None or after.base_offset > self.log_start_offset:
+                largest = max(largest, (yield from max_timestamp_from(segment, self.log_start_offset)))
         return largest
 
     def _below_bound(self, found: FoundRecord | None) -> FoundOffset:

@@ -25,6 +25,8 @@ from storage.log_view import LogView
 from storage.refusals import OffsetOutOfRange
 from storage.retention import deletable_segments
 from storage.segment import Segment
+from storage.segment_times import max_timestamp
+from storage.steps import Steps
 
 
 class LogUpkeep(LogView):
@@ -115,6 +117,14 @@ class LogUpkeep(LogView):
             )
         self._start_at(max(wanted, self.log_start_offset))
         return self.log_start_offset
+
+    def settle_ages(self, now_ms: int) -> Steps[None]:
+        """Before `apply_retention`: have every segment that it may find too old know how old it is."""
+        if self._config.is_deleted_by_age_or_size and self._config.retention_ms >= 0:
+            for segment in tuple(self._segments):
+                yield from max_timestamp(segment)
+                if now_ms - segment.largest_timestamp <= self._config.retention_ms:
+                    return
 
     def apply_retention(self, now_ms: int) -> list[str]:
         """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""

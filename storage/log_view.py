@@ -14,6 +14,7 @@ from storage.log_read import ReadResult, aborted_in, readable_bytes, slice_of
 from storage.producer import ProducerState
 from storage.refusals import OffsetOutOfRange
 from storage.segment import Segment
+from storage.steps import Steps, finish
 
 
 class LogView:
@@ -75,12 +76,16 @@ class LogView:
             return 0
         return readable_bytes(self._segments, self._segment_index(offset), offset, bound)
 
-    def list_offset(self, timestamp: int, *, committed: bool) -> FoundOffset:
+    def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """ListOffsets for one timestamp, special ones included (storage.log_offsets). ValueError for unknown ones."""
         bound = self.last_stable_offset if committed else self.high_watermark
         epochs = self._epochs.seen_by_readers(self.leader_epoch, self.log_end_offset)
-        query = OffsetQuery(self._segments, epochs, self.leader_epoch, self.log_start_offset, bound)
-        return query.look_up(timestamp)
+        segments = tuple(self._segments)
+        return OffsetQuery(segments, epochs, self.leader_epoch, self.log_start_offset, bound).look_up(timestamp)
+
+    def list_offset(self, timestamp: int, *, committed: bool) -> FoundOffset:
+        """As `find_offset`, at once, however long it takes."""
+        return finish(self.find_offset(timestamp, committed=committed))
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""

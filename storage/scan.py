@@ -1,4 +1,4 @@
-"""Walking the batches of a log file by their headers. No CRC is computed; one walk ends in a look at records.
+"""Walking the batches of a log file by their headers. No CRC is computed, and no record looked at.
 
 The walk reads the file in pieces of some kilobytes: small batches come many to a read, large ones cost one read for
 each header. It ends at the first batch that is not whole, as Kafka's does; what can be no batch is a DecodeError.
@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from protocol.errors import DecodeError
 from protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
-from protocol.records.record import iter_records
 from storage.disk_file import DiskFile
 
 PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
@@ -20,14 +18,6 @@ PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
 _unpack_head = Struct(">qi").unpack_from  # base offset, batch length
 _unpack_delta = Struct(">i").unpack_from
 _LAST_OFFSET_DELTA = 23
-
-
-class FoundRecord(NamedTuple):
-    """A record found by its timestamp (ms)."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
 
 
 def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
@@ -85,14 +75,3 @@ def whole_batches(file: DiskFile, position: int, end: int, max_bytes: int) -> tu
 def base_offset_at(file: DiskFile, position: int) -> int:
     """The base offset of the batch that starts at `position`."""
     return int.from_bytes(file.pread(8, position), "big", signed=True)
-
-
-def first_record_at(file: DiskFile, position: int, end: int, timestamp: int, start_offset: int) -> FoundRecord | None:
-    """The first record in [position, end) that is not older than `timestamp` and not below `start_offset`."""
-    for at, header in headers(file, position, end):
-        if header.max_timestamp < timestamp or header.last_offset < start_offset:
-            continue
-        for record in iter_records(file.pread(header.size_in_bytes, at)):
-            if record.timestamp >= timestamp and record.offset >= start_offset:
-                return FoundRecord(record.timestamp, record.offset, header.partition_leader_epoch)
-    return None

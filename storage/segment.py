@@ -1,6 +1,7 @@
 """One segment of a partition: a .log file and its indexes.
 
-Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking.
+Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking. Look-ups
+by time are segment_times.py's.
 
 Theory of operation: the log file is the truth. An append is one write; where it fails the file is cut back to where it
 was, so that nothing half-written is ever followed by something whole. A reader's next offset is remembered with its
@@ -26,10 +27,10 @@ from storage.directory import Directory
 from storage.disk_file import DiskFile, FileSlice
 from storage.errors import CorruptFile, StorageError
 from storage.offset_index import OffsetIndex
-from storage.scan import FoundRecord
 from storage.segment_indexes import UNKNOWN, SegmentIndexes
+from storage.steps import finish
 from storage.sync_job import SyncJob
-from storage.time_index import NO_TIMESTAMP
+from storage.time_search import max_timestamp_of
 
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
@@ -151,8 +152,15 @@ class Segment:
         self.size = position + len(batch)
         return position
 
+    def index_stored(self, position: int, header: BatchHeader) -> None:
+        """Account for the batch that lies at `position`, behind all accounted for so far."""
+        max_timestamp = header.max_timestamp
+        if header.lacks_max_timestamp:
+            max_timestamp = finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
+        self.index_batch(position, header.last_offset, max_timestamp)
+
     def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
-        """Account for the batch at `position`, which comes after all accounted for so far."""
+        """As `index_stored`, for a batch whose largest timestamp is at hand."""
         self.indexes.add(position, last_offset, max_timestamp)
         if position == 0:
             self._first_timestamp = max_timestamp
@@ -174,7 +182,8 @@ class Segment:
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         """How long the segment has been active, by the clock of its batches if they have one."""
         if self._first_timestamp == UNKNOWN:
-            self._first_timestamp = self._header_at(0).max_timestamp
+            first = self._header_at(0)
+            self._first_timestamp = first.base_timestamp if first.lacks_max_timestamp else first.max_timestamp
         if self._first_timestamp >= 0:
             return max_timestamp - self._first_timestamp
         return now_ms - self.created_ms
@@ -302,22 +311,6 @@ class Segment:
         """Aborted transactions that touch [start_offset, upper_bound), and whether later segments can be left out."""
         return self.txn_index.collect(start_offset, upper_bound)
 
-    def record_at_timestamp(self, timestamp: int, start_offset: int) -> FoundRecord | None:
-        """The first record, in offset order, that is not older than `timestamp` and not below `start_offset`."""
-        if not self.time_index.is_loaded and not self.time_index.load(self.size):
-            self._rebuild_indexes()
-        _, indexed_offset = self.time_index.lookup(timestamp)
-        position = self.position_of(max(indexed_offset, start_offset))
-        try:
-            return scan.first_record_at(self.log, position, self.size, timestamp, start_offset)
-        except DecodeError as damage:
-            raise CorruptFile(self.log.path, str(damage)) from damage
-
-    def record_of_max_timestamp(self) -> FoundRecord | None:
-        """The first record with the segment's largest timestamp; None if no batch has one."""
-        largest = self.max_timestamp
-        return None if largest == NO_TIMESTAMP else self.record_at_timestamp(largest, self.base_offset)
-
     # --- helpers ---
 
     def _cut_back(self, size: int) -> None:
@@ -335,7 +328,7 @@ class Segment:
         end = 0
         try:
             for position, header in self.headers(self.indexes.indexed_position):
-                self.index_batch(position, header.last_offset, header.max_timestamp)
+                self.index_stored(position, header)
                 end = position + header.size_in_bytes
         except DecodeError as damage:
             raise CorruptFile(self.log.path, str(damage)) from damage

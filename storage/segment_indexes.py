@@ -6,6 +6,9 @@ and with it the largest timestamp so far; sealing adds that timestamp as the clo
 
 Theory of operation: while the segment is active the entries are in memory alone. They are written when it is sealed or
 closed; after a crash they come from the log again. A sealed segment's are read from the files when somebody asks.
+
+`tells_all_times` says that the time index tells of every batch. One that an earlier version made, or Kafka from such a
+log, may pass over batches whose headers lack their largest timestamp; storage/segment_times.py makes it again.
 """
 
 from __future__ import annotations
@@ -30,10 +33,12 @@ class SegmentIndexes:
         size_max = config.segment_index_bytes
         self.directory = directory
         self.base_offset = base_offset
+        self._config = config
         self.offset = OffsetIndex(directory, name(FileKind.OFFSET_INDEX), base_offset, size_max)
         self.time = TimeIndex(directory, name(FileKind.TIME_INDEX), base_offset, size_max)
         self.txn = TransactionIndex(directory, name(FileKind.TXN_INDEX), base_offset)
         self.is_full = False
+        self.tells_all_times = True
         self.indexed_position = 0  # of the last batch that has an entry
         self.interval_bytes = config.index_interval_bytes
         self._max_timestamp = UNKNOWN
@@ -67,7 +72,26 @@ class SegmentIndexes:
         self.time.activate()
         self.offset.create()
         self.time.create()
+        self.tells_all_times = True
         self._look_at_last()
+
+    def emptied(self) -> SegmentIndexes:
+        """Indexes of the same segment without entries, in memory alone: to be filled, and given to `take_times`."""
+        fresh = SegmentIndexes(self.directory, self.base_offset, self._config)
+        fresh.reset()
+        return fresh
+
+    def take_times(self, fresh: SegmentIndexes) -> None:
+        """Take the time index over from indexes that were made of the same batches; a sealed segment's is written."""
+        self.time.take(fresh.time)
+        self._max_timestamp, self._max_timestamp_offset = fresh._max_timestamp, fresh._max_timestamp_offset
+        self.tells_all_times = True
+        if self.time.is_active:
+            self.is_full = self.offset.is_full or self.time.is_full
+        else:
+            self.close_time()
+            self.time.write()
+            self.time.seal()
 
     def truncate(self, offset: int) -> None:
         """Drop what concerns batches that end at or behind `offset`."""

@@ -4,10 +4,13 @@ Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH
 KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice or an isolation level that does not exist,
 UNSUPPORTED_VERSION for a special timestamp that is younger than the request's version or that means nothing. A
 timestamp after the last record is no error: offset -1. Read_committed asks below the last stable offset.
+
+A look-up by time may have to read far, and through what a client compressed: it is done in slices (broker/slices.py).
 """
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections import Counter
 
 from broker.context import RequestContext
@@ -21,6 +24,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from storage.errors import FileRemoved
 from storage.log_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -28,7 +32,9 @@ from storage.log_offsets import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
+    FoundOffset,
 )
+from storage.steps import Steps
 
 SINCE_VERSION = {
     LATEST: 1,
@@ -44,7 +50,11 @@ READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
 
-def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse | Future[ListOffsetsResponse]:
+    return context.services.slices.run(lambda: _look_up_all(request, context))
+
+
+def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:
     times_asked = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
@@ -53,6 +63,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
     for topic in request.topics:
         partitions = []
         for asked in topic.partitions:
+            yield
             try:
                 if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
                     raise KafkaError(
@@ -62,7 +73,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
                     raise KafkaError(
                         ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is asked for twice"
                     )
-                partitions.append(_find(topic.name, asked, committed, context))
+                partitions.append((yield from _look_up(topic.name, asked, committed, context)))
             except REFUSALS as error:
                 partitions.append(
                     ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=code_of(error))
@@ -71,14 +82,13 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
     return ListOffsetsResponse(topics=topics)
 
 
-def _find(
+def _look_up(
     topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext
-) -> ListOffsetsPartitionResponse:
-    log = context.services.partitions.get(topic, asked.partition_index)
-    check_leader_epoch(context.services.catalogue, topic, asked.partition_index, asked.current_leader_epoch)
-    if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
-    found = log.list_offset(asked.timestamp, committed=committed)
+) -> Steps[ListOffsetsPartitionResponse]:
+    try:
+        found = yield from _find(topic, asked, committed, context)
+    except FileRemoved:  # retention took it meanwhile, or the topic is gone: the log as it is now has the answer
+        found = yield from _find(topic, asked, committed, context)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=ErrorCode.NONE,
@@ -86,3 +96,11 @@ def _find(
         offset=found.offset,
         leader_epoch=found.leader_epoch if context.api_version >= LEADER_EPOCH_SINCE_VERSION else NO_EPOCH,
     )
+
+
+def _find(topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext) -> Steps[FoundOffset]:
+    log = context.services.partitions.get(topic, asked.partition_index)
+    check_leader_epoch(context.services.catalogue, topic, asked.partition_index, asked.current_leader_epoch)
+    if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
+    return (yield from log.find_offset(asked.timestamp, committed=committed))

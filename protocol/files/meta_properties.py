@@ -2,6 +2,9 @@
 
 Version 1 (KRaft): `version=1`, `cluster.id`, `node.id`, and `directory.id`, which may be missing. The cluster id is an
 opaque string; the directory id is a uuid in Kafka's 22 characters, never one of the first hundred, which are reserved.
+
+`barnabas.time.indexes=complete` is ours, and Kafka overlooks it: every time index in the directory was made by who
+fills in largest timestamps that clients leave out. A directory without it may have indexes that pass over such batches.
 """
 
 from __future__ import annotations
@@ -14,14 +17,19 @@ from protocol.primitives import uuid_bytes, uuid_text
 
 _VERSION = "1"
 _RESERVED_IDS = 100
+_TIME_INDEXES, _COMPLETE = "barnabas.time.indexes", "complete"
 
 
 class MetaProperties(NamedTuple):
-    """What the file says. `directory_id` is 16 raw bytes, or None where the file has none yet."""
+    """What the file says. `directory_id` is 16 raw bytes, or None where the file has none yet.
+
+    `tells_all_times`: no time index passes over a batch whose header lacks its largest timestamp.
+    """
 
     cluster_id: str
     node_id: int
     directory_id: bytes | None = None
+    tells_all_times: bool = False
 
 
 def encode(meta: MetaProperties) -> bytes:
@@ -29,6 +37,8 @@ def encode(meta: MetaProperties) -> bytes:
     fields = {"version": _VERSION, "cluster.id": meta.cluster_id, "node.id": str(meta.node_id)}
     if meta.directory_id is not None:
         fields["directory.id"] = uuid_text(meta.directory_id)
+    if meta.tells_all_times:
+        fields[_TIME_INDEXES] = _COMPLETE
     return properties.encode(fields)
 
 
@@ -52,7 +62,8 @@ def decode(data: bytes) -> MetaProperties:
             raise DecodeError(f"meta.properties: directory.id: {error}") from error
         if is_reserved_directory_id(directory_id):
             raise DecodeError(f"meta.properties: directory.id {fields['directory.id']} is reserved")
-    return MetaProperties(fields["cluster.id"].strip(), int(node_id), directory_id)
+    tells_all_times = fields.get(_TIME_INDEXES) == _COMPLETE
+    return MetaProperties(fields["cluster.id"].strip(), int(node_id), directory_id, tells_all_times)
 
 
 def is_reserved_directory_id(directory_id: bytes) -> bool:

@@ -151,13 +151,14 @@ def _check_time_index(files: PartitionFiles, number: int, seen: _Seen) -> Iterat
         yield Finding(Kind.TIME_INDEX, path, None, None, str(error))
         return
     batches = iter(sorted(seen.starts.values(), key=lambda header: header.base_offset))
-    header, largest = next(batches, None), -1
+    header, largest, is_told = next(batches, None), -1, True
     for at, entry in enumerate(entries):
         offset = base_offset + entry.relative_offset
         while header is not None and header.base_offset <= offset:
             largest = max(largest, header.max_timestamp)
+            is_told = is_told and not header.lacks_max_timestamp  # else the records alone know
             header = next(batches, None)
-        if seen.is_whole and entry.timestamp != largest and entry.timestamp >= 0:
+        if seen.is_whole and is_told and entry.timestamp != largest and entry.timestamp >= 0:
             detail = (
                 f"entry {at} has {entry.timestamp} for the largest timestamp up to offset {offset}: it is {largest}"
             )

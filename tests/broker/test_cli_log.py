@@ -12,6 +12,7 @@ from protocol.files import offset_index, time_index
 from protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
 from protocol.records.builder import NewRecord, build_batch
 from protocol.records.control import end_txn_marker
+from tests.support.batches import without_max_timestamp
 
 T = 1_700_000_000_000
 
@@ -92,6 +93,21 @@ def test_records_that_disagree_with_their_header_are_found(partition: Path, caps
     assert status == 1
     assert any(line.startswith(f"{log} @ 0: batch at offset 12: ") for line in lines)
     assert any(f"largest timestamp is {T + 999}, the records say {T + 31}" in line for line in lines)
+
+
+def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(
+    partition: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the broker makes it where a client left the largest timestamp out; of the header there is a finding."""
+    bare = without_max_timestamp(batch(20))
+    (partition / f"{20:020d}.log").write_bytes(bare)
+    (partition / f"{20:020d}.timeindex").write_bytes(time_index.encode([(T + 21, 1)]))
+    status, lines = findings(partition, capsys)
+    assert status == 1
+    assert [line for line in lines if f"{20:020d}" in line] == [
+        f"{partition}/{20:020d}.log @ 0: batch at offset 20: "
+        f"the header says the largest timestamp is -1, the records say {T + 21}"
+    ]
 
 
 def test_lz4_that_java_cannot_read_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+from typing import Literal
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.builder import build_batch
 from storage import log_offsets
 from storage.config import LogConfig
 from storage.log_offsets import NOT_FOUND, FoundOffset
+from tests.support.batches import without_max_timestamp
 from tests.support.log_world import START_MS, LogWorld
 
 
@@ -130,6 +136,41 @@ def test_look_ups_are_the_same_after_a_restart(world: LogWorld) -> None:
     for how in ("kill", "stop"):
         world.restart(how)
         assert [look_up(world, timestamp) for timestamp in asked] == before
+
+
+# --- against a model that remembers every record ---
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 30), min_size=1, max_size=6),  # timestamps of one batch
+            st.integers(0, 4),  # its codec
+            st.booleans(),  # whether its header lacks the largest of them
+        ),
+        max_size=15,
+    ),
+    st.integers(0, 40),
+    st.sampled_from([None, "stop", "kill"]),
+    st.integers(-1, 32),
+)
+def test_every_look_up_agrees_with_a_model(
+    batches: list[tuple[list[int], int, bool]], start: int, restart: Literal["stop", "kill"] | None, timestamp: int
+) -> None:
+    world = open_world(segment_bytes=400, index_interval_bytes=1, retention_ms=-1)
+    records: list[tuple[int, int, int]] = []
+    for times, codec, is_bare in batches:
+        batch = build_batch([(b"k", b"v", (), START_MS + time) for time in times], compression=codec)
+        first = world.append_batch(without_max_timestamp(batch) if is_bare else batch).base_offset
+        records += [(START_MS + time, first + number, 0) for number, time in enumerate(times)]
+    world.log.delete_records_before(min(start, len(records)))
+    if restart is not None:
+        world.restart(restart)
+    left = records[world.log.log_start_offset :]
+
+    expected = next((record for record in left if record[0] >= START_MS + timestamp), NOT_FOUND)
+    assert look_up(world, START_MS + timestamp) == expected
+    assert look_up(world, log_offsets.MAX_TIMESTAMP) == max(left, key=itemgetter(0), default=NOT_FOUND)
 
 
 # --- deleting ---

@@ -13,6 +13,8 @@ from storage.config import LogConfig
 from storage.directory import Directory
 from storage.disk import Disk
 from storage.segment import Segment
+from storage.segment_times import record_at_timestamp, record_of_max_timestamp
+from storage.steps import finish
 from tests.support.segment_model import BASE, CONFIG, Model, appends
 
 
@@ -94,10 +96,10 @@ def test_a_timestamp_finds_the_first_record_that_is_not_older(
         model.reopen()
     records = [(ts, s.base_offset + delta) for s in model.stored for delta, ts in enumerate(s.timestamps)]
     expected = next((r for r in records if r[0] >= timestamp and r[1] >= start_offset), None)
-    found = model.segment.record_at_timestamp(timestamp, start_offset)
+    found = finish(record_at_timestamp(model.segment, timestamp, start_offset))
     assert (found and found[:2]) == expected
     newest = max(records, key=lambda record: record[0], default=None)
-    found = model.segment.record_of_max_timestamp()
+    found = finish(record_of_max_timestamp(model.segment))
     assert (found and found[:2]) == newest
     assert model.segment.max_timestamp == (newest[0] if newest else -1)
 

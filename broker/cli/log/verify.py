@@ -21,6 +21,8 @@ from protocol.primitives import Buffer
 from protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader, verify_crc
 from protocol.records.compression import LZ4, lz4_blocks_are_independent
 from protocol.records.record import iter_records
+from storage.steps import finish
+from storage.time_search import max_timestamp_of
 
 
 class Finding(NamedTuple):
@@ -104,7 +106,10 @@ def verify_segment(path: Path, marks: list[BatchMark], totals: Totals, *, is_las
                 for text in record_findings(header, batch, totals):
                     yield Finding(path, str(position), f"batch at offset {header.base_offset}: {text}")
             next_offset, leader_epoch = header.next_offset, header.partition_leader_epoch
-            marks.append(BatchMark(header.last_offset, position, header.max_timestamp))
+            largest = header.max_timestamp
+            if header.lacks_max_timestamp:  # an index that tells of it has the largest of the records
+                largest = finish(max_timestamp_of(batch, header))
+            marks.append(BatchMark(header.last_offset, position, largest))
         totals.size_bytes += scan.size
         if scan.problem is not None:
             unfinished = scan.problem.startswith("the last")

@@ -27,6 +27,7 @@ from protocol.messages.offset_for_leader_epoch import (
 )
 from protocol.registry import ApiKey, response_codec
 from storage.log import PartitionLog
+from storage.steps import finish
 from tests.support.log_world import START_MS, LogWorld
 
 EPOCH = 3
@@ -54,7 +55,8 @@ class OnePartition:
         return EPOCH
 
     def context(self, version: int) -> RequestContext:
-        services = cast(Services, SimpleNamespace(partitions=self, catalogue=self))
+        slices = SimpleNamespace(run=lambda begin: finish(begin()))
+        services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices))
         return RequestContext(services, 0, version)
 
 

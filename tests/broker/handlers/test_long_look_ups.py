@@ -1,0 +1,136 @@
+"""ListOffsets that has to read far: in slices, between which everybody else is served."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.slices import SLICE_MS, UNDER_WAY_MAX
+from protocol.errors import ErrorCode
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.records.batch import CREATE_TIME, set_max_timestamp
+from protocol.records.builder import build_batch
+from protocol.records.compression import ZSTD
+from tests.support.broker_world import BrokerWorld, Peer, settle
+
+LATEST, MAX_TIMESTAMP = -1, -3
+LOOKS_A_SLICE = 20
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    """A broker with a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 1)
+    looks = itertools.count()
+    world.clock.monotonic = lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE  # type: ignore[method-assign]  # because only this test's time goes so
+    yield world
+    stop = asyncio.ensure_future(world.close())
+    while not stop.done():
+        await turn(world)
+    stop.result()
+
+
+def bomb(now_ms: int, records: int = 20_000) -> bytearray:
+    """Some kilobytes of zstd that become many tiny records, with a header that tells of a record there is not."""
+    batch = build_batch([(None, None, (), now_ms)] * records, compression=ZSTD)
+    set_max_timestamp(batch, 0, CREATE_TIME, now_ms + 1)
+    return batch
+
+
+def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
+    partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[partition])])
+
+
+def told(peer: Peer) -> ListOffsetsPartitionResponse | None:
+    answers = peer.answers()
+    return answers[0].topics[0].partitions[0] if answers else None
+
+
+async def turn(world: BrokerWorld) -> None:
+    world.clock.advance(SLICE_MS)
+    await settle()
+
+
+async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_to(world: BrokerWorld) -> None:
+    now_ms = world.clock.now_ms()
+    world.services.partitions.append("t", 0, bomb(now_ms))
+    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    slow, quick = world.connect(), world.connect()
+
+    slow.ask(asking(now_ms + 1))
+    turns = 0
+    while (answer := told(slow)) is None:
+        turns += 1
+        quick.ask(asking(LATEST))
+        latest = told(quick)
+        assert latest is not None, "whoever comes in between is answered at once"
+        assert latest.offset == 20_001
+        await turn(world)
+
+    assert (answer.error_code, answer.offset) == (ErrorCode.NONE, -1)
+    assert turns >= 20_000 // 64 // LOOKS_A_SLICE
+    assert world.services.slices.under_way == 0
+
+
+async def test_a_client_that_goes_away_takes_its_look_up_along(world: BrokerWorld) -> None:
+    now_ms = world.clock.now_ms()
+    world.services.partitions.append("t", 0, bomb(now_ms))
+    peers = [world.connect() for _ in range(UNDER_WAY_MAX + 3)]
+
+    for peer in peers:
+        peer.ask(asking(now_ms + 1))
+    assert world.services.slices.under_way == UNDER_WAY_MAX
+    for peer in peers:
+        peer.transport.hang_up()
+    await settle()
+
+    assert world.services.slices.under_way == 0
+
+
+async def test_a_topic_that_is_deleted_under_a_look_up_is_unknown(world: BrokerWorld) -> None:
+    now_ms = world.clock.now_ms()
+    world.services.partitions.append("t", 0, bomb(now_ms))
+    for _ in range(3000):
+        world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    peer = world.connect()
+
+    peer.ask(asking(now_ms + 1))
+    await turn(world)
+    world.services.catalogue.delete_topics(["t"])
+    world.clock.advance(600_000)
+    await settle()
+
+    answer = told(peer)
+    assert answer is not None
+    assert (answer.error_code, answer.offset) in ((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1), (ErrorCode.NONE, -1))
+
+
+async def test_after_records_were_deleted_the_largest_timestamp_is_looked_for_in_slices(world: BrokerWorld) -> None:
+    partitions = world.services.partitions
+    now_ms = world.clock.now_ms()
+    partitions.append("t", 0, build_batch([(None, b"v", (), now_ms + 9)]))
+    for number in range(300):
+        partitions.append("t", 0, build_batch([(None, b"v", (), now_ms + number % 7)]))
+    partitions.delete_records_before("t", 0, 3)
+    slow, quick = world.connect(), world.connect()
+
+    slow.ask(asking(MAX_TIMESTAMP))
+    assert told(slow) is None
+    quick.ask(asking(LATEST))
+    assert told(quick) is not None
+    for _ in range(300):
+        await turn(world)
+
+    answer = told(slow)
+    assert answer is not None
+    assert (answer.timestamp, answer.offset) == (now_ms + 6, 7)
