@@ -248,14 +248,15 @@ class Producers:
         """Forget producers without an open transaction that are older than `expiration_ms`; returns how many.
 
         Age is that of the records, as in Kafka. But who wrote, or was loaded, a moment ago is kept: old timestamps
-        must not cost a running producer its window.
+        must not cost a running producer its window. A moment is never longer than `expiration_ms`.
         """
+        grace_ms = min(EXPIRY_GRACE_MS, expiration_ms)
         expired = [
             producer_id
             for producer_id, producer in self._producers.items()
             if producer.current_txn_first_offset is None
             and now_ms - producer.last_timestamp >= expiration_ms
-            and now_ms - producer.seen_ms >= EXPIRY_GRACE_MS
+            and now_ms - producer.seen_ms >= grace_ms
         ]
         for producer_id in expired:
             del self._producers[producer_id]

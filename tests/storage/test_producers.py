@@ -209,6 +209,14 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
     assert producers.get(2) is not None
 
 
+def test_a_producer_seen_lately_is_kept_no_longer_than_asked_for() -> None:
+    producers = Producers()
+    producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=DAY_MS)
+
+    assert producers.expire(DAY_MS + 999, 1_000) == 0
+    assert producers.expire(DAY_MS + 1_000, 1_000) == 1
+
+
 def test_a_snapshot_brings_back_epochs_open_transactions_and_the_last_batch(partition: Partition) -> None:
     partition.append(0, 3, producer_id=1)
     partition.append(3, 2, producer_id=1)
