@@ -43,6 +43,8 @@ REBUILT_BYTES_MAX = 128 * 1024 * 1024  # a batch that is compressed anew is held
 PRODUCE_VERSION_NEWEST = 13
 
 _ZSTD_SINCE_PRODUCE_VERSION = 7
+RECORD_ERRORS_MAX = 1_000
+"""How many the refusal of one batch names: a megabyte, compressed, may hold a hundred million records."""
 _RECORD_ERRORS_SHOWN = 3
 _INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
 _unpack_attributes_and_times = Struct(">h4xqq").unpack_from
@@ -134,8 +136,8 @@ def check_batch(
 def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = PRODUCE_VERSION_NEWEST) -> bytearray:
     """The batch as it should be appended, after every record was looked at; `batch` itself stays as it is.
 
-    Raises AppendRefused, with one record error per record at fault. Does what check_batch does first, so the order of
-    answers is Kafka's.
+    Raises AppendRefused, with one record error per record at fault, and looks at none behind the last of
+    RECORD_ERRORS_MAX. Does what check_batch does first, so the order of answers is Kafka's.
     """
     demands = Demands.of(config)
     header = check_batch(batch, demands, produce_version)
@@ -161,6 +163,7 @@ class _Findings(NamedTuple):
     bad_timestamps: bool
     max_timestamp: int
     dense: bool  # the records number themselves 0, 1, 2 …
+    unread: int  # records behind the last error that there was room for, not looked at
 
 
 def _codec(compression_type: str) -> int:
@@ -206,8 +209,11 @@ def _check_counts(header: BatchHeader) -> None:
 
 def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int) -> _Findings:
     errors: list[RecordError] = []
-    bad_timestamps, dense, max_timestamp = False, True, NO_TIMESTAMP
+    bad_timestamps, dense, max_timestamp, unread = False, True, NO_TIMESTAMP, 0
     for index, record in enumerate(iter_records(batch)):
+        if len(errors) == RECORD_ERRORS_MAX:
+            unread = header.records_count - index
+            break
         if demands.compacted and record.key is None:
             errors.append((index, "a compacted topic needs a key in every record"))
         elif complaint := _timestamp_complaint(record.timestamp, header, demands, now_ms):
@@ -215,7 +221,7 @@ def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, n
             bad_timestamps = True
         dense = dense and record.offset == index
         max_timestamp = max(max_timestamp, record.timestamp)
-    return _Findings(errors, bad_timestamps, max_timestamp, dense)
+    return _Findings(errors, bad_timestamps, max_timestamp, dense, unread)
 
 
 def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> _Findings | None:
@@ -233,7 +239,7 @@ def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> _Finding
             smallest = timestamp
     if smallest < -LONG_MAX or largest > min(LONG_MAX, now_ms + demands.timestamp_after_max_ms):
         return None
-    return _Findings([], False, largest, dense)
+    return _Findings([], False, largest, dense, 0)
 
 
 def _timestamp_complaint(timestamp: int, header: BatchHeader, demands: Demands, now_ms: int) -> str | None:
@@ -282,7 +288,9 @@ def _refused_records(findings: _Findings) -> AppendRefused:
         return AppendRefused(ErrorCode.INVALID_TIMESTAMP, _INVALID_TIMESTAMP, findings.errors)
     shown = "; ".join(f"record {index}: {what}" for index, what in findings.errors[:_RECORD_ERRORS_SHOWN])
     more = len(findings.errors) - _RECORD_ERRORS_SHOWN
-    return _invalid(shown + (f"; and {more} more" if more > 0 else ""), findings.errors)
+    shown += f"; and {more} more" if more > 0 else ""
+    shown += f"; the {findings.unread} records behind them were not looked at" if findings.unread else ""
+    return _invalid(shown, findings.errors)
 
 
 def _invalid(message: str, record_errors: list[RecordError] | None = None) -> AppendRefused:

@@ -51,6 +51,7 @@ _ALL, _NONE, _LEADER = -1, 0, 1
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 _ADMIN_CLIENT_ID = "__admin_client"
 _WALKED_IN_PLACE_BYTES_MAX = 4 << 10
+RECORD_ERRORS_MAX = 10_000  # named in one answer, all partitions together
 _ATTRIBUTES_LOW_BYTE = 22
 _CODEC_MASK = 0x07
 _TRANSACTIONAL = 0x10
@@ -101,6 +102,7 @@ def _append_all(
     services = context.services
     now_ms = services.clock.now_ms()
     answers: Pending = []
+    named = 0  # record errors
     is_complete = True
     for topic, partitions in topics:
         results: list[PartitionResult | Awaitable[PartitionResult]] = []
@@ -121,11 +123,12 @@ def _append_all(
             try:
                 result = _append(topic, index, records, acks, now_ms, context, producer)
             except KafkaError as error:
-                result = _refused(index, error)
+                result = _shortened(_refused(index, error), named)
+                named += len(result.record_errors)
             if not isinstance(result, PartitionResult):
                 is_complete = False
             results.append(result)
-    return answers if is_complete else _completed(answers)  # type: ignore[return-value]  # because all are results
+    return answers if is_complete else _completed(answers, named)  # type: ignore[return-value]  # all are results
 
 
 def _is_refused(topic: str, context: RequestContext) -> bool:
@@ -313,12 +316,25 @@ async def _when_synced(synced: asyncio.Future[None], index: int, result: AppendR
     return PartitionResult(index, 0, result.base_offset, result.log_append_time_ms, result.log_start_offset)
 
 
-async def _completed(answers: Pending) -> Produced:
-    """All results, in the order they were asked for; appends that are still to come happen in that order too."""
-    return [
-        (topic, [each if isinstance(each, PartitionResult) else await each for each in results])
-        for topic, results in answers
-    ]
+async def _completed(answers: Pending, named: int) -> Produced:
+    """All results, in the order they were asked for; appends that are still to come happen in that order too.
+
+    `named`: how many record errors there are so far.
+    """
+    for _, results in answers:
+        for position, pending in enumerate(results):
+            if not isinstance(pending, PartitionResult):
+                results[position] = result = _shortened(await pending, named)
+                named += len(result.record_errors)
+    return answers  # type: ignore[return-value]  # because all are results now
+
+
+def _shortened(result: PartitionResult, named: int) -> PartitionResult:
+    """The result with as many record errors as an answer that names so many already has room for."""
+    room = RECORD_ERRORS_MAX - named
+    if len(result.record_errors) <= room:
+        return result
+    return result._replace(record_errors=result.record_errors[:room])
 
 
 def _refused(index: int, error: KafkaError) -> PartitionResult:

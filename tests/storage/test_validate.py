@@ -23,7 +23,7 @@ from protocol.records.control import end_txn_marker
 from protocol.records.record import Record, iter_records
 from storage.config import LogConfig
 from storage.refusals import AppendRefused
-from storage.validate import Demands, check_batch, is_plain, needs_walk, walk
+from storage.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
 from tests.support.batches import without_max_timestamp
 
 NOW = 1_700_000_000_000
@@ -178,6 +178,22 @@ def test_every_null_key_on_a_compacted_topic_is_named() -> None:
 
     assert refused.code == ErrorCode.INVALID_RECORD
     assert [index for index, _ in refused.record_errors] == [0, 2]
+
+
+def test_a_refusal_names_so_many_records_and_looks_at_no_more() -> None:
+    batch = batch_of(*[b""] * 3 * RECORD_ERRORS_MAX, key=None, compression=compression.ZSTD)
+
+    refused = walk_refusal(batch, COMPACTED)
+
+    assert [index for index, _ in refused.record_errors] == list(range(RECORD_ERRORS_MAX))
+    assert f"{2 * RECORD_ERRORS_MAX} records behind them" in refused.message
+
+
+def test_every_record_is_named_where_there_is_just_room() -> None:
+    refused = walk_refusal(batch_of(*[b""] * RECORD_ERRORS_MAX, key=None), COMPACTED)
+
+    assert len(refused.record_errors) == RECORD_ERRORS_MAX
+    assert "behind them" not in refused.message
 
 
 def test_timestamps_before_and_after_the_limits_are_named() -> None:

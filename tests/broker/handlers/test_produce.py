@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker.handlers import produce
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from protocol.records.builder import NewRecord, build_batch
-from protocol.records.compression import GZIP
+from protocol.records.compression import GZIP, ZSTD
 from protocol.registry import ApiKey
 from storage.config import LogConfig
 from storage.errors import StorageError
@@ -169,6 +170,23 @@ async def test_records_of_the_far_future_are_refused_in_kafkas_words(world: Brok
     told = "One or more records have been rejected due to invalid timestamp" if version >= 8 else None
     assert result.error_message == told
     assert [each.batch_index for each in result.record_errors] == ([0, 1] if version >= 8 else [])
+
+
+@pytest.mark.parametrize("codec", [0, ZSTD])
+async def test_record_errors_of_one_request_are_bounded(
+    world: BrokerWorld, codec: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind the limit are still refused, with a sentence."""
+    monkeypatch.setattr(produce, "RECORD_ERRORS_MAX", 5)
+    world.services.catalogue.create_topic("compacted", 4, {"cleanup.policy": "compact"})
+    batch = bytes(build_batch([NewRecord(None, b"", (), world.clock.now_ms())] * 3, compression=codec))
+    peer = world.connect()
+    peer.ask(request(world, *(("compacted", index, batch) for index in range(4))))
+    await peer.until_answered()
+    results = [each for topic in peer.answer().responses for each in topic.partition_responses]
+    assert [len(each.record_errors) for each in results] == [3, 2, 0, 0]
+    assert {each.error_code for each in results} == {E.INVALID_RECORD}
+    assert all("record 0" in each.error_message for each in results)
 
 
 @pytest.mark.parametrize("value", [b"small", bytes(100_000)])
