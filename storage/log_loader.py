@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
 from storage.checkpoints import LogCheckpoint
-from storage.config import LogConfig
+from storage.config import LONG_MAX, LogConfig
 from storage.directory import Directory
 from storage.epochs import LeaderEpochs
 from storage.errors import CorruptFile
@@ -35,6 +35,8 @@ from storage.recovery import (
 )
 from storage.segment import Segment
 from storage.segment_recovery import Damage, SegmentWalk, corrupt, set_segment_aside, set_tail_aside
+
+_ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
 
 class LoadedLog(NamedTuple):
@@ -65,6 +67,7 @@ class _Loader:
         self._segments_reread = 0
         self._bytes_dropped = 0
         self._segments_dropped = 0
+        self._are_index_removals_durable = False
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> LoadedLog:
@@ -75,10 +78,14 @@ class _Loader:
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
-        self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms)
+        self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
         self._recover_segments()
         self._restart_below_start()
         return self._settle()
+
+    def _high_watermark(self) -> int:
+        """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
+        return LONG_MAX if self._config.min_insync_replicas <= 1 else self._checkpoint.high_watermark or 0
 
     # --- names ---
 
@@ -193,6 +200,7 @@ class _Loader:
         # Files of before may tell of batches a power cut took. An active segment's come back when it is sealed.
         self._directory.remove(segment.offset_index.name)
         self._directory.remove(segment.time_index.name)
+        self._are_index_removals_durable = False
         walk = self._walk(segment, 0)
         for position, header, marker in walk:
             segment.index_stored(position, header)
@@ -201,6 +209,8 @@ class _Loader:
             aborted = self._rebuild.replay(header, marker)
             if aborted is not None:
                 segment.add_aborted(aborted)
+                if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
+                    self._let_go_of_aborted(segment)
         is_cut = self._judge(segment, walk.damage)
         behind = self._segments[index + 1 :]
         if behind and (is_cut or self._has_hole_behind(walk.next_offset, behind[0])):
@@ -211,8 +221,19 @@ class _Loader:
                 segment.close()  # the recovery point is behind it already
             else:
                 segment.seal()
+            segment.txn_index.let_go()
             self._rebuild.advance_to(behind[0].base_offset)
         return False
+
+    def _let_go_of_aborted(self, segment: Segment) -> None:
+        """Keep the aborted transactions found so far in the file alone.
+
+        The other indexes have to be gone for good before: beside them, after a power cut, it would pass for complete.
+        """
+        if not self._are_index_removals_durable:
+            self._directory.sync()
+            self._are_index_removals_durable = True
+        segment.txn_index.let_go()
 
     def _has_hole_behind(self, next_offset: int, after: Segment) -> bool:
         """Whether batches are missing between a reread segment and the next: unsynced ones that a power cut took.

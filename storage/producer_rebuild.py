@@ -20,9 +20,15 @@ from storage.segment import Segment
 
 
 class ProducerRebuild:
-    """Producer state at `offset`, which only moves forward."""
+    """Producer state at `offset`, which only moves forward.
 
-    def __init__(self, segments: Sequence[Segment], snapshots: ProducerSnapshots, now_ms: int) -> None:
+    `decided_below`: the high watermark that the log will have. A transaction whose marker lies below it holds nobody
+    back and is forgotten as it ends, so that what is held is bounded by what is open at a time, not by the log.
+    """
+
+    def __init__(
+        self, segments: Sequence[Segment], snapshots: ProducerSnapshots, now_ms: int, decided_below: int
+    ) -> None:
         self.producers = Producers()
         self.offset: int | None = None  # None: nothing is known yet
         self.headers_replayed = 0
@@ -30,6 +36,7 @@ class ProducerRebuild:
         self._segments = segments
         self._snapshots = snapshots
         self._now_ms = now_ms
+        self._decided_below = decided_below
 
     def advance_to(self, offset: int) -> None:
         """Make the state that of the log below `offset`, from segments that need no check."""
@@ -57,6 +64,7 @@ class ProducerRebuild:
             completed = self.producers.completed_by(marker, header.base_offset)
             aborted = self.producers.aborted_txn(completed) if completed and completed.aborted else None
             self.producers.add_marker(marker, header.base_offset, self._now_ms)
+            self.producers.high_watermark_moved(min(header.next_offset, self._decided_below))
             return aborted
         if header.has_producer_id and not header.is_control:
             self.producers.add_batch(header, self._now_ms)

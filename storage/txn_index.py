@@ -1,7 +1,8 @@
 """The aborted transactions of a segment: those whose ABORT marker lies in it, in the order of the markers.
 
 Kept in memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
-the recovery point may not pass a marker whose entry could be lost. The file exists only where there is an entry.
+the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what is written;
+it is read again when somebody asks. The file exists only where there is an entry.
 Format: protocol/files/txn_index.py; the question it answers is section KIP-98's "which producers to skip".
 """
 
@@ -22,7 +23,8 @@ class TransactionIndex:
         self.directory = directory
         self.name = name
         self.base_offset = base_offset
-        self._entries: list[AbortedTxn] | None = None
+        self._entries: list[AbortedTxn] | None = None  # those behind the first `_let_go`
+        self._let_go = 0  # how many are in the file alone
         self._in_file = 0
         self._is_synced = True
 
@@ -30,18 +32,20 @@ class TransactionIndex:
     def entries(self) -> list[AbortedTxn]:
         """Every entry. CorruptFile if the file cannot be read as one: what was aborted is then not known."""
         if self._entries is None:
-            data = self.directory.read(self.name) or b""
-            try:
-                self._entries = decode(data)
-            except DecodeError as error:
-                raise CorruptFile(self.directory.path_of(self.name), str(error)) from error
+            self._entries = self._read()
             self._in_file = len(self._entries)
-            if self._entries and self._entries[0].last_offset < self.base_offset:
-                raise CorruptFile(self.directory.path_of(self.name), f"{self._entries[0]} belongs to another segment")
+        elif self._let_go:
+            self._entries[:0] = self._read()[: self._let_go]
+            self._let_go = 0
         return self._entries
 
     def __len__(self) -> int:
-        """Number of entries in memory."""
+        """Number of entries, 0 before they were first needed."""
+        return self._let_go + self.in_memory
+
+    @property
+    def in_memory(self) -> int:
+        """Number of entries that are held."""
         return len(self._entries) if self._entries is not None else 0
 
     @property
@@ -51,10 +55,18 @@ class TransactionIndex:
 
     def append(self, entry: AbortedTxn) -> None:
         """Add a transaction; its marker is the last in the segment."""
-        entries = self.entries
+        entries = self.entries if self._entries is None else self._entries
         assert not entries or entry.last_offset > entries[-1].last_offset
         entries.append(entry)
         self._is_synced = False
+
+    def let_go(self) -> None:
+        """Write what is in memory, and keep it in the file alone until somebody asks."""
+        if self._entries:
+            if self._in_file < len(self):
+                self.write()
+            self._let_go += len(self._entries)
+            self._entries = []
 
     def collect(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
         """The transactions that touch [start_offset, upper_bound), and whether no later one can.
@@ -62,8 +74,10 @@ class TransactionIndex:
         The first that ended with everything below the bound decided says that later ones begin behind it.
         """
         found: list[AbortedTxn] = []
-        for entry in self.entries:
-            if entry.last_offset >= start_offset and entry.first_offset < upper_bound:
+        entries = self.entries
+        for index in range(bisect_left(entries, start_offset, key=_last_offset), len(entries)):
+            entry = entries[index]
+            if entry.first_offset < upper_bound:
                 found.append(entry)
             if entry.last_stable_offset >= upper_bound:
                 return found, True
@@ -72,7 +86,7 @@ class TransactionIndex:
     def truncate(self, offset: int) -> None:
         """Drop the entries of markers at or behind `offset`; the file follows with the next write."""
         entries = self.entries
-        count = bisect_left(entries, offset, key=lambda entry: entry.last_offset)
+        count = bisect_left(entries, offset, key=_last_offset)
         if count < len(entries):
             del entries[count:]
             self._in_file = min(self._in_file, count)
@@ -81,21 +95,35 @@ class TransactionIndex:
     def clear(self) -> None:
         """Drop everything, readable or not."""
         self._entries = []
-        self._in_file = 0
+        self._let_go = self._in_file = 0
         self._is_synced = not self.directory.exists(self.name)
 
     def write(self) -> None:
         """Bring the file to what is in memory; no file where there are no entries. Not synced."""
         if self._is_synced:
             return
-        entries = self.entries
-        if not entries:
+        entries = self.entries if self._entries is None else self._entries
+        if not len(self):
             self.directory.remove(self.name)
             self._is_synced = True  # a name removed, which the directory's sync makes durable
             return
-        self.directory.write(self.name, encode(entries[self._in_file :]), self._in_file * ENTRY_SIZE)
-        self._in_file = len(entries)
+        self.directory.write(self.name, encode(entries[self._in_file - self._let_go :]), self._in_file * ENTRY_SIZE)
+        self._in_file = len(self)
 
     def mark_synced(self, count: int) -> None:
         """The first `count` entries, all there were, have been synced."""
         self._is_synced = self._is_synced or count == len(self)
+
+    def _read(self) -> list[AbortedTxn]:
+        path = self.directory.path_of(self.name)
+        try:
+            entries = decode(self.directory.read(self.name) or b"")
+        except DecodeError as error:
+            raise CorruptFile(path, str(error)) from error
+        if entries and entries[0].last_offset < self.base_offset:
+            raise CorruptFile(path, f"{entries[0]} belongs to another segment")
+        return entries
+
+
+def _last_offset(entry: AbortedTxn) -> int:
+    return entry.last_offset

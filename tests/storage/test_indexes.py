@@ -258,6 +258,31 @@ def test_exactly_the_transactions_that_touch_a_range_are_found(
     assert is_complete == any(e.last_stable_offset >= start + size for e in entries)
 
 
+@given(aborted_transactions(), st.sets(st.integers(0, 20)), st.integers(0, 250), st.integers(0, 250))
+@settings(max_examples=60)
+def test_entries_that_were_let_go_of_are_read_again(
+    entries: list[AbortedTxn], let_go_behind: set[int], start: int, cut: int
+) -> None:
+    root = open_root()
+    index, whole = TransactionIndex(root, "x.txnindex", 0), TransactionIndex(open_root(), "x.txnindex", 0)
+    for number, entry in enumerate(entries):
+        index.append(entry)
+        whole.append(entry)
+        if number in let_go_behind:
+            index.let_go()
+            assert index.in_memory == 0
+    assert len(index) == len(entries)
+    index.write()
+    assert TransactionIndex(root, "x.txnindex", 0).entries == entries
+    index.let_go()
+    assert index.collect(start, start + 20) == whole.collect(start, start + 20)
+    index.let_go()
+    index.truncate(cut)
+    index.write()
+    kept = [entry for entry in entries if entry.last_offset < cut]
+    assert index.entries == TransactionIndex(root, "x.txnindex", 0).entries == kept
+
+
 def test_aborted_transactions_are_durable_once_written_and_synced() -> None:
     root = open_root()
     index = TransactionIndex(root, "x.txnindex", 0)

@@ -6,9 +6,13 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.files.txn_index import AbortedTxn, decode
+from protocol.records.batch import BatchHeader
 from protocol.records.builder import build_batch
+from protocol.records.control import EndTxnMarker
+from storage import log_loader
 from storage.config import LogConfig
 from storage.producer import ProducerState
+from storage.producer_rebuild import ProducerRebuild
 from storage.producers import PRODUCER_EPOCH_MAX
 from storage.refusals import AppendRefused
 from tests.support.log_world import START_MS, LogWorld
@@ -263,3 +267,59 @@ def test_a_marker_or_a_day_lets_the_one_that_was_sent_away_be_forgotten(world: L
     begin(world, sequence=6)
     world.mark(PID, 0, commit=True)
     assert world.log.last_stable_offset == 2
+
+
+def test_a_replay_forgets_each_transaction_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = open_world()
+    begin(world, OTHER)
+    for number in range(200):
+        begin(world, PID, epoch=number)
+        world.mark(PID, number + 1, commit=bool(number % 2))
+    held: list[int] = []
+    replay = ProducerRebuild.replay
+
+    def counting(rebuild: ProducerRebuild, header: BatchHeader, marker: EndTxnMarker | None) -> AbortedTxn | None:
+        aborted = replay(rebuild, header, marker)
+        held.append(len(rebuild.producers.unstable))
+        return aborted
+
+    monkeypatch.setattr(ProducerRebuild, "replay", counting)
+    world.restart()
+
+    assert len(held) == 401
+    assert max(held) == 2, "the one that stays open, and the one replayed now"
+    assert world.log.last_stable_offset == 0
+
+
+def test_a_replay_remembers_what_ended_behind_the_high_watermark() -> None:
+    world = open_world()
+    world.append(b"a")
+    world.checkpoint()
+    begin(world)
+    world.mark(PID, 0, commit=True)
+    world.config = world.config._replace(min_insync_replicas=2)
+    world.restart()
+
+    assert (world.log.high_watermark, world.log.last_stable_offset) == (1, 1)
+    assert list(world.log.producers.unstable) == [1]
+
+
+@pytest.mark.parametrize("segment_bytes", [1 << 20, 600])
+def test_aborted_transactions_are_written_while_a_segment_is_reread(
+    segment_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = open_world(segment_bytes=segment_bytes)
+    for number in range(10):
+        begin(world, PID, epoch=number)
+        world.mark(PID, number + 1, commit=False)
+    world.append(b"after")
+    monkeypatch.setattr(log_loader, "_ABORTED_HELD_MAX", 3)
+    world.restart()
+
+    files = [world.files.open(f"{world.path}/{name}") for name in world.names() if name.endswith(".txnindex")]
+    written = [entry for file in files for entry in decode(file.pread(1 << 20, 0))]
+    assert len(written) >= 8
+    assert written == sorted(written, key=lambda entry: entry.last_offset)
+    assert world.values(committed=True) == [b"after"]
+    world.restart("stop")
+    assert world.values(committed=True) == [b"after"]
