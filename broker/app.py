@@ -96,7 +96,7 @@ class Broker:
         )
         waiters, slices = Waiters(clock, loop), Slices(clock, loop)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
-        partitions = Partitions(self.catalogue, directory, config, clock, waiters, flush, random_bytes)
+        partitions = Partitions(self.catalogue, directory, config, clock, loop, waiters, flush, random_bytes)
         self.services = Services(
             node=_node(directory.meta, bound[0]),
             config=config,
@@ -221,6 +221,7 @@ class Broker:
         self.state = _STOPPING
         self.listener.stop_accepting()
         self._housekeeping.stop()
+        self.services.partitions.stop_recovering()
         are_finished = True
         if self.services.deferred_transactions.built is not None:
             are_finished = await self.services.transactions.finish_all()
@@ -246,6 +247,7 @@ class Broker:
         self.listener.stop_accepting()
         self.listener.abort()
         self._housekeeping.stop()
+        self.services.partitions.stop_recovering()
         self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
@@ -255,6 +257,8 @@ class Broker:
         """Wait until nothing is being synced or checkpointed."""
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
+        while self.services.partitions.recoveries.is_syncing:
+            await self._loop.run_in_executor(None, lambda: None)
 
     def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
         """Import what the first client will need while nobody waits for it, one API at a time."""

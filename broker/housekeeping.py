@@ -5,7 +5,7 @@ Disk work that can take long runs in the flush thread; the rest is short and spr
 
 A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
 between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
-this also recovers them, so that a later clean stop may say that all is well.
+this also recovers them, one after another, so that a later clean stop may say that all is well.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.log_lines import line, logger
+from broker.recoveries import StillRecovering
 from protocol.errors import KafkaError
 from storage.errors import StorageError
 
@@ -99,25 +100,41 @@ class Housekeeping:
         left = sorted(self._directory.partitions, reverse=True)
         self._go_on_with_retention(left)
 
-    def _go_on_with_retention(self, left: list[tuple[str, int]]) -> None:
+    def _go_on_with_retention(self, left: list[tuple[str, int]], *, was_recovered: bool = False) -> None:
+        """`was_recovered`: the next one was opened for this pass, which waited for it."""
+        if self._is_stopped:
+            return
         if not left:
             self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
             return
         topic, partition = left.pop()
+        was_used = not was_recovered and self._partitions.is_used(topic, partition)
 
-        def go_on(settling: Future[None] | None = None) -> None:
+        def retain(settling: Future[None] | None = None) -> None:
             self._settling = None
             try:
-                self._retain(topic, partition, was_open, settling)
-            finally:
-                self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
+                self._retain(topic, partition, was_used, settling)
+            except StillRecovering as recovering:
+                left.append((topic, partition))
+                recovering.when_over(lambda: self._go_on_with_retention(left, was_recovered=not was_used))
+            except BaseException:
+                self._retain_next(left)
+                raise
+            else:
+                self._retain_next(left)
 
-        was_open = self._partitions.is_open(topic, partition)
-        self._settling = self._settle_ages(topic, partition)
+        try:
+            self._settling = self._settle_ages(topic, partition)
+        except BaseException:
+            self._retain_next(left)
+            raise
         if self._settling is None:
-            go_on()
+            retain()
         else:
-            self._settling.add_done_callback(go_on)
+            self._settling.add_done_callback(retain)
+
+    def _retain_next(self, left: list[tuple[str, int]]) -> None:
+        self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
 
     def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
         """Have the segments know how old they are: done when the future is, None if they do."""
@@ -127,9 +144,9 @@ class Housekeeping:
             log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
             return self._slices.run(lambda: log.settle_ages(now_ms))
         except (KafkaError, StorageError):
-            return None  # retention meets it again, and tells
+            return None  # retention meets it again: logs the failure, or waits for the recovery
 
-    def _retain(self, topic: str, partition: int, was_open: bool, settled: Future[None] | None) -> None:
+    def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
         if self._is_stopped or not self._partitions.exists(topic, partition):
             return
         try:
@@ -138,6 +155,8 @@ class Housekeeping:
             log = self._partitions.get(topic, partition)
             now_ms = self._clock.now_ms()
             reasons = log.apply_retention(now_ms)
+        except StillRecovering:
+            raise
         except (KafkaError, StorageError) as error:
             _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
             return
@@ -145,7 +164,7 @@ class Housekeeping:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
         if reasons:
             self._waiters.wake(topic, partition)
-        if not was_open:
+        if not was_used:
             self._partitions.close(topic, partition)
 
     def _remove_due(self) -> None:

@@ -3,13 +3,14 @@
 Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
 partition goes through here or is told here, so that parked requests wake up.
 
-Theory of operation: a log is opened (and recovered) at its first use in this run. The first append also raises the
-leader epoch, durably, through the catalogue; reads do not, but see the log in that epoch already, as clients are told
-of it from the start. When a topic is deleted, its logs are closed at once, and
-their directories renamed away; whoever waits for them is woken and finds nothing.
+Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes more than a moment
+the caller gets StillRecovering, and the log is there later (recoveries.py); a failure is remembered
+(failed_openings.py). The first append also raises the leader epoch, durably, through the catalogue; reads do not, but
+see the log in that epoch already, as clients are told of it from the start. When a topic is deleted, its logs are
+closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
 
-Invariants: at most one open log per partition; an open log has the leader epoch that Metadata announces, and for one
-in `_led` it is on the disk; logs of deleted topics are in no table.
+Invariants: at most one open log per partition, and none while it is being recovered; an open log has the leader epoch
+that Metadata announces, and for one in `_led` it is on the disk; logs of deleted topics are in no table.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from broker.config.log_configs import log_config
+from broker.failed_openings import FailedOpenings
 from broker.log_lines import Seldom, line, logger
+from broker.recoveries import Recoveries, StillRecovering
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CLUSTER_METADATA_TOPIC
 from protocol.records.batch import WritableBuffer
 from protocol.records.control import EndTxnMarker
-from storage.errors import StorageError
+from storage.errors import DirectoryOffline, StorageError
 from storage.log_append import AppendOrigin, AppendResult
 
 if TYPE_CHECKING:
-    from asyncio import Future
+    from asyncio import AbstractEventLoop, Future
 
     from broker.catalogue import Catalogue
     from broker.catalogue.image import Topic
@@ -53,6 +56,7 @@ class Partitions:
         directory: LogDirectory,
         config: BrokerConfig,
         clock: Clock,
+        loop: AbstractEventLoop,
         waiters: Waiters,
         flush: GroupFlush,
         random_bytes: Callable[[int], bytes],
@@ -64,7 +68,10 @@ class Partitions:
         self._waiters = waiters
         self._flush = flush
         self._random_bytes = random_bytes
+        self._loop = loop
         self._failures = Seldom(_log.error)
+        self._failed = FailedOpenings(clock)
+        self.recoveries = Recoveries(loop, clock, self._recovered)
         self._open: dict[tuple[str, int], PartitionLog] = {}
         self._led: dict[tuple[str, int], PartitionLog] = {}
         self.appended_to_deleted = (0, 0)
@@ -74,7 +81,7 @@ class Partitions:
     # --- finding ---------------------------------------------------------------------------------------------------
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for reading. KafkaError UNKNOWN_TOPIC_OR_PARTITION or KAFKA_STORAGE_ERROR."""
+        """The log, for reading. KafkaError UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, or StillRecovering."""
         log = self._open.get((topic, partition))
         return log if log is not None else self._open_log(topic, partition)
 
@@ -102,6 +109,10 @@ class Partitions:
         """Whether the log was asked for in this run."""
         return (topic, partition) in self._open
 
+    def is_used(self, topic: str, partition: int) -> bool:
+        """Whether it is open, or about to be."""
+        return (topic, partition) in self._open or (topic, partition) in self.recoveries
+
     def close(self, topic: str, partition: int) -> None:
         """Close a log nobody appends to; it opens again when it is asked for."""
         if (topic, partition) not in self._led and self._open.pop((topic, partition), None) is not None:
@@ -118,19 +129,64 @@ class Partitions:
         found = self._catalogue.topics.get(topic)
         if found is None or not 0 <= partition < len(found.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
+        key = topic, partition
+        if key in self.recoveries:
+            raise StillRecovering(topic, partition, self.recoveries)
+        self._failed.check(key)
         settings = log_config(self._config, found.configs)
+        opening = self.directory.opening(topic, partition, found.topic_id, settings, self._clock.now_ms())
         try:
-            log = self.directory.open_log(topic, partition, found.topic_id, settings, self._clock.now_ms())
+            may_wait = self.directory.is_unrecovered(topic, partition)
+            log = self.recoveries.begin(key, opening, may_wait=may_wait)
         except StorageError as error:
-            raise self._storage_failed(topic, partition, "open", error) from error
-        except KafkaError as error:
-            raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, error.message
-            ) from error  # the directory is another topic's
-        log.set_leader_epoch(self._catalogue.announced_epoch(found.partitions[partition]))
-        self._open[topic, partition] = log
-        _tell_of_opening(log)
+            raise self._not_opened(key, error) from error
+        if log is None:
+            _log.info(line("partition is being recovered", topic=topic, partition=partition))
+            raise StillRecovering(topic, partition, self.recoveries)
+        self._opened(key, log)
         return log
+
+    def _recovered(self, key: tuple[str, int], outcome: PartitionLog | StorageError) -> None:
+        if isinstance(outcome, StorageError):
+            self._not_opened(key, outcome)
+        else:
+            outcome.config = log_config(self._config, self._catalogue.topics[key[0]].configs)  # changed, perhaps
+            self._opened(key, outcome)
+        self._waiters.wake(*key)
+
+    def _opened(self, key: tuple[str, int], log: PartitionLog) -> None:
+        self._failed.forget(key)
+        topic, partition = key
+        log.set_leader_epoch(self._catalogue.announced_epoch(self._catalogue.topics[topic].partitions[partition]))
+        self._open[key] = log
+        _tell_of_opening(log)
+
+    def _not_opened(self, key: tuple[str, int], error: StorageError) -> KafkaError:
+        if not isinstance(error, DirectoryOffline):
+            self._failed.note(key, error)
+        return self._storage_failed(*key, "open", error)
+
+    def recovered(self, keys: Iterable[tuple[str, int]], timeout_ms: int) -> Future[None]:
+        """Done when one of them is not being recovered any more, or the time is over."""
+        wanted = tuple(keys)
+        over: Future[None] = self._loop.create_future()
+
+        def is_ready(_: object = None) -> bool:
+            return any(key not in self.recoveries for key in wanted)
+
+        def finish() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        if is_ready():
+            finish()
+        else:
+            self._waiters.park(wanted, timeout_ms=timeout_ms, is_ready=is_ready, finish=finish)
+        return over
+
+    def stop_recovering(self) -> None:
+        """The broker stops: what is being recovered is left to the next start, and refused until then."""
+        self.recoveries.close()
 
     def _lead(self, topic: str, partition: int) -> PartitionLog:
         log = self.get(topic, partition)
@@ -288,6 +344,8 @@ class Partitions:
                 (records, size), (more_records, more_bytes) = self.appended_to_deleted, log.appended
                 self.appended_to_deleted = records + more_records, size + more_bytes
             self._led.pop((topic.name, partition), None)
+            self.recoveries.abandon((topic.name, partition))
+            self._failed.forget((topic.name, partition))
             try:
                 self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)
             except StorageError as error:

@@ -41,6 +41,7 @@ from storage.directory import Directory
 from storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
 from storage.log_loader import LoadedLog, load_log
 from storage.log_upkeep import LogUpkeep
+from storage.opening import Opening
 from storage.producer import SeenBatch
 from storage.refusals import AppendRefused
 from storage.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
@@ -73,7 +74,7 @@ class PartitionLog(LogUpkeep):
         super().__init__(directory, topic, partition, config, loaded, checkpoint, deletions)
 
     @classmethod
-    def open(
+    def opening(
         cls,
         directory: Directory,
         *,
@@ -84,9 +85,9 @@ class PartitionLog(LogUpkeep):
         now_ms: int,
         checkpoint: LogCheckpoint,
         deletions: Deletions,
-    ) -> PartitionLog:
+    ) -> Opening[PartitionLog]:
         """Load, and if need be recover, the partition in `directory`, which exists. `recovered` says what it took."""
-        loaded = load_log(directory, config, checkpoint, now_ms)
+        loaded = yield from load_log(directory, config, checkpoint, now_ms)
         return cls(directory, topic, partition, topic_id, config, loaded, checkpoint, deletions)
 
     # --- settings ---

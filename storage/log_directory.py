@@ -32,6 +32,7 @@ from storage.disk import OPEN_FILES_MAX, Disk
 from storage.errors import CorruptFile, FileRemoved, StorageError
 from storage.files import Files, Lock, Volume
 from storage.log import PartitionLog
+from storage.opening import Opening, open_at_once
 from storage.sync_job import SyncJob
 
 
@@ -56,6 +57,7 @@ class LogDirectory:
         self._live = inventory.live
         self._unrecovered = set() if was_clean else inventory.live - {(names.CLUSTER_METADATA_TOPIC, 0)}
         self._gone: set[TopicPartition] = set()  # whose old directory could come back in a power cut
+        self._being_opened: set[TopicPartition] = set()
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
         """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
@@ -118,6 +120,10 @@ class LogDirectory:
         """Partitions nobody has looked into since the last kill; while there are any, a stop leaves no marker."""
         return frozenset(self._unrecovered)
 
+    def is_unrecovered(self, topic: str, partition: int) -> bool:
+        """Whether the partition is one of `unrecovered`."""
+        return (topic, partition) in self._unrecovered
+
     @property
     def offline_reason(self) -> str | None:
         """Why nothing here may be used any more, None while all is well."""
@@ -170,14 +176,35 @@ class LogDirectory:
         return self._root.volume()
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
+        """The partition's log, however long it takes: `opening`, gone through at once."""
+        return open_at_once(self.opening(topic, partition, topic_id, config, now_ms))
+
+    def opening(
+        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int
+    ) -> Opening[PartitionLog]:
         """The partition's log; made if there is none, recovered if the last stop was not clean. StorageError.
 
         A directory of another topic of the same name (deleted, but a kill or a power cut kept its directory) is set
-        aside first.
+        aside first. There is one opening of a partition at a time; the owner closes it before the partition is deleted.
         """
         key = topic, partition
         if (log := self._logs.get(key)) is not None:
             return log
+        assert key not in self._being_opened, f"{topic}-{partition} is being opened already"
+        self._being_opened.add(key)
+        try:
+            log, directory = yield from self._opening(key, topic_id, config, now_ms)
+        finally:
+            self._being_opened.discard(key)
+        self._unrecovered.discard(key)
+        self._logs[key] = log
+        self._directories[key] = directory
+        return log
+
+    def _opening(
+        self, key: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int
+    ) -> Opening[tuple[PartitionLog, Directory]]:
+        topic, partition = key
         self._root.disk.check_online()
         directory = self._directory_of(key)
         if key in self._live and (found := _topic_id_of(directory)) != topic_id:
@@ -192,7 +219,7 @@ class LogDirectory:
             directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: a failure below leaves nobody knows what
-        log = PartitionLog.open(
+        log = yield from PartitionLog.opening(
             directory,
             topic=topic,
             partition=partition,
@@ -202,9 +229,7 @@ class LogDirectory:
             checkpoint=self._checkpoint_of(key),
             deletions=self.deletions,
         )
-        self._unrecovered.discard(key)
-        self._logs[key] = log
-        return log
+        return log, directory
 
     def close_log(self, topic: str, partition: int) -> None:
         """Close a log cleanly and forget it until it is opened again: for who looked in without using it.

@@ -17,6 +17,7 @@ from storage.config import LONG_MAX, LogConfig
 from storage.directory import Directory
 from storage.epochs import LeaderEpochs
 from storage.errors import CorruptFile
+from storage.opening import Opening
 from storage.producer_rebuild import ProducerRebuild
 from storage.producer_snapshots import ProducerSnapshots
 from storage.producers import Producers
@@ -34,7 +35,14 @@ from storage.recovery import (
     unfinished_files,
 )
 from storage.segment import Segment
-from storage.segment_recovery import Damage, SegmentWalk, corrupt, set_segment_aside, set_tail_aside
+from storage.segment_recovery import (
+    Damage,
+    SegmentWalk,
+    corrupt,
+    set_segment_aside,
+    set_tail_aside,
+    synced_ahead,
+)
 
 _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
@@ -51,9 +59,14 @@ class LoadedLog(NamedTuple):
     recovered: Recovered
 
 
-def load_log(directory: Directory, config: LogConfig, checkpoint: LogCheckpoint, now_ms: int) -> LoadedLog:
+def load_log(directory: Directory, config: LogConfig, checkpoint: LogCheckpoint, now_ms: int) -> Opening[LoadedLog]:
     """Open the partition in `directory`, which exists. CorruptFile if it has damage that is not ours to guess about."""
-    return _Loader(directory, config, checkpoint, now_ms).load()
+    loader = _Loader(directory, config, checkpoint, now_ms)
+    try:
+        return (yield from loader.load())
+    except BaseException:  # given up half way, too: files that stay open keep their room when they are deleted
+        loader.close_files()
+        raise
 
 
 class _Loader:
@@ -62,6 +75,7 @@ class _Loader:
         self._config = config
         self._checkpoint = checkpoint
         self._now_ms = now_ms
+        self._segments: list[Segment] = []
         self._letters: list[str] = []
         self._notes: list[str] = []
         self._segments_reread = 0
@@ -70,8 +84,9 @@ class _Loader:
         self._are_index_removals_durable = False
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
-    def load(self) -> LoadedLog:
-        files = [file for file in map(parse_segment_file, self._finish_what_was_begun()) if file is not None]
+    def load(self) -> Opening[LoadedLog]:
+        names = yield from self._finish_what_was_begun()
+        files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
@@ -79,9 +94,14 @@ class _Loader:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
-        self._recover_segments()
+        yield from self._recover_segments()
         self._restart_below_start()
-        return self._settle()
+        return (yield from self._settle())
+
+    def close_files(self) -> None:
+        """Give every descriptor back."""
+        for segment in self._segments:
+            segment.log.close()
 
     def _high_watermark(self) -> int:
         """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
@@ -89,10 +109,13 @@ class _Loader:
 
     # --- names ---
 
-    def _finish_what_was_begun(self) -> list[str]:
+    def _finish_what_was_begun(self) -> Opening[list[str]]:
         names = self._clear_up(self._directory.names(), unfinished_files)
         swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
-        ends = {file.base_offset: self._end_of(file) for file in swapped if file.kind is FileKind.LOG}
+        ends: dict[int, int] = {}
+        for file in swapped:
+            if file.kind is FileKind.LOG:
+                ends[file.base_offset] = yield from self._end_of(file)
         names = self._clear_up(names, lambda names: finished_swaps(names, ends))
         return self._clear_up(names, orphaned_indexes)
 
@@ -108,12 +131,15 @@ class _Loader:
             self._directory.rename(source, target)
         return self._directory.names() if leftovers.letters else names
 
-    def _end_of(self, file: SegmentFile) -> int:
+    def _end_of(self, file: SegmentFile) -> Opening[int]:
         segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)
         segment.log = self._directory.open(file.name)
         segment.size = segment.log.size()
-        walk = self._walk(segment, 0).to_end()
-        segment.log.close()
+        walk = self._walk(segment, 0)
+        try:
+            yield from walk.to_end()
+        finally:
+            segment.log.close()
         return walk.next_offset
 
     # --- segments ---
@@ -139,14 +165,15 @@ class _Loader:
             return True
         return end_offset is not None and end_offset <= self._checkpoint.recovery_point
 
-    def _recover_segments(self) -> None:
+    def _recover_segments(self) -> Opening[None]:
         for index, segment in enumerate(self._segments):
             is_last = index == len(self._segments) - 1
             has_indexes = self._has_indexes(segment)
             damage = None
             if is_last and has_indexes:
-                walk = self._walk(segment, segment.offset_index.last[1]).to_end()
-                damage, end_offset = walk.damage, walk.next_offset if walk.damage is None else None
+                walk = self._walk(segment, segment.offset_index.last[1])
+                damage = yield from walk.to_end()
+                end_offset = walk.next_offset if damage is None else None
                 has_indexes = self._are_indexes_of(segment, walk.next_offset)
             else:
                 end_offset = None if is_last else self._segments[index + 1].base_offset
@@ -155,10 +182,10 @@ class _Loader:
             )
             self._note(case.letter)
             if case.decision is Trust.REREAD:
-                if self._reread(index, is_unsynced=case.letter == "E"):
+                if (yield from self._reread(index, is_unsynced=case.letter == "E")):
                     break
             elif damage is not None:
-                self._judge(segment, damage)
+                yield from self._judge(segment, damage)
 
     def _has_indexes(self, segment: Segment) -> bool:
         """Both sparse indexes are there (and, in the last segment, sound); a transaction index can be read."""
@@ -185,12 +212,12 @@ class _Loader:
     def _walk(self, segment: Segment, position: int) -> SegmentWalk:
         return SegmentWalk(segment, position, self._config.max_message_bytes)
 
-    def _reread(self, index: int, *, is_unsynced: bool) -> bool:
+    def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
         segment = self._segments[index]
         self._segments_reread += 1
         self._has_unsynced_names = True
-        self._rebuild.advance_to(segment.base_offset)
+        yield from self._rebuild.advance_to(segment.base_offset)
         if is_unsynced:  # what is said of it was perhaps of batches that are gone; it is all found again on the way
             self._epochs.truncate_from_end(segment.base_offset)
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
@@ -211,18 +238,21 @@ class _Loader:
                 segment.add_aborted(aborted)
                 if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
                     self._let_go_of_aborted(segment)
-        is_cut = self._judge(segment, walk.damage)
+            if walk.pace.is_over(header.size_in_bytes):
+                yield None
+        is_cut = yield from self._judge(segment, (yield from walk.find_damage()))
         behind = self._segments[index + 1 :]
         if behind and (is_cut or self._has_hole_behind(walk.next_offset, behind[0])):
             self._drop_behind(index, walk.next_offset)
             return True
         if behind:
             if self._is_synced(behind[0].base_offset):
+                yield from synced_ahead(segment.log, segment.size)
                 segment.close()  # the recovery point is behind it already
             else:
                 segment.seal()
             segment.txn_index.let_go()
-            self._rebuild.advance_to(behind[0].base_offset)
+            yield from self._rebuild.advance_to(behind[0].base_offset)
         return False
 
     def _let_go_of_aborted(self, segment: Segment) -> None:
@@ -243,7 +273,7 @@ class _Loader:
         is_synced = self._is_synced(after.base_offset)
         return not is_synced and not self._config.is_compacted and after.base_offset != next_offset
 
-    def _judge(self, segment: Segment, damage: Damage | None) -> bool:
+    def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
         """Do what the table says about a tail. True if something was cut."""
         is_synced = damage is not None and (
             self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
@@ -255,7 +285,8 @@ class _Loader:
         if case.decision is Verdict.REFUSE:
             raise corrupt(segment, damage, case)
         if case.decision is Verdict.SET_ASIDE:
-            set_tail_aside(self._directory, segment, damage.position)
+            yield from set_tail_aside(self._directory, segment, damage.position)
+        yield from synced_ahead(segment.log, segment.size)
         segment.truncate(damage.position, damage.next_offset)
         self._bytes_dropped += damage.size
         self._notes.append(
@@ -287,7 +318,7 @@ class _Loader:
 
     # --- the rest ---
 
-    def _settle(self) -> LoadedLog:
+    def _settle(self) -> Opening[LoadedLog]:
         checkpoint = self._checkpoint
         if not self._segments:
             self._segments.append(
@@ -301,7 +332,7 @@ class _Loader:
         self._letters += ["P"] if any(offset > end_offset for offset in strays) else []
         self._letters += ["Q"] if any(offset < end_offset for offset in strays) else []
         self._snapshots.remove(strays)
-        self._rebuild.advance_to(end_offset)
+        yield from self._rebuild.advance_to(end_offset)
         self._letters += self._rebuild.letters
         log_start_offset = max(checkpoint.log_start_offset, bases[0])
         self._epochs.truncate_from_end(end_offset)

@@ -14,6 +14,7 @@ from protocol.files.txn_index import AbortedTxn
 from protocol.records.batch import BatchHeader
 from protocol.records.control import EndTxnMarker, read_marker
 from storage.errors import CorruptFile
+from storage.opening import Opening, Pace
 from storage.producer_snapshots import ProducerSnapshots
 from storage.producers import Producers
 from storage.segment import Segment
@@ -38,7 +39,7 @@ class ProducerRebuild:
         self._now_ms = now_ms
         self._decided_below = decided_below
 
-    def advance_to(self, offset: int) -> None:
+    def advance_to(self, offset: int) -> Opening[None]:
         """Make the state that of the log below `offset`, from segments that need no check."""
         if self.offset == offset:
             return
@@ -52,9 +53,12 @@ class ProducerRebuild:
             self.producers.seen_from = self.offset
             if self.offset < offset:
                 self._note("T")
+        pace = Pace()
         for header, marker in batches_between(self._segments, self.offset, offset):
             self.replay(header, marker)
             self.headers_replayed += 1
+            if pace.is_over(0):
+                yield None
         self.offset = offset
 
     def replay(self, header: BatchHeader, marker: EndTxnMarker | None) -> AbortedTxn | None:

@@ -12,12 +12,15 @@ from protocol.errors import DecodeError
 from protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
 from protocol.records.control import EndTxnMarker, read_marker
 from storage.directory import Directory
+from storage.disk_file import DiskFile
 from storage.errors import CorruptFile
+from storage.opening import PIECE_BYTES, Opening, Pace, open_at_once
 from storage.recovery import Tail, TailCase
 from storage.segment import Segment
+from storage.sync_job import SyncJob
 
 BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
-_PIECE_BYTES = 1 << 20
+_SYNCED_HERE_BYTES_MAX = 1 << 20
 
 
 class Damage(NamedTuple):
@@ -33,38 +36,56 @@ class Damage(NamedTuple):
 class SegmentWalk:
     """Iterates over (position, header, marker) of every batch that is whole and right, from `position` on.
 
-    Afterwards `damage` says what stopped it, None if the file ends behind the last batch; `position` and `next_offset`
-    are the end of the last good batch. `batch_bytes_max` is how large a batch may claim to be and still count as torn.
+    Afterwards `find_damage` says what stopped it; `position` and `next_offset` are the end of the last good batch.
+    `batch_bytes_max` is how large a batch may claim to be and still count as torn.
     """
 
     def __init__(self, segment: Segment, position: int, batch_bytes_max: int) -> None:
         self.position = position
         self.next_offset = segment.base_offset
-        self.damage: Damage | None = None
+        self.pace = Pace()
         self._segment = segment
         self._batch_bytes_max = batch_bytes_max
+        self._what: str | None = None
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
-        what = None
         try:
             for position, batch in self._batches():
                 header, marker = self._check(position, batch)
                 self.position, self.next_offset = position + len(batch), header.next_offset
                 yield position, header, marker
         except DecodeError as error:
-            what = str(error)
-        self.damage = self._judge(what)
+            self._what = str(error)
 
-    def to_end(self) -> SegmentWalk:
-        """Walk without looking."""
-        for _ in self:
-            pass
-        return self
+    def to_end(self) -> Opening[Damage | None]:
+        """Walk without looking; returns the damage."""
+        for _, header, _ in self:
+            if self.pace.is_over(header.size_in_bytes):
+                yield None
+        return (yield from self.find_damage())
+
+    @property
+    def damage(self) -> Damage | None:
+        """`find_damage`, at once."""
+        return open_at_once(self.find_damage())
+
+    def find_damage(self) -> Opening[Damage | None]:
+        """What stopped the walk, None if the file ends behind the last batch."""
+        size = self._segment.size - self.position
+        if size == 0:
+            return None
+        if (yield from self._ends_in_zeros()):
+            tail, what = Tail.TORN, "nothing but zeros"
+        elif self._what is None and self._is_plausible():
+            tail, what = Tail.TORN, "the file ends inside a batch"
+        else:
+            tail, what = Tail.BAD, self._what or "no batch is that large"
+        return Damage(tail, self.position, self.next_offset, size, what)
 
     def _batches(self) -> Iterator[tuple[int, memoryview]]:
-        """(position, bytes) of everything that has a batch's length, read in pieces of a megabyte or a batch."""
+        """(position, bytes) of everything that has a batch's length, read in pieces or, where that is more, a batch."""
         position, end = self.position, self._segment.size
-        wanted = _PIECE_BYTES
+        wanted = PIECE_BYTES
         while position < end:
             piece = memoryview(self._segment.batch_bytes(position, min(wanted, end - position)))
             at = 0
@@ -76,7 +97,7 @@ class SegmentWalk:
                 if not len(piece) < wanted <= end - position:
                     return
             else:
-                wanted = _PIECE_BYTES
+                wanted = PIECE_BYTES
             position += at
 
     def _claimed_size(self, piece: memoryview) -> int:
@@ -96,42 +117,42 @@ class SegmentWalk:
             raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
         return header, read_marker(batch) if header.is_control and header.has_producer_id else None
 
-    def _judge(self, what: str | None) -> Damage | None:
-        size = self._segment.size - self.position
-        if size == 0:
-            return None
-        if self._ends_in_zeros():
-            tail, what = Tail.TORN, "nothing but zeros"
-        elif what is None and self._is_plausible():
-            tail, what = Tail.TORN, "the file ends inside a batch"
-        else:
-            tail, what = Tail.BAD, what or "no batch is that large"
-        return Damage(tail, self.position, self.next_offset, size, what)
-
     def _is_plausible(self) -> bool:
         """Whether the beginning of a batch, cut off by the end of the file, may be one."""
         start = memoryview(self._segment.batch_bytes(self.position, LOG_OVERHEAD))
         return self._claimed_size(start) <= self._batch_bytes_max
 
-    def _ends_in_zeros(self) -> bool:
-        for position in range(self.position, self._segment.size, _PIECE_BYTES):
-            piece = self._segment.batch_bytes(position, _PIECE_BYTES)
+    def _ends_in_zeros(self) -> Opening[bool]:
+        for position in range(self.position, self._segment.size, PIECE_BYTES):
+            piece = self._segment.batch_bytes(position, PIECE_BYTES)
             if piece.count(0) != len(piece):
                 return False
+            if self.pace.is_over(len(piece)):
+                yield None
         return True
 
 
-def set_tail_aside(directory: Directory, segment: Segment, position: int) -> None:
+def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Opening[None]:
     """Copy what lies behind `position` to a `.broken` file, durably."""
     copy = directory.open(segment.log.name + BROKEN_SUFFIX, create=True)
+    pace = Pace()
     try:
         copy.truncate(0)
-        for at in range(position, segment.size, _PIECE_BYTES):
-            copy.pwrite(segment.batch_bytes(at, _PIECE_BYTES), at - position)
+        for at in range(position, segment.size, PIECE_BYTES):
+            copy.pwrite(segment.batch_bytes(at, PIECE_BYTES), at - position)
+            if pace.is_over(2 * PIECE_BYTES):
+                yield None
+        yield from synced_ahead(copy, segment.size - position)
         copy.sync()
     finally:
         copy.close()
     directory.sync()
+
+
+def synced_ahead(file: DiskFile, size: int) -> Opening[None]:
+    """Have the bulk of a file on the disk before somebody syncs it who cannot wait. `size`: bytes that may not be."""
+    if size > _SYNCED_HERE_BYTES_MAX:
+        yield SyncJob(file.directory.disk, [file])
 
 
 def set_segment_aside(directory: Directory, segment: Segment) -> None:

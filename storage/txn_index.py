@@ -1,7 +1,7 @@
 """The aborted transactions of a segment: those whose ABORT marker lies in it, in the order of the markers.
 
 Kept in memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
-the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what is written;
+the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what it wrote:
 it is read again when somebody asks. The file exists only where there is an entry.
 Format: protocol/files/txn_index.py; the question it answers is section KIP-98's "which producers to skip".
 """

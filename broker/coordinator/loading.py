@@ -60,14 +60,20 @@ class Loader(Generic[R]):
         self._source = source
         self._partition = partition
         self._machine = machine
-        self._offset, self._end = source.extent(partition)
+        self._extent: tuple[int, int] | None = None  # not asked for yet
+        self._offset = self._end = 0
         self._latest: Latest = {}
         self._left: Iterator[tuple[bytes | None, tuple[int, bytes | None]]] | None = None
         self.records_count = 0
         """How many records were read so far."""
 
     def step(self) -> bool:
-        """Do one slice; True once all is done. Raises DecodeError when the log cannot be understood."""
+        """Do one slice; True once all is done.
+
+        Raises DecodeError when the log cannot be understood, and KafkaError when it is not to be had (yet).
+        """
+        if self._extent is None:
+            self._extent = self._offset, self._end = self._source.extent(self._partition)
         if self._offset < self._end:
             data = self._source.read(self._partition, self._offset, SLICE_BYTES)
             start = self._offset

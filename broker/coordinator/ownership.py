@@ -19,6 +19,7 @@ from broker.coordinator.loading import Loader, Replayed, Source
 from broker.coordinator.placement import partition_for
 from broker.coordinator.runtime import Journal, Shard
 from broker.log_lines import line, logger
+from broker.recoveries import StillRecovering
 from protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
@@ -162,6 +163,9 @@ class CoordinatorPartitions(Generic[M]):
             if partition.loader is None:
                 partition.loader = Loader(self._topic, partition.index, partition.machine)
             is_done = partition.loader.step()
+        except StillRecovering as recovering:  # its log is on its way; requests are told to wait as for a long one
+            recovering.when_over(lambda: self._load_on(partition))
+            return
         except (DecodeError, KafkaError) as broken:
             self._fail(partition, broken)
         except Exception as mistake:  # ours, and told with where it was made; the other partitions are not to suffer

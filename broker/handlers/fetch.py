@@ -5,6 +5,9 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE.
 and so does INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above)
 gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node, and none of its partitions has a follower.
 
+A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
+due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
+
 The answer holds slices of segment files; they are read when the connection can take them. Limits as in Kafka:
 partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes bound
 the sum.
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 from broker.context import RequestContext
 from broker.fetch_sessions import FetchContext, SessionRefused, Wanted
 from broker.leader_epochs import check_leader_epoch
+from broker.recoveries import StillRecovering
 from protocol.errors import DecodeError, ErrorCode, KafkaError
 from protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from storage.errors import CorruptFile, StorageError
@@ -101,7 +105,10 @@ class _Fetch:
         size = 0
         for key in keys:
             asked = self._waits_for[key]
-            log = self._partitions.get(*key)
+            try:
+                log = self._partitions.get(*key)
+            except StillRecovering:
+                continue
             check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
             if asked.fetch_offset < log.log_start_offset:
                 return True
@@ -137,6 +144,8 @@ class _Fetch:
                     )
             limit = min(asked.partition_max_bytes, max(0, self._max_bytes - self.size))
             found = log.read(asked.fetch_offset, limit, committed=self._committed, force_first_batch=self.size == 0)
+        except StillRecovering as recovering:  # as if nothing were there yet: no client is to ask again at once
+            return FetchedPartition(asked.partition, recovering.code)
         except KafkaError as error:
             return self._failed(asked, error.code)
         except (CorruptFile, DecodeError):

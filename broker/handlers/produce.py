@@ -9,6 +9,9 @@ producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of th
 transaction on its partition is first verified with the coordinator, or from v12 on added to the transaction
 (coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
 
+A request none of whose partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
+Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it.
+
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
 shapes of `protocol.hot.produce`. The records lie in the receive buffer: what does not happen in this call works on a
 copy.
@@ -30,6 +33,7 @@ from broker.coordinator.verification import (
     confirm,
     produce_error,
 )
+from broker.recoveries import StillRecovering
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.hot.produce import PartitionResult, ProduceRequest
@@ -51,6 +55,7 @@ _ALL, _NONE, _LEADER = -1, 0, 1
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 _ADMIN_CLIENT_ID = "__admin_client"
 _WALKED_IN_PLACE_BYTES_MAX = 4 << 10
+PARKED_BYTES_MAX = 16 << 20  # of records, of all requests that wait for a partition to be recovered
 RECORD_ERRORS_MAX = 10_000  # named in one answer, all partitions together
 _ATTRIBUTES_LOW_BYTE = 22
 _CODEC_MASK = 0x07
@@ -71,12 +76,51 @@ class _Producer(NamedTuple):
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    try:
+        return _produce(request, context)
+    except StillRecovering:
+        return _produce_when_recovered(request, context)
+
+
+def _produce(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    """StillRecovering if that is so of every partition; then nothing was appended."""
     topics = request[3]
     if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
         context.services.partitions.lead(_writable(request, context))
     if _is_transactional(request):
         return _handle_transactional(request, context)
     return _append_all(request, context)
+
+
+def _produce_when_recovered(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+    """Later, from a copy of the records; at once, and refused, where so many wait that there is no room for them."""
+    recoveries = context.services.partitions.recoveries
+    size = sum(len(records or b"") for _, partitions in request[3] for _, records in partitions)
+    if request[2] <= 0 or recoveries.parked_bytes + size > PARKED_BYTES_MAX:
+        return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    recoveries.parked_bytes += size
+    return _produce_later(_owned(request), size, context)
+
+
+async def _produce_later(request: ProduceRequest, size: int, context: RequestContext) -> Produced:
+    partitions = context.services.partitions
+    try:
+        await partitions.recovered(_writable(request, context), request[2])
+        produced = _produce(request, context)
+        return await produced if isinstance(produced, Awaitable) else produced
+    except StillRecovering:
+        return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    finally:
+        partitions.recoveries.parked_bytes -= size
+
+
+def _owned(request: ProduceRequest) -> ProduceRequest:
+    """The request with records of its own: those it came with lie in the receive buffer."""
+    owned = [
+        (topic, [(index, records and memoryview(bytearray(records))) for index, records in partitions])
+        for topic, partitions in request[3]
+    ]
+    return *request[:3], owned
 
 
 def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[TopicPartition]:
@@ -97,13 +141,17 @@ def _append_all(
     refused: Verdicts = _NOBODY,
     producer: _Producer | None = None,
 ) -> Produced | Awaitable[Produced]:
-    """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones."""
+    """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones.
+
+    StillRecovering if that is so of every partition; then nothing was appended.
+    """
     _, acks, _, topics = request
     services = context.services
     now_ms = services.clock.now_ms()
     answers: Pending = []
     named = 0  # record errors
     is_complete = True
+    recovering: list[StillRecovering] = []
     for topic, partitions in topics:
         results: list[PartitionResult | Awaitable[PartitionResult]] = []
         answers.append((topic, results))
@@ -125,9 +173,13 @@ def _append_all(
             except KafkaError as error:
                 result = _shortened(_refused(index, error), named)
                 named += len(result.record_errors)
+                if isinstance(error, StillRecovering):
+                    recovering.append(error)
             if not isinstance(result, PartitionResult):
                 is_complete = False
             results.append(result)
+    if recovering and len(recovering) == sum(len(results) for _, results in answers):
+        raise recovering[0]
     return answers if is_complete else _completed(answers, named)  # type: ignore[return-value]  # all are results
 
 
@@ -149,7 +201,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
     transactional_id = request[0]
     if transactional_id is None:
         return _all_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    writers, beginning = _transactional_batches(request, context)
+    writers, beginning, unjudged = _transactional_batches(request, context)
     if len(writers) > 1:
         return _all_refused(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     adds = context.api_version >= PRODUCE_ADDS_SINCE
@@ -162,21 +214,19 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
         return _append_all(request, context, producer=producer)
     verdicts = admit(services.transactions, *producer, beginning, adds=adds)
     if isinstance(verdicts, Mapping):
-        return _append_admitted(request, context, producer, beginning, verdicts)
-    owned = [
-        (topic, [(index, records and memoryview(bytearray(records))) for index, records in partitions])
-        for topic, partitions in request[3]
-    ]
-    return _append_when_admitted((*request[:3], owned), context, producer, list(beginning), verdicts)
+        return _append_admitted(request, context, producer, beginning, unjudged, verdicts)
+    return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
 
 
 def _transactional_batches(
     request: ProduceRequest, context: RequestContext
-) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview]]:
-    """Who wrote them, as (producer id, epoch), and those that begin a transaction on their partition."""
+) -> tuple[set[tuple[int, int]], dict[TopicPartition, memoryview], dict[TopicPartition, ErrorCode]]:
+    """Who wrote them, as (producer id, epoch); those that begin a transaction on their partition; and those whose
+    partition cannot be had, so that nobody knows: they are not appended either once it can be."""
     services = context.services
     writers: set[tuple[int, int]] = set()
     beginning: dict[TopicPartition, memoryview] = {}
+    unjudged: dict[TopicPartition, ErrorCode] = {}
     for topic, partitions in request[3]:
         if isinstance(topic, bytes):
             found = services.catalogue.topics_by_id.get(topic)
@@ -190,8 +240,9 @@ def _transactional_batches(
             writers.add(writer)
             try:
                 log = services.partitions.get_led(topic, index)
-            except KafkaError:
-                continue  # what is wrong will be told when it is appended to
+            except KafkaError as error:
+                unjudged[topic, index] = error.code
+                continue
             if _is_refused(topic, context) or log.is_fenced(*writer) or log.has_open_transaction(*writer):
                 continue
             if LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] != len(records):
@@ -200,7 +251,7 @@ def _transactional_batches(
                 except AppendRefused:
                     continue  # as it will be when it is appended, and so it begins nothing
             beginning[topic, index] = records
-    return writers, beginning
+    return writers, beginning, unjudged
 
 
 def _all_refused(request: ProduceRequest, code: ErrorCode) -> Produced:
@@ -212,10 +263,11 @@ def _append_admitted(
     context: RequestContext,
     producer: _Producer,
     beginning: Mapping[TopicPartition, memoryview],
+    unjudged: Verdicts,
     verdicts: Verdicts,
 ) -> Produced | Awaitable[Produced]:
     services, version = context.services, context.api_version
-    refused = {}
+    refused = dict(unjudged)
     for where, code in verdicts.items():
         if code is not ErrorCode.NONE:
             refused[where] = produce_error(code, version)
@@ -228,18 +280,17 @@ async def _append_when_admitted(
     request: ProduceRequest,
     context: RequestContext,
     producer: _Producer,
-    beginning: list[TopicPartition],
+    unjudged: Verdicts,
     admitted: Awaitable[Verdicts],
 ) -> Produced:
     """As soon as the coordinator's answer is there, and only if it still holds then."""
     verdicts = dict(await admitted)
     taken = [where for where, code in verdicts.items() if code is ErrorCode.NONE]
     verdicts.update(confirm(context.services.transactions, *producer, taken))
-    refused = {
-        where: produce_error(code, context.api_version)
-        for where, code in verdicts.items()
-        if code is not ErrorCode.NONE
-    }
+    refused = dict(unjudged)
+    for where, code in verdicts.items():
+        if code is not ErrorCode.NONE:
+            refused[where] = produce_error(code, context.api_version)
     produced = _append_all(request, context, refused, producer)
     return await produced if isinstance(produced, Awaitable) else produced
 

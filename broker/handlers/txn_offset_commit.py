@@ -24,6 +24,7 @@ from broker.coordinator.verification import (
     confirm,
     txn_offset_commit_error,
 )
+from broker.recoveries import StillRecovering
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from protocol.messages.txn_offset_commit import (
@@ -59,6 +60,8 @@ def handle(
     try:
         where = CONSUMER_OFFSETS_TOPIC, context.services.groups.offsets_partition(request.group_id)
         verdicts = _admission(asked, where)
+    except StillRecovering:
+        return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     except KafkaError as error:
         return _refused(asked, error.code)
     if isinstance(verdicts, Mapping):

@@ -38,6 +38,7 @@ E = ErrorCode
 OUT, IN = "out", "in"
 TIMEOUT_MS = 20_000
 _AGAIN = frozenset({
+    E.NOT_LEADER_OR_FOLLOWER,
     E.CONCURRENT_TRANSACTIONS,
     E.COORDINATOR_LOAD_IN_PROGRESS,
     E.COORDINATOR_NOT_AVAILABLE,
@@ -286,7 +287,7 @@ class TransactionProgram:
             isolation_level=isolation_level,
             topics=[FetchTopic(topic=OUT, partitions=asked)],
         )
-        fetched: list[Any] = (await self._call(request, 12)).responses[0].partitions
+        fetched: list[Any] = (await self._call(request, 12, _code_of_fetch)).responses[0].partitions
         assert {partition.error_code for partition in fetched} == {E.NONE}
         return fetched
 
@@ -322,6 +323,11 @@ def _values(fetched: Any) -> list[bytes]:
 
 def _top_code(answer: Any) -> int:
     return int(getattr(answer, "error_code", E.NONE))
+
+
+def _code_of_fetch(answer: Any) -> int:
+    """NOT_LEADER_OR_FOLLOWER while one of them is being recovered."""
+    return next((part.error_code for topic in answer.responses for part in topic.partitions if part.error_code), E.NONE)
 
 
 def _code_of_produce(answer: Any) -> int:

@@ -55,6 +55,7 @@ class _Broker:
             self.directory,
             config,
             self.clock,
+            self.loop,
             Waiters(self.clock, self.loop),
             GroupFlush(self.loop, self._run),
             randomness.randbytes,

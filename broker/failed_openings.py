@@ -1,0 +1,55 @@
+"""Partitions that could not be opened, so that nobody reads a damaged log again and again.
+
+Clients ask ten times a second. Damage stays until somebody acts: it is answered from here until the topic is deleted or
+the broker started anew, which is what whoever restored a file does. Anything else (too many open files, a full disk, a
+call that failed) may be over soon: it is tried again after a second, then after two, up to a minute.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import ErrorCode, KafkaError
+from storage.errors import CorruptFile, StorageError
+
+if TYPE_CHECKING:
+    from broker.clock import Clock
+
+PartitionKey = tuple[str, int]
+RETRY_S = 1.0
+RETRY_MAX_S = 64.0
+
+
+class _Failure(NamedTuple):
+    reason: str
+    delay_s: float
+    until_s: float
+    """By the monotonic clock; inf for good."""
+
+
+class FailedOpenings:
+    """The failures of one run."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._failures: dict[PartitionKey, _Failure] = {}
+
+    def check(self, key: PartitionKey) -> None:
+        """KafkaError KAFKA_STORAGE_ERROR where opening it failed and is not to be tried again yet."""
+        failure = self._failures.get(key)
+        if failure is not None and self._clock.monotonic() < failure.until_s:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failure.reason)
+
+    def note(self, key: PartitionKey, error: StorageError) -> None:
+        """Opening it failed."""
+        before = self._failures.get(key)
+        if isinstance(error, CorruptFile):
+            delay_s = inf
+        else:
+            delay_s = RETRY_S if before is None else min(2 * before.delay_s, RETRY_MAX_S)
+        self._failures[key] = _Failure(str(error), delay_s, self._clock.monotonic() + delay_s)
+
+    def forget(self, key: PartitionKey) -> None:
+        """It is open, or gone."""
+        self._failures.pop(key, None)
