@@ -1,6 +1,7 @@
 """Reading from a log: which bytes of which segment, and which of the transactions in them were aborted.
 
 Finds, and hands out slices; the bytes are read when they are sent. A slice lies in one segment and below its bound.
+It begins where a batch begins, and with a whole one; where a limit ends it, it may end in the middle of another.
 """
 
 from __future__ import annotations

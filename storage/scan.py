@@ -61,17 +61,21 @@ def first_batch_reaching(file: DiskFile, offset: int, position: int, end: int) -
     return None
 
 
-def whole_batches(file: DiskFile, position: int, end: int, max_bytes: int) -> tuple[int, int]:
-    """(size of the first batch, size of as many whole ones as fit into `max_bytes`), from `position` on."""
-    first_size = size = 0
-    for _, header in headers(file, position, end):
-        first_size = first_size or header.size_in_bytes
-        if size + header.size_in_bytes > max_bytes:
+def batch_around(file: DiskFile, position: int, cut: int) -> tuple[int, int]:
+    """(base offset, position) of the batch that `cut` falls into, or of one before it where that is too far to look.
+
+    A batch begins at `position`, at or before `cut`. The same walk as `first_batch_reaching`, in one read or two: where
+    batches are large, the first one's head is all that is needed.
+    """
+    base_offset, batch_length = _unpack_head(file.pread(LOG_OVERHEAD, position))
+    if position + LOG_OVERHEAD + batch_length > cut:
+        return base_offset, position
+    piece = file.pread(min(PIECE_BYTES, cut - position + LOG_OVERHEAD), position)
+    at = 0
+    while batch_length >= BATCH_LENGTH_MIN:
+        after = at + LOG_OVERHEAD + batch_length
+        if after + LOG_OVERHEAD > len(piece):
             break
-        size += header.size_in_bytes
-    return first_size, size
-
-
-def base_offset_at(file: DiskFile, position: int) -> int:
-    """The base offset of the batch that starts at `position`."""
-    return int.from_bytes(file.pread(8, position), "big", signed=True)
+        at = after
+        base_offset, batch_length = _unpack_head(piece, at)
+    return base_offset, position + at

@@ -287,16 +287,16 @@ class Segment:
         return (position, self._header_at(position)) if position < self.size else None
 
     def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
-        """Whole batches from the one with `offset` in it up to `end_position`, `max_bytes` at most.
+        """Batches from the one with `offset` in it up to `end_position`, `max_bytes` at most, perhaps with half a one last.
 
-        None if there is nothing to read; with `force_first_batch` the first batch comes even if it is too large.
+        None if there is nothing to read or not even the first batch fits; with `force_first_batch` that one comes whole.
         """
         position = self.position_of(offset)
         available = end_position - position
         if available <= 0:
             return None
         if available > max_bytes:
-            available = self._fitting(position, end_position, max_bytes, force_first_batch)
+            available = self._fitting(position, max_bytes, force_first_batch)
             if not available:
                 return None
         elif end_position == self.size:
@@ -375,14 +375,14 @@ class Segment:
     def _header_at(self, position: int) -> BatchHeader:
         return parse_header(self.log.pread(HEADER_SIZE, position))
 
-    def _fitting(self, position: int, end_position: int, max_bytes: int, force_first_batch: bool) -> int:
-        """Bytes of whole batches from `position` on that fit; the index tells, or the headers if it is too coarse."""
-        cut = self._loaded_offsets().last_position_until(position + max_bytes)
-        if cut > position:
-            self._remember(scan.base_offset_at(self.log, cut), cut)
-            return cut - position
-        first_size, size = scan.whole_batches(self.log, position, end_position, max_bytes)
-        return size or (first_size if force_first_batch else 0)
+    def _fitting(self, position: int, max_bytes: int, force_first_batch: bool) -> int:
+        """Bytes to give where there are more than `max_bytes`. The first batch fits if another begins behind it."""
+        indexed = self._loaded_offsets().last_position_until(position + max_bytes)
+        if indexed > position:
+            self._remember(*scan.batch_around(self.log, indexed, position + max_bytes))
+            return max_bytes
+        first_size = self._header_at(position).size_in_bytes
+        return max_bytes if first_size <= max_bytes else first_size if force_first_batch else 0
 
     def _remember(self, offset: int, position: int) -> int:
         """Where the reader that asks for `offset` next will find it."""

@@ -106,7 +106,7 @@ class CoordinatorTopic:
         return log.log_start_offset, log.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on, at least one if there is any.
+        """Batches from the one that holds `offset` on, at least one if there is any; the last may be cut.
 
         The high watermark is no bound: what was appended here was acknowledged, whoever else has it by now.
         """

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from protocol.files import offset_index as offset_format
 from protocol.files import time_index as time_format
-from protocol.records.batch import parse_header
+from protocol.records.batch import iter_batches, parse_header
+from storage import scan
 from storage.config import LogConfig
 from storage.directory import Directory
 from storage.disk import Disk
@@ -31,7 +32,7 @@ def test_indexes_follow_kafkas_rule_byte_for_byte(steps: list[tuple[list[int], i
 
 
 @given(appends, st.booleans(), st.integers(0, 2_000), st.booleans())
-def test_a_read_returns_whole_batches_from_the_one_with_the_offset(
+def test_a_read_gives_what_fits_from_the_batch_with_the_offset_on_and_that_one_whole(
     steps: list[tuple[list[int], int]], reopened: bool, max_bytes: int, force: bool
 ) -> None:
     model = Model()
@@ -47,12 +48,8 @@ def test_a_read_returns_whole_batches_from_the_one_with_the_offset(
             assert found is None
             continue
         assert found is not None
-        data = found.read_all()
-        starts = [sum(len(s.data) for s in wanted[:count]) for count in range(1, len(wanted) + 1)]
-        assert data == b"".join(stored.data for stored in wanted)[: len(data)]
-        assert len(data) in starts, "it ends where a batch ends"
-        if len(data) > max_bytes:
-            assert len(data) == starts[0]
+        limit = max(max_bytes, len(wanted[0].data))
+        assert found.read_all() == b"".join(stored.data for stored in wanted)[:limit]
 
 
 @given(appends, st.integers(0, 2_000))
@@ -62,11 +59,25 @@ def test_reading_on_from_where_a_read_ended_meets_every_batch_once(
     model = Model()
     for timestamps, value_bytes in steps:
         model.append(timestamps, value_bytes)
-    offset, data = BASE, b""
+    offset, met = BASE, []
     while (found := model.segment.read(offset, max_bytes, model.size, True)) is not None:
-        data += found.read_all()
-        offset = next(s.last_offset + 1 for s in model.stored if s.position + len(s.data) == len(data))
-    assert data == b"".join(stored.data for stored in model.stored)
+        met += [header.last_offset for _, header in iter_batches(found.read_all())]
+        offset = met[-1] + 1
+    assert met == [stored.last_offset for stored in model.stored]
+
+
+@given(appends.filter(bool), st.data())
+def test_the_batch_that_a_limit_cuts_is_found_from_any_batch_before_it(
+    steps: list[tuple[list[int], int]], data: st.DataObject
+) -> None:
+    model = Model()
+    for timestamps, value_bytes in steps:
+        model.append(timestamps, value_bytes)
+    cut = data.draw(st.integers(0, model.size - 1))
+    before = [stored for stored in model.stored if stored.position <= cut]
+    start = data.draw(st.sampled_from(before)).position
+    found = scan.batch_around(model.segment.log, start, cut)
+    assert found == (before[-1].base_offset, before[-1].position)
 
 
 @given(appends, st.booleans())
