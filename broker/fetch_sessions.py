@@ -9,13 +9,14 @@ Knows partitions by what the client calls them (name or id) and what was last to
     (s,  n)               go on with s               what changed since the last answer
 
 Invariants: the expected epoch of a session rises by one with each request, from 1 after the one that made it, and
-goes on at 1 after 2147483647; partitions are answered in the session's order, and those that gave data go to its end,
-so that none starves.
+goes on at 1 after 2147483647; partitions are answered in the session's order, which is that of the first answer, and
+those that gave data to a later one go to its end, so that none starves. In every answer partitions that are not known
+come last, first those whose topic's id is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from protocol.errors import ErrorCode, KafkaError
@@ -30,6 +31,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EPOCH_MAX = 0x7FFF_FFFF
 EVICTABLE_AFTER_MS = 120_000
+UNKNOWN_PARTITION = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _UNKNOWN = -1
 
 Wanted = tuple[Topic, FetchPartition]
@@ -99,30 +101,34 @@ class FetchContext:
         self._is_incremental = is_incremental
         self._epoch = 0 if session is None else session.epoch
 
-    def answer(self, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
+    def answer(self, results: Sequence[FetchedPartition], *, unknown_last: bool) -> tuple[int, Answers]:
         """(session id, topics) for `results`, which are in the order of `wanted`.
 
+        unknown_last: there are partitions that are not known, which go behind the others.
         KafkaError INVALID_FETCH_SESSION_EPOCH if another request went on with the session meanwhile.
         """
         session = self._session
+        pairs: Iterable[tuple[Wanted, FetchedPartition]] = zip(self.wanted, results, strict=True)
+        if unknown_last:
+            pairs = sorted(pairs, key=_how_unknown)
         if session is None:
-            return NO_SESSION, _grouped(zip(self.wanted, results, strict=True))
+            return NO_SESSION, _grouped(pairs)
         if session.epoch != self._epoch:
             raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
         told = []
-        gave_data = []
-        for wanted, result in zip(self.wanted, results, strict=True):
+        to_the_end = []
+        for wanted, result in pairs:
             key = (wanted[0], wanted[1].partition)
             cached = session.cached.get(key)
             is_news = cached is None or cached.must_be_told(result)
             if is_news or not self._is_incremental:
                 told.append((wanted, result))
-            if len(result.records):
-                gave_data.append(key)
-        for key in gave_data:
+            if len(result.records) if self._is_incremental else unknown_last:
+                to_the_end.append(key)
+        for key in to_the_end:
             if key in session.cached:
                 session.cached[key] = session.cached.pop(key)
-        return session.session_id, _grouped(iter(told))
+        return session.session_id, _grouped(told)
 
 
 class SessionRefused(KafkaError):
@@ -202,7 +208,13 @@ class FetchSessions:
         return True
 
 
-def _grouped(answers: Iterator[tuple[Wanted, FetchedPartition]]) -> Answers:
+def _how_unknown(answer: tuple[Wanted, FetchedPartition]) -> int:
+    """0 for a partition that is known, 1 where not even its topic's id is, 2 for any other."""
+    code = answer[1].error_code
+    return UNKNOWN_PARTITION.index(ErrorCode(code)) + 1 if code in UNKNOWN_PARTITION else 0
+
+
+def _grouped(answers: Iterable[tuple[Wanted, FetchedPartition]]) -> Answers:
     """By topic, in order: neighbours of the same topic share an entry."""
     topics: Answers = []
     for (topic, _), answer in answers:

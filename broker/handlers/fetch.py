@@ -8,9 +8,10 @@ gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node, and 
 A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
 due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
 
-The answer holds slices of segment files; they are read when the connection can take them. Limits as in Kafka:
-partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes bound
-the sum.
+The answer holds slices of segment files; they are read when the connection can take them. Limits and order as in
+Kafka: partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes
+bound the sum, and a limit cuts where it falls, in the middle of a batch, too. Partitions that are not known are told
+last, and do not keep the others from waiting.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.context import RequestContext
-from broker.fetch_sessions import FetchContext, SessionRefused, Wanted
+from broker.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused, Wanted
 from broker.leader_epochs import check_leader_epoch
 from broker.recoveries import StillRecovering
 from protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -49,19 +50,21 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
         return _answer(session, refusals)
     fetch = _Fetch(request, session, context)
     results = fetch.read()
-    if request.max_wait_ms <= 0 or not session.wanted or fetch.must_answer or fetch.size >= fetch.min_bytes:
+    if request.max_wait_ms <= 0 or fetch.must_answer or fetch.size >= fetch.min_bytes:
+        return _answer(session, results, fetch.unknown_count)
+    if fetch.unknown_count == len(results):  # there is nothing to wait for
         return _answer(session, results)
     return services.waiters.park(
-        fetch.keys(),
+        fetch.keys(results),
         timeout_ms=request.max_wait_ms,
         is_ready=fetch.is_ready,
-        finish=lambda: _answer(session, fetch.read()),
+        finish=lambda: _answer(session, fetch.read(), fetch.unknown_count),
     )
 
 
-def _answer(session: FetchContext, results: list[FetchedPartition]) -> FetchAnswer:
+def _answer(session: FetchContext, results: list[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
     try:
-        session_id, topics = session.answer(results)
+        session_id, topics = session.answer(results, unknown_last=unknown_count > 0)
     except SessionRefused as refused:
         return FetchAnswer(refused.code, refused.session_id, [])
     return FetchAnswer(0, session_id, topics)
@@ -84,16 +87,23 @@ class _Fetch:
         self._waits_for: dict[tuple[str, int], FetchPartition] = {}
         self.must_answer = False
         """The last read met something that is told at once: an error, or logs that diverge."""
+        self.unknown_count = 0
+        """How many partitions the last read did not find. They are told with the rest, whenever that is."""
 
-    def keys(self) -> dict[tuple[str, int], FetchPartition]:
-        """The partitions to wait for, and what is asked of each."""
-        self._waits_for = {(self._name(topic), asked.partition): asked for topic, asked in self._wanted}
+    def keys(self, results: list[FetchedPartition]) -> dict[tuple[str, int], FetchPartition]:
+        """The partitions to wait for, which are those that `results` found, and what is asked of each."""
+        self._waits_for = {
+            (self._name(topic), asked.partition): asked
+            for (topic, asked), result in zip(self._wanted, results, strict=True)
+            if result.error_code not in UNKNOWN_PARTITION
+        }
         return self._waits_for
 
     def read(self) -> list[FetchedPartition]:
         """What there is now, in the order it was asked for."""
         self.size = 0
         self.must_answer = False
+        self.unknown_count = 0
         return [self._read_partition(each) for each in self._wanted]
 
     def is_ready(self, woken: tuple[str, int]) -> bool:
@@ -167,7 +177,10 @@ class _Fetch:
         )
 
     def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
-        self.must_answer = True
+        if code in UNKNOWN_PARTITION:
+            self.unknown_count += 1
+        else:
+            self.must_answer = True
         return FetchedPartition(asked.partition, code)
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from broker.fetch_sessions import EPOCH_MAX, EVICTABLE_AFTER_MS, FetchContext, FetchSessions, SessionRefused
+from broker.fetch_sessions import (
+    EPOCH_MAX,
+    EVICTABLE_AFTER_MS,
+    UNKNOWN_PARTITION,
+    FetchContext,
+    FetchSessions,
+    SessionRefused,
+)
 from protocol.errors import ErrorCode
 from protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
 from tests.support.virtual_clock import VirtualClock
@@ -52,7 +59,8 @@ class Story:
             self.state.get((topic, asked.partition), FetchedPartition(asked.partition, 0, 10, 10, 0))
             for topic, asked in context.wanted
         ]
-        answered_id, topics = context.answer(results)
+        unknown_last = any(each.error_code in UNKNOWN_PARTITION for each in results)
+        answered_id, topics = context.answer(results, unknown_last=unknown_last)
         return answered_id, [(str(topic), each.partition) for topic, parts in topics for each in parts]
 
 
@@ -89,12 +97,25 @@ def test_partitions_are_added_changed_and_forgotten() -> None:
     assert [asked.partition for _, asked in context.wanted] == [1]
 
 
-def test_a_partition_that_gave_data_goes_to_the_end() -> None:
+def test_a_partition_that_gave_data_goes_to_the_end_but_not_with_the_first_answer() -> None:
     story = Story()
-    story.fetch(0, 0, A0, A1, B0)
     story.partition("a", 0, records=b"data")
-    story.fetch(101, 1)
-    assert [(topic, asked.partition) for topic, asked in story.begin(101, 2).wanted] == [A1, B0, A0]
+    story.fetch(0, 0, A0, A1, B0)
+    context = story.begin(101, 1)
+    assert [(topic, asked.partition) for topic, asked in context.wanted] == [A0, A1, B0]
+    story.fetch(101, 2)
+    assert [(topic, asked.partition) for topic, asked in story.begin(101, 3).wanted] == [A1, B0, A0]
+
+
+def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_ids() -> None:
+    story = Story()
+    story.partition("a", 0, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    story.partition("b", 0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+    for epoch in (-1, 0):
+        _, told = story.fetch(0, epoch, A0, B0, A1)
+        assert told == [A1, B0, A0]
+    context = story.begin(101, 1)
+    assert [(topic, asked.partition) for topic, asked in context.wanted] == [A1, B0, A0], "the order of the answer"
 
 
 def test_an_error_is_told_every_time_and_then_the_recovery() -> None:
@@ -164,7 +185,7 @@ def test_an_answer_that_was_overtaken_is_refused_with_the_sessions_id() -> None:
     parked = story.begin(101, 1)
     story.fetch(101, 2)
     with pytest.raises(SessionRefused) as refused:
-        parked.answer([FetchedPartition(0, 0, 10, 10, 0)])
+        parked.answer([FetchedPartition(0, 0, 10, 10, 0)], unknown_last=False)
     assert (refused.value.code, refused.value.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 101)
 
 

@@ -13,7 +13,7 @@ MISSING = "–"  # what is not told: a default, or a row that is not there
 # What tells a row from its neighbours: the first of these that it has.
 _IDENTITIES = (
     *("name", "topic", "topic_id", "group_id", "member_id", "api_key", "key", "transactional_id", "producer_id"),
-    *("partition_index", "index", "partition", "resource_name", "node_id", "offsets"),
+    *("partition_index", "index", "partition", "resource_name", "node_id", "offsets", "cut"),
 )
 
 
@@ -57,10 +57,12 @@ def _fields(kafkas: Node, ours: Node, prefix: str) -> Iterator[tuple[str, str, s
 
 
 def _rows(kafkas: dict[str, Node], ours: dict[str, Node], place: str) -> Iterator[tuple[str, str, str]]:
-    """Rows that only one of them has are told together."""
+    """Rows that only one of them has are told together, and so are those that come in another order."""
     lonely = [name for name in kafkas if name not in ours], [name for name in ours if name not in kafkas]
     if any(lonely):
         yield place, ", ".join(lonely[0]) or MISSING, ", ".join(lonely[1]) or MISSING
+    elif kafkas == ours and list(kafkas) != list(ours):
+        yield place, ", ".join(kafkas), ", ".join(ours)
     for name in [name for name in kafkas if name in ours]:
         yield from _fields(kafkas[name], ours[name], f"{place}[{name}]." if name else f"{place}.")
 

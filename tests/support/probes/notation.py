@@ -3,8 +3,8 @@
 Names are those of the messages (`protocol.messages`). What is not said in a request has its default, and what a version
 does not have is left away, so that one text asks in several versions. An answer tells every field that has no default,
 and the others where they differ from it; error codes are told by name. Not told: the words of error messages, which are
-each server's own, and what nobody reads beside an error. The order of rows and numbers says nothing, mostly it is that
-of a hash map in Kafka: they are told in the order of their text.
+each server's own, and what nobody reads beside an error. Mostly the order of rows and numbers says nothing, as it is
+that of a hash map in Kafka: they are told in the order of their text. Those that Kafka keeps in order stay in it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from protocol.errors import ErrorCode
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.primitives import ZERO_UUID
 from protocol.schema import BOOL, BYTES, FLOAT64, MISSING, RECORDS, STRING, UUID, Field, FieldType, Struct
 from tests.support.probes import records
@@ -21,7 +22,12 @@ from tests.support.probes.tree import EMPTY_LIST, NULL, RUN, Node, items, listed
 
 _NOT_TOLD = {"error_message", "batch_index_error_message", "unknown_tags"}
 _NOT_TOLD_WITH_ERRORS = {"log_start_offset", "aborted_transactions"}
-_IN_ORDER = {"aborted_transactions"}
+# Lists whose order is Kafka's word, too: what a fetch answers first was read first, and had the most room.
+_IN_ORDER = {
+    (FetchResponse, "responses"),
+    (FetchableTopicResponse, "partitions"),
+    (PartitionData, "aborted_transactions"),
+}
 _EMPTY = "empty"
 _NOTHING: tuple[Any, ...] = (None, [], ZERO_UUID)
 
@@ -77,7 +83,7 @@ def node_of(struct: Struct, version: int, names: Names) -> Node:
     for field in struct.__schema__.fields:
         is_told = field.name not in _NOT_TOLD and not (failed and field.name in _NOT_TOLD_WITH_ERRORS)
         if is_told and field.in_version(version):
-            _tell(node, field, getattr(struct, field.name), version, names)
+            _tell(node, struct, field, version, names)
     return node
 
 
@@ -89,7 +95,8 @@ def _learn(struct: Struct, names: Names) -> None:
         names.learn_topic(name, topic_id)
 
 
-def _tell(node: Node, field: Field, value: Any, version: int, names: Names) -> None:
+def _tell(node: Node, struct: Struct, field: Field, version: int, names: Names) -> None:
+    value = getattr(struct, field.name)
     is_code = field.name.endswith("error_code")
     if value == field.default_value() and (field.default is not MISSING or value in _NOTHING):
         return
@@ -97,7 +104,8 @@ def _tell(node: Node, field: Field, value: Any, version: int, names: Names) -> N
         node.rows.append((field.name, node_of(value, version, names)))
     elif isinstance(value, list) and value and isinstance(value[0], Struct):
         rows = [node_of(each, version, names) for each in value]
-        node.rows += [(field.name, row) for row in (rows if field.name in _IN_ORDER else _joined(rows))]
+        is_in_order = (type(struct), field.name) in _IN_ORDER
+        node.rows += [(field.name, row) for row in (rows if is_in_order else _joined(rows))]
     elif field.type is RECORDS and value is not None and len(value):
         node.rows += [(field.name, row) for row in records.rows(bytes(value), names)]
     else:

@@ -88,13 +88,13 @@ def evaluate(expression: str, names: Names) -> Any:
 
 
 def rows(data: bytes, names: Names) -> list[Node]:
-    """The batches of an answer; a cut one at the end is told as such."""
+    """The batches of an answer; of a cut one at the end, how many bytes of it came."""
     found: list[Node] = []
     position = 0
     while position < len(data):
         rest = len(data) - position
         if rest < HEADER_SIZE or parse_header(data, position).size_in_bytes > rest:
-            return [*found, Node({"batch": "cut"})]
+            return [*found, Node({"cut": str(rest)})]
         header = parse_header(data, position)
         found.append(Node(_told(header, data[position : position + header.size_in_bytes], names)))
         position += header.size_in_bytes
