@@ -17,7 +17,7 @@ class ReadResult(NamedTuple):
     """An answer to a read. `data` is None when there is nothing to read (yet).
 
     `aborted` holds (producer id, first offset) pairs for a committed read, in no order, perhaps some that lie outside;
-    None for an uncommitted one.
+    None for an uncommitted one, and as in Kafka where there is something that does not fit.
     """
 
     data: FileSlice | None
@@ -65,7 +65,7 @@ def end_position_of(segments: Sequence[Segment], index: int, bound: int) -> int:
 
 
 def aborted_in(
-    segments: Sequence[Segment], index: int, start_offset: int, found: FileSlice, log_end_offset: int
+    segments: Sequence[Segment], index: int, found: FileSlice, start_offset: int, log_end_offset: int
 ) -> list[tuple[int, int]]:
     """Producers and first offsets of the aborted transactions that may touch a slice of segment `index`.
 

@@ -55,8 +55,8 @@ class LogView:
         if offset < bound:
             found = slice_of(self._segments, self._segment_index(offset), offset, bound, max_bytes, force_first_batch)
         aborted: list[tuple[int, int]] | None = [] if committed else None
-        if committed and found is not None:
-            aborted = aborted_in(self._segments, found[0], offset, found[1], self.log_end_offset)
+        if committed and offset < bound:
+            aborted = found and aborted_in(self._segments, *found, offset, self.log_end_offset)
         data = None if found is None else found[1]
         return ReadResult(data, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
 

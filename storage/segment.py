@@ -287,17 +287,17 @@ class Segment:
         return (position, self._header_at(position)) if position < self.size else None
 
     def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
-        """Batches from the one with `offset` in it up to `end_position`, `max_bytes` at most, perhaps with half a one last.
+        """Batches from the one with `offset` in it up to `end_position`, cut at `max_bytes`; the first whole if forced.
 
-        None if there is nothing to read or not even the first batch fits; with `force_first_batch` that one comes whole.
+        None if there is nothing, or not even the first batch fits; an empty slice in its place if no byte was wanted.
         """
         position = self.position_of(offset)
         available = end_position - position
         if available <= 0:
             return None
         if available > max_bytes:
-            available = self._fitting(position, max_bytes, force_first_batch)
-            if not available:
+            available = self._fitting(position, max_bytes, force_first_batch) if max_bytes or force_first_batch else 0
+            if not available and max_bytes:
                 return None
         elif end_position == self.size:
             self._remember(self.next_offset, end_position)

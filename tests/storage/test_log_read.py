@@ -161,6 +161,17 @@ def test_aborted_transactions_are_found_in_later_segments() -> None:
     assert world.values(committed=True) == [b"%d" % number * 30 for number in range(12)]
 
 
+def test_aborted_transactions_are_not_told_where_nothing_fits_but_where_nothing_was_wanted() -> None:
+    """As Kafka has it; nobody reads them beside no records."""
+    world = open_world()
+    world.append(b"a", producer_id=1, epoch=0, sequence=0, transactional=True)
+    world.mark(1, 0, commit=False)
+
+    found = [world.log.read(0, size, committed=True, force_first_batch=False) for size in (0, 1)]
+
+    assert [(each.size, each.aborted) for each in found] == [(0, [(1, 0)]), (0, None)]
+
+
 def test_transactions_that_ended_before_or_began_behind_a_slice_are_left_out() -> None:
     world = open_world(index_interval_bytes=0)
     world.append(b"a", producer_id=1, epoch=0, sequence=0, transactional=True)
