@@ -3,7 +3,8 @@
 A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
 here; the broker resource with an empty name: only what was set for all brokers while running. Sensitive values are
 null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, or
-a kind of resource that has no settings here). Versions: 3 types and documentation.
+a kind of resource that has no settings here). One of a kind that does not exist has the whole request refused with
+INVALID_REQUEST. Versions: 3 types and documentation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,11 +29,17 @@ from protocol.messages.describe_configs import (
 )
 
 _UNKNOWN_TYPE = 0
+_KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, 8, 16, 32}  # and loggers, client metrics, groups
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
 def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+    strange = {resource.resource_type for resource in request.resources} - _KINDS
+    if strange:
+        message = f"There are no resources of type {min(strange)}."
+        refused = [_result(resource, [], ErrorCode.INVALID_REQUEST, message) for resource in request.resources]
+        return DescribeConfigsResponse(results=refused)
     # Who asks for the same thing a thousand times is told so a thousand times, but it is looked up, and kept, once.
     found: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     results = []

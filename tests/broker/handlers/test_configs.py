@@ -359,6 +359,17 @@ def test_what_has_no_settings_is_refused(
     assert message is None or result.error_message == message
 
 
+def test_a_kind_of_resource_that_there_is_not_has_the_whole_request_refused(api: CatalogueApi) -> None:
+    wanted = [
+        DescribeConfigsResource(resource_type=kind, resource_name="a", configuration_keys=None) for kind in (TOPIC, 99)
+    ]
+    answers = api.ask(DescribeConfigsRequest(resources=wanted)).results
+    assert [(each.resource_type, each.error_code) for each in answers] == [
+        (TOPIC, E.INVALID_REQUEST),
+        (99, E.INVALID_REQUEST),
+    ]
+
+
 def test_the_same_question_asked_a_thousand_times_costs_little_more_than_its_answers() -> None:
     api = CatalogueApi()
     api.services.catalogue.create_topic("a")
