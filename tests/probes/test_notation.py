@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.messages.end_txn import EndTxnResponse
-from protocol.messages.fetch import FetchRequest
+from protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from protocol.messages.init_producer_id import InitProducerIdResponse
 from protocol.messages.list_transactions import ListTransactionsResponse, TransactionState
+from protocol.messages.produce import ProduceResponse, TopicProduceResponse
 from protocol.messages.write_txn_markers import WritableTxnMarkerPartitionResult, WritableTxnMarkerTopicResult
+from tests.support.probes import records
 from tests.support.probes.compare import MISSING, Difference, differences
 from tests.support.probes.differences import Found, render
 from tests.support.probes.names import Names, Unknown
@@ -106,6 +108,40 @@ def test_rows_are_told_in_order_and_many_alike_as_one() -> None:
         "name=t",
         "    partitions: partition_index=0..3 error_code=NONE",
         "    partitions: partition_index=11 error_code=NONE",
+    ]
+
+
+def test_a_fetch_keeps_its_order_and_tells_how_much_of_a_cut_batch_came() -> None:
+    whole = records.batch("v")
+    partitions = [
+        PartitionData(partition_index=index, error_code=0, high_watermark=1, aborted_transactions=[], records=data)
+        for index, data in ((1, whole + whole[:7]), (0, b""))
+    ]
+    answer = FetchResponse(
+        responses=[FetchableTopicResponse(topic=topic, partitions=partitions) for topic in ("b", "a")]
+    )
+    assert [line.split()[:2] for line in node_of(answer, 12, Names()).lines()] == [
+        words
+        for topic in ("b", "a")
+        for words in (
+            ["responses:", f"topic={topic}"],
+            ["partitions:", "partition_index=1"],
+            ["records:", "offsets=0-0"],
+            ["records:", "cut=7"],
+            ["partitions:", "partition_index=0"],
+        )
+    ]
+
+
+def test_rows_that_say_nothing_are_told_each() -> None:
+    nameless = TopicProduceResponse(partition_responses=[])
+    assert node_of(ProduceResponse(responses=[nameless, nameless]), 13, Names()).text() == "\n    responses:" * 2
+
+
+def test_another_order_is_a_difference() -> None:
+    kafkas, ours = node("\n    topics: name=a\n    topics: name=b"), node("\n    topics: name=b\n    topics: name=a")
+    assert list(differences([Answer(None, kafkas)], [Answer(None, ours)])) == [
+        Difference(None, "topics", "a, b", "b, a")
     ]
 
 
