@@ -19,6 +19,7 @@ from broker.coordinator.group.model import (
     StoredMember,
     SyncReply,
 )
+from broker.coordinator.group.pending_ids import PENDING_IDS_MAX
 from broker.coordinator.group.states import Event, State, on
 from broker.coordinator.moves import Go
 from broker.coordinator.outcome import Answer, CancelTimer, Effect, Outcome, SetTimer, TimerKey, Waiter
@@ -137,8 +138,16 @@ class Draft:
         if group.leader_id == member_id:
             group.leader_id = next(iter(group.members), None)
 
+    def add_pending(self, member_id: str, session_timeout_ms: int) -> None:
+        """The id is handed out, for as long as a session; if it is one too many, the oldest is forgotten for it."""
+        pending = self.group.pending
+        if len(pending) >= PENDING_IDS_MAX:
+            self.remove_pending(next(iter(pending)))
+        pending.add(member_id)
+        self.effects.append(SetTimer(session_timer(member_id), session_timeout_ms))
+
     def remove_pending(self, member_id: str) -> None:
-        """The holder of this id did not join in time, or gave it back."""
+        """The holder of this id did not join in time, or gave it back; or too many were handed out after it."""
         self.group.pending.discard(member_id)
         self.effects.append(CancelTimer(session_timer(member_id)))
 

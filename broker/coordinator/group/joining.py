@@ -5,7 +5,7 @@ A JoinGroup that has to wait for the others is parked; the end of the join phase
 
 from __future__ import annotations
 
-from broker.coordinator.group.draft import Draft, GroupOutcome, join_waiter, session_timer
+from broker.coordinator.group.draft import Draft, GroupOutcome, join_waiter
 from broker.coordinator.group.model import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Group,
@@ -25,7 +25,7 @@ from broker.coordinator.group.rebalance import (
 )
 from broker.coordinator.group.states import Event, State, on
 from broker.coordinator.moves import Go, Say
-from broker.coordinator.outcome import Outcome, Park, SetTimer
+from broker.coordinator.outcome import Outcome, Park
 from protocol.errors import ErrorCode
 
 _MEMBER_NAME_CHARS_MAX = 255
@@ -120,8 +120,7 @@ def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: Gro
         return _add(draft, _as_member(request, member_id), request.protocol_type, config)
     member_id = _member_id(request.client_id, fresh_suffix)
     if request.requires_known_member_id:
-        draft.group.pending.add(member_id)
-        draft.effects.append(SetTimer(session_timer(member_id), request.session_timeout_ms))
+        draft.add_pending(member_id, request.session_timeout_ms)
         return draft.outcome(JoinReply(ErrorCode.MEMBER_ID_REQUIRED, member_id))
     return _add(draft, _as_member(request, member_id), request.protocol_type, config)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from broker.coordinator.group.pending_ids import PendingIds
 from broker.coordinator.group.states import State
 from protocol.errors import ErrorCode
 
@@ -130,7 +131,7 @@ class Group:
     """group.instance.id -> member id"""
     protocol_counts: dict[str, int] = field(default_factory=dict)
     """How many members support each protocol."""
-    pending: set[str] = field(default_factory=set)
+    pending: PendingIds = field(default_factory=PendingIds)
     """Ids handed out with MEMBER_ID_REQUIRED that did not join yet."""
     joined: set[str] = field(default_factory=set)
     """Members that wait for the end of the join phase."""

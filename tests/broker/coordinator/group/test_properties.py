@@ -267,7 +267,7 @@ class _Life:
         members = group.members.keys()
         for ids in (group.joined, group.newcomers, group.parked_syncs, group.unsynced):
             assert ids <= members
-        assert not group.pending & members
+        assert members.isdisjoint(group.pending)
         assert all(group.members[member_id].group_instance_id == name for name, member_id in group.instances.items())
         assert (group.leader_id in members) == bool(members)
         if group.state is not State.PREPARING_REBALANCE:
