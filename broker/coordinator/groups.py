@@ -35,6 +35,7 @@ from broker.coordinator.group.model import (
 from broker.coordinator.outcome import Producer
 from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
 from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
+from broker.coordinator.removals import OffsetRemovals
 from broker.coordinator.runtime import Appended, Shard
 from broker.log_lines import line, logger
 from protocol.errors import ErrorCode, KafkaError
@@ -92,10 +93,10 @@ class GroupCoordinator:
         self._config = config
         self._clock = clock
         self._random_bytes = random_bytes
-        self._topic_ids = topic_ids
         self._topic = topic
         self._create_future = loop.create_future
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
+        self._removals = OffsetRemovals(clock, topic_ids, self._execute_unasked)
         self._expiry: Timer | None = None
         self._arm_expiry()
 
@@ -137,6 +138,7 @@ class GroupCoordinator:
         """The broker stops: whoever waits is told to look for the coordinator again."""
         if self._expiry is not None:
             self._expiry.cancel()
+        self._removals.close()
         self._partitions.close()
 
     def prepare(self, group_id: str) -> None:
@@ -215,8 +217,8 @@ class GroupCoordinator:
     def fetch_offsets(self, group_id: str) -> GroupOffsets:
         """OffsetFetch: everything the group committed; nothing for a group nobody knows."""
         _check_group_id(group_id, may_be_empty=True)
-        durable = self._partitions.of(group_id).machine.durable
-        return GroupOffsets(durable.offsets(group_id), durable.unstable(group_id))
+        partition = self._partitions.of(group_id)
+        return GroupOffsets(self._removals.visible(partition, group_id), partition.machine.durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
@@ -317,23 +319,20 @@ class GroupCoordinator:
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
             self._execute(partition, group_id, outcome)
-        self._sweep(partition, housekeeping.of_topics_there_are(self._topic_ids))
+        self._removals.loaded(partition)
 
     def on_topic_deleted(self, topic: str) -> None:
         """Nobody can read the topic any more: what was committed for it goes with it."""
         if topic == CONSUMER_OFFSETS_TOPIC:
             self._partitions.forget()  # the groups themselves are gone
             return
-        for partition in self._partitions.loaded():
-            self._sweep(partition, housekeeping.unless_of(topic))
+        self._removals.topic_deleted(self._partitions.loaded(), topic)
 
-    def _sweep(self, partition: GroupPartition, staying: housekeeping.Staying) -> None:
-        """Delete the offsets of every group of a partition that do not stay."""
-        for group_id, outcome in housekeeping.sweep(partition.machine.durable, staying):
-            try:
-                self._execute(partition, group_id, outcome)
-            except KafkaError as refusal:
-                _log.warning(line("offsets not deleted", group=group_id, error=refusal))
+    def _execute_unasked(self, partition: GroupPartition, outcome: GroupOutcome) -> None:
+        """Carry out what nobody waits for an answer to. KafkaError."""
+        reply: Reply[None] = self._execute(partition, "", outcome)
+        if isinstance(reply, Future):
+            reply.add_done_callback(_consume)
 
     def _arm_expiry(self) -> None:
         interval_ms = self._config.offsets_retention_check_interval_ms
@@ -375,6 +374,12 @@ def group_config(config: BrokerConfig) -> GroupConfig:
         offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
         offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
     )
+
+
+def _consume(done: Future[None]) -> None:
+    """A record that will not be on the disk is told by whoever syncs; nobody waits for this answer."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:

@@ -1,55 +1,62 @@
 """What becomes of committed offsets without anybody asking: their topic is deleted, or they grow too old.
 
-Yields outcomes of a bounded number of records each, so that no batch outgrows the topic's largest message.
+Outcomes have a bounded number of records each, so that no batch outgrows the topic's largest message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from broker.coordinator.group import offsets
 from broker.coordinator.group.draft import GroupOutcome
 from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import NO_TOPIC_ID, GroupConfig, OffsetCommitted
+from broker.coordinator.group.model import NO_TOPIC_ID, GroupConfig
 from broker.coordinator.group.state import DurableGroups
 from broker.coordinator.outcome import Outcome
 
 RECORDS_PER_BATCH = 1_000
 
-Staying = Callable[[str], tuple[bytes, ...] | None]
-"""topic name -> the ids of the topics whose offsets stay; None when all do. Asked once per group and topic."""
+
+def staying_ids(topic_id: bytes | None, *, even_without_id: bool) -> tuple[bytes, ...]:
+    """The ids of the topics whose offsets stay, where `topic_id` is that of the topic that now has the name.
+
+    None: no topic has it. even_without_id: offsets that do not say which topic they are for go, too.
+    """
+    if topic_id is None:
+        return ()
+    return (topic_id,) if even_without_id else (topic_id, NO_TOPIC_ID)
 
 
-def unless_of(topic: str) -> Staying:
-    """The offsets of a topic that was just deleted go."""
-    return lambda name: () if name == topic else None
+class Leaving(NamedTuple):
+    """What a group committed for a topic that does not stay."""
+
+    partitions: list[int]
+    """Those whose offsets go, committed and in open transactions."""
+    is_held_up: bool
+    """In some partition an offset goes and another stays: one of them is in an open transaction."""
+    looked_at: int
+    """How many offsets were looked at, and one for the group."""
 
 
-def of_topics_there_are(topic_ids: Callable[[str], bytes | None]) -> Staying:
-    """Offsets go whose topic is gone, or another topic now has its name. `topic_ids` gives the id of a name's topic."""
-
-    def staying(name: str) -> tuple[bytes, ...]:
-        topic_id = topic_ids(name)
-        return () if topic_id is None else (topic_id, NO_TOPIC_ID)
-
-    return staying
-
-
-def sweep(durable: DurableGroups, staying: Staying) -> Iterator[tuple[str, GroupOutcome]]:
-    """(group id, deletion of its offsets that do not stay, those in open transactions among them)."""
-    for group_id in list(durable.group_ids()):
-        going = []
-        for topic, committed in durable.offsets(group_id).items():
-            ids = staying(topic)
-            if ids is not None:
-                going += [(topic, number) for number, each in committed.items() if each.topic_id not in ids]
-        for topic, number, pending in durable.pending(group_id):
-            ids = staying(topic)
-            if ids is not None and pending.topic_id not in ids:
-                going.append((topic, number))
-        chosen = [OffsetCommitted(group_id, *place, None) for place in dict.fromkeys(going)]
-        for start in range(0, len(chosen), RECORDS_PER_BATCH):
-            yield group_id, Outcome(records=tuple(chosen[start : start + RECORDS_PER_BATCH]))
+def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
+    """Which of the group's offsets for the topic go; `staying` are the topic ids of those that do not."""
+    going: dict[int, None] = {}
+    kept: set[int] = set()
+    looked_at = 1
+    for number, committed in durable.offsets(group_id).get(topic, {}).items():
+        looked_at += 1
+        if committed.topic_id in staying:
+            kept.add(number)
+        else:
+            going[number] = None
+    for number, committed in durable.pending(group_id, topic):
+        looked_at += 1
+        if committed.topic_id in staying:
+            kept.add(number)
+        else:
+            going[number] = None
+    return Leaving([number for number in going if number not in kept], not kept.isdisjoint(going), looked_at)
 
 
 def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfig) -> Iterator[GroupOutcome]:

@@ -3,7 +3,8 @@
 Knows nothing of what is committed besides. A transaction's marker may be written some time before it is shown (`hold`,
 then `release`): what its producer commits in between belongs to the next transaction.
 
-Invariant: a partition is unstable exactly while at least one offset for it waits here.
+Invariant: a partition is unstable exactly while at least one offset for it waits here. What is done about one partition
+costs what waits for it, however many transactions are open.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from broker.coordinator.group.by_topic import GroupsByTopic
 from broker.coordinator.group.model import CommittedOffset
 
 Key = tuple[str, str, int]
@@ -25,6 +27,7 @@ class Pending(NamedTuple):
 
 
 _NOTHING: dict[Key, Pending] = {}
+_NOBODY: dict[tuple[str, int], list[int]] = {}
 
 
 class PendingOffsets:
@@ -33,7 +36,9 @@ class PendingOffsets:
     def __init__(self) -> None:
         self._open: dict[int, dict[Key, Pending]] = {}
         self._held: dict[int, dict[Key, Pending]] = {}
-        self._unstable: dict[str, dict[tuple[str, int], int]] = {}  # group -> partition -> how many offsets wait
+        self._unstable: dict[str, dict[tuple[str, int], list[int]]] = {}  # group -> partition -> whose offsets wait
+        self.by_topic = GroupsByTopic()
+        """Counts the unstable partitions."""
 
     def __bool__(self) -> bool:
         """Whether any offset waits."""
@@ -51,19 +56,23 @@ class PendingOffsets:
         """(topic, partition) of the group with an offset that waits."""
         return self._unstable.get(group_id, ())
 
-    def of_group(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """(topic, partition, offset) of everything of the group that waits."""
-        if group_id in self._unstable:
-            for offsets in (*self._open.values(), *self._held.values()):
-                for key, pending in offsets.items():
-                    if key[0] == group_id:
-                        yield key[1], key[2], pending.committed
+    def of_topic(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
+        """(partition, offset) of everything of the group that waits for partitions of the topic."""
+        if group_id not in self.by_topic.groups(topic):
+            return
+        for where, producer_ids in self._unstable[group_id].items():
+            if where[0] == topic:
+                key = group_id, *where
+                for producer_id in dict.fromkeys(producer_ids):
+                    for offsets in (self._open.get(producer_id, _NOTHING), self._held.get(producer_id, _NOTHING)):
+                        if key in offsets:
+                            yield where[1], offsets[key].committed
 
     def add(self, producer_id: int, key: Key, pending: Pending) -> None:
         """The producer committed this in its transaction; a later commit for the same partition replaces it."""
         offsets = self._open.setdefault(producer_id, {})
         if key not in offsets:
-            self._count(key, 1)
+            self._waits(key, producer_id)
         offsets[key] = pending
 
     def hold(self, producer_id: int) -> None:
@@ -72,41 +81,49 @@ class PendingOffsets:
         if ended is not None:
             held = self._held.setdefault(producer_id, {})
             for key in ended.keys() & held.keys():
-                self._count(key, -1)
+                self._waits_no_more(key, producer_id)
             held.update(ended)
 
     def end(self, producer_id: int) -> Mapping[Key, Pending]:
         """What waited for this producer's marker, which is written and shown."""
-        return self._uncounted(self._open.pop(producer_id, _NOTHING))
+        return self._ended(producer_id, self._open.pop(producer_id, _NOTHING))
 
     def release(self, producer_id: int) -> Mapping[Key, Pending]:
         """What waited for the end that was held to be shown."""
-        return self._uncounted(self._held.pop(producer_id, _NOTHING))
+        return self._ended(producer_id, self._held.pop(producer_id, _NOTHING))
 
     def forget(self, key: Key) -> None:
         """What is committed for this partition was deleted, in every transaction too."""
-        if (key[1], key[2]) not in self.unstable(key[0]):
-            return
-        for producers in (self._open, self._held):
-            for producer_id, offsets in list(producers.items()):
-                if offsets.pop(key, None) is not None:
-                    self._count(key, -1)
+        group_id, topic, partition = key
+        producer_ids = self._unstable.get(group_id, _NOBODY).get((topic, partition), ())
+        for producer_id in dict.fromkeys(producer_ids):
+            for producers in (self._open, self._held):
+                offsets = producers.get(producer_id)
+                if offsets is not None and offsets.pop(key, None) is not None:
+                    self._waits_no_more(key, producer_id)
                     if not offsets:
                         del producers[producer_id]
 
-    def _uncounted(self, ended: Mapping[Key, Pending]) -> Mapping[Key, Pending]:
+    def _ended(self, producer_id: int, ended: Mapping[Key, Pending]) -> Mapping[Key, Pending]:
         for key in ended:
-            self._count(key, -1)
+            self._waits_no_more(key, producer_id)
         return ended
 
-    def _count(self, key: Key, step: int) -> None:
+    def _waits(self, key: Key, producer_id: int) -> None:
         group_id, topic, partition = key
-        counts = self._unstable.setdefault(group_id, {})
-        where = topic, partition
-        count = counts.get(where, 0) + step
-        if count:
-            counts[where] = count
+        producer_ids = self._unstable.setdefault(group_id, {}).setdefault((topic, partition), [])
+        if not producer_ids:
+            self.by_topic.add(topic, group_id)
+        producer_ids.append(producer_id)
+
+    def _waits_no_more(self, key: Key, producer_id: int) -> None:
+        group_id, topic, partition = key
+        partitions = self._unstable[group_id]
+        producer_ids = partitions[topic, partition]
+        producer_ids.remove(producer_id)
+        if producer_ids:
             return
-        counts.pop(where, None)
-        if not counts:
+        self.by_topic.remove(topic, group_id)
+        del partitions[topic, partition]
+        if not partitions:
             del self._unstable[group_id]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from broker.coordinator.group.by_topic import GroupsByTopic
 from broker.coordinator.group.model import CommittedOffset, GroupRecord, GroupStored, StoredGroup
 from broker.coordinator.group.pending import Key, Pending, PendingOffsets
 
@@ -29,6 +30,7 @@ class DurableGroups:
         self._offsets: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
         self._record_offsets: dict[Key, int] = {}  # of what was committed while a transaction was open
         self._pending = PendingOffsets()
+        self._by_topic = GroupsByTopic()  # of what is committed: one for each group and topic
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same of every group: what a client could ever see."""
@@ -62,9 +64,21 @@ class DurableGroups:
         """(topic, partition) of the group with an offset in an open transaction."""
         return self._pending.unstable(group_id)
 
-    def pending(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """(topic, partition, offset) of everything the group committed in open transactions."""
-        return self._pending.of_group(group_id)
+    def pending(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
+        """(partition, offset) of everything the group committed for the topic in open transactions."""
+        return self._pending.of_topic(group_id, topic)
+
+    def topics(self) -> set[str]:
+        """Every topic that a group has an offset for, committed or in an open transaction."""
+        return {*self._by_topic.topics(), *self._pending.by_topic.topics()}
+
+    def has_offsets_for(self, topic: str) -> bool:
+        """Whether any group has an offset for the topic, committed or in an open transaction."""
+        return bool(self._by_topic.groups(topic)) or bool(self._pending.by_topic.groups(topic))
+
+    def groups_of(self, topic: str) -> set[str]:
+        """The groups that have an offset for the topic, committed or in an open transaction."""
+        return {*self._by_topic.groups(topic), *self._pending.by_topic.groups(topic)}
 
     def has_open_transactions(self) -> bool:
         """Whether any offset of this partition waits for a marker."""
@@ -115,7 +129,14 @@ class DurableGroups:
             del self._offsets[record.group_id]
 
     def _commit(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        self._offsets.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+        topics = self._offsets.get(group_id)
+        if topics is None:
+            topics = self._offsets[group_id] = {}
+        partitions = topics.get(topic)
+        if partitions is None:
+            partitions = topics[topic] = {}
+            self._by_topic.add(topic, group_id)
+        partitions[partition] = committed
 
     def _forget(self, group_id: str, topic: str, partition: int) -> None:
         self._pending.forget((group_id, topic, partition))
@@ -126,3 +147,4 @@ class DurableGroups:
             partitions.pop(partition, None)
             if not partitions:
                 del topics[topic]
+                self._by_topic.remove(topic, group_id)

@@ -286,6 +286,9 @@ class _Life:
         live = next(partition for partition in self.world.coordinator.loaded() if partition.index == _PARTITION)
         if not self.transactions.held:  # what is held counts only once the log is read again
             assert machine.durable == live.machine.durable
+        places = {("t", "g")} if live.machine.durable.offsets("g") or live.machine.durable.unstable("g") else set()
+        durable = live.machine.durable
+        assert {(topic, each) for topic in durable.topics() for each in durable.groups_of(topic)} == places
         if group.state is State.STABLE:
             assert as_stored(group) == machine.durable.stored("g")
 
