@@ -98,8 +98,20 @@ async def _commit_when_admitted(
         producer = request.producer_id, request.producer_epoch
         services = asked.context.services
         code = confirm(services.transactions, request.transactional_id, *producer, [where])[where]
-    response = _commit(asked, code)
+    response = _commit(_without_deleted(asked), code)
     return await response if isinstance(response, Awaitable) else response
+
+
+def _without_deleted(asked: _Asked) -> _Asked:
+    """Without the offsets of topics that were deleted while the request waited, for nobody would delete them again."""
+    there = asked.context.services.catalogue.topics_by_id
+    kept = []
+    for offset, answer in zip(asked.wanted, asked.awaited, strict=True):
+        if offset.topic_id in there:
+            kept.append((offset, answer))
+        else:
+            answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return asked._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
 
 
 def _commit(asked: _Asked, verdict: ErrorCode) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:

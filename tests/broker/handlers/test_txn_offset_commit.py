@@ -34,6 +34,10 @@ _PARTITION = partition_for("g", 50)
 _PLACE = CONSUMER_OFFSETS_TOPIC, _PARTITION
 
 
+def _of(index: int, offset: int) -> TxnOffsetCommitRequestPartition:
+    return TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=offset, committed_metadata=None)
+
+
 class _Api:
     """A broker with the topic `t` (3 partitions), and a transactional producer."""
 
@@ -62,10 +66,7 @@ class _Api:
 
     async def commit(self, version: int, *partitions: tuple[int, int], topic: str = "t", **fields: Any) -> list[int]:
         """The codes of the answer, partition by partition."""
-        wanted = [
-            TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=offset, committed_metadata=None)
-            for index, offset in partitions
-        ]
+        wanted = [_of(*each) for each in partitions]
         topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=wanted)]
         settings = {"transactional_id": "x", "group_id": "g", "topics": topics, **self.producer}
         answer = await self.ask(TxnOffsetCommitRequest(**(settings | fields)), version)
@@ -193,6 +194,23 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     assert api.open_partitions() == {_PLACE}
     await api.end(committed=True)
     assert await api.fetch(require_stable=False) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
+    await api.world.close()
+
+
+async def test_a_topic_deleted_while_the_commit_waits_for_its_admission_is_unknown() -> None:
+    api = _Api({"log.flush.interval.messages": "1"})
+    await api.begin(adds_offsets=False)
+    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[_of(0, 5)])]
+    fields = {"transactional_id": "x", "group_id": "g", "topics": topics, **api.producer}
+    api.peer.ask(TxnOffsetCommitRequest(**fields), 5)
+    assert api.peer.connection.is_parked
+    api.world.services.catalogue.delete_topics(["t"])
+    api.world.services.catalogue.create_topic("t", 1)
+    await api.peer.until_answered()
+    (topic,) = api.peer.answer().topics
+    assert topic.partitions[0].error_code == E.UNKNOWN_TOPIC_OR_PARTITION
+    await api.end(committed=True)
+    assert api.world.services.groups.fetch_offsets("g").offsets == {}
     await api.world.close()
 
 
