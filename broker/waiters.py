@@ -55,6 +55,14 @@ class Waiting(Generic[T]):
         """Whether it was finished or cancelled."""
         return self._is_over
 
+    def cancelled(self) -> bool:
+        """Always false: a callback is never called for what was cancelled."""
+        return False
+
+    def exception(self) -> Exception | None:
+        """What `finish` raised, if it did."""
+        return self._error
+
     def result(self) -> T:
         """What `finish` returned or raised."""
         assert self._is_over, "asked before it was finished"
@@ -69,6 +77,7 @@ class Waiting(Generic[T]):
     def cancel(self) -> None:
         """Wait no more."""
         self._is_over = True
+        self._callback = None
         self._waiters.forget(self)
 
     def run(self) -> None:
@@ -81,8 +90,9 @@ class Waiting(Generic[T]):
             self._result = self.finish()
         except Exception as error:
             self._error = error
-        if self._callback is not None:
-            self._callback(self)
+        callback, self._callback = self._callback, None  # whom it calls holds it: no cycle may stay
+        if callback is not None:
+            callback(self)
 
 
 class Waiters:

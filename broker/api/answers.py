@@ -65,6 +65,19 @@ class Parked:
             self._future.cancel()
 
 
+def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
+    """Why there is no result, or None. Not raised: the traceback would make a cycle of the error and the future.
+
+    What is no `Exception` is not for a peer: it ends the process, and is raised.
+    """
+    if done.cancelled():
+        return asyncio.CancelledError()
+    failure = done.exception()
+    if failure is not None and not isinstance(failure, Exception):
+        raise failure
+    return failure
+
+
 Later: TypeAlias = "asyncio.Future[Any] | Waiting[Any]"
 Answer: TypeAlias = "bytearray | Sequence[Sized] | Parked | None"
 """One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""

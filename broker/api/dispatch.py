@@ -21,7 +21,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from broker.api import hot
-from broker.api.answers import Answer, CloseConnection, Parked, code_of
+from broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
 from broker.api.entry import Client, Entry
 from broker.api.error_responses import error_response
 from broker.api.table import Row, table_for
@@ -167,11 +167,10 @@ class _Entry:
         return Parked(future, lambda done: self._late_answer(request, context, done))
 
     def _late_answer(self, request: Request, context: RequestContext, future: asyncio.Future[Response]) -> Answer:
-        try:
-            response = future.result()
-        except (Exception, asyncio.CancelledError) as error:
-            return self._refusal(request, context, error)
-        return self._encoded(request, context, response)
+        failure = failure_of(future)
+        if failure is not None:
+            return self._refusal(request, context, failure)
+        return self._encoded(request, context, future.result())
 
     def _encoded(self, request: Request, context: RequestContext, response: Response) -> bytearray:
         try:

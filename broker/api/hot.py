@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.answers import Answer, CloseConnection, Parked, code_of
+from broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
 from broker.context import RequestContext, Services
 from broker.waiters import Waiting
 from protocol.errors import DecodeError, ErrorCode
@@ -64,10 +64,11 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
         ]
 
         def late_answer(done: asyncio.Future[Produced]) -> Answer:
-            try:
+            failure = failure_of(done)
+            if failure is None:
                 results = done.result()
-            except (Exception, asyncio.CancelledError) as error:
-                results = _produce_failed(asked, code_of(error, "Produce", context)[0])
+            else:
+                results = _produce_failed(asked, code_of(failure, "Produce", context)[0])
             if meter is not None:
                 _note_produced(meter, results)
             if acks == 0:
@@ -123,8 +124,10 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
             return _fetched(_fetch_failed(request, error, context), context, meter)
 
         def late_answer(waiting: Waiting[fetch.FetchAnswer]) -> Answer:
+            failure = failure_of(waiting)
+            answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
             try:
-                return _fetched(waiting.result(), context, meter)
+                return _fetched(answer, context, meter)
             except Exception as error:
                 return _fetched(_fetch_failed(request, error, context), context, meter)
 
@@ -158,7 +161,7 @@ def _note_fetched(meter: Meter, answer: fetch.FetchAnswer) -> None:
                 meter.bytes_read[topic] += len(each.records)
 
 
-def _fetch_failed(request: fetch.FetchRequest, error: Exception, context: RequestContext) -> fetch.FetchAnswer:
+def _fetch_failed(request: fetch.FetchRequest, error: BaseException, context: RequestContext) -> fetch.FetchAnswer:
     """The error at the top; in the versions that have no place there, on every partition."""
     code = code_of(error, "Fetch", context)[0]
     if context.api_version >= 7:

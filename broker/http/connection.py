@@ -56,6 +56,7 @@ class HttpConnection(asyncio.Protocol):
         self._stop_waiting()
         if self._answering is not None:
             self._answering.cancel()
+        self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on; it would be a cycle
         self._server.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
@@ -72,7 +73,7 @@ class HttpConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_writable = True
-        if self._answering is None and not self._transport.is_closing():
+        if self._answering is None and not self._is_closing:
             self._answered()
 
     # --- requests --------------------------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ class HttpConnection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Read on until a request is whole, or what is there does not suffice, or is no HTTP."""
         try:
-            while self._answering is None and not self._transport.is_closing():
+            while self._answering is None and not self._is_closing:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA or event is h11.PAUSED:
                     return
@@ -115,7 +116,7 @@ class HttpConnection(asyncio.Protocol):
             _log.error(line("request failed", path=path, peer=self.peer, error=repr(error)), exc_info=error)
             page = Page(_INTERNAL_ERROR, b"this went wrong, the log says how\n")
         self._answering = None
-        if self._transport.is_closing():
+        if self._is_closing:
             return
         self._send(page, is_last=self._server.is_closing)
         if self._is_writable:
@@ -125,7 +126,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _answered(self) -> None:
         """The answer is with the kernel: on to the next request."""
-        if self._transport.is_closing():
+        if self._is_closing:
             return
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             self.close()
@@ -165,16 +166,21 @@ class HttpConnection(asyncio.Protocol):
         self._transport.abort()
 
     @property
+    def _is_closing(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
+
+    @property
     def is_answering(self) -> bool:
         """An answer is being made, or waits for the peer to take it."""
         return self._answering is not None or not self._is_writable
 
     def abort(self) -> None:
         """Close at once."""
-        self._transport.abort()
+        if self._transport is not None:
+            self._transport.abort()
 
     def close(self) -> None:
         """Close after what was written, as far as the peer takes it in time."""
-        if not self._transport.is_closing():
+        if not self._is_closing:
             self._transport.close()
             self._expect("the answer was not taken in time")

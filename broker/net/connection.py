@@ -9,7 +9,8 @@ a write that did not go to the kernel whole stops parsing and receiving until it
 is 0).
 
 Invariants: at most one request in flight and at most one unsent piece of a response; answers leave in the order of
-requests; after `connection_lost` nothing of the connection is held anywhere.
+requests; after `connection_lost` nothing of the connection is held anywhere, and it is no cycle: what it was made of
+is gone at once, without the garbage collector.
 """
 
 from __future__ import annotations
@@ -130,6 +131,7 @@ class Connection(asyncio.BufferedProtocol):
         self._outgoing = None
         self._note_unread(0)
         self._receiver.close()
+        self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._listener.connection_closed(self)
 
     def eof_received(self) -> bool:
@@ -320,7 +322,8 @@ class Connection(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Close at once, whatever is in flight."""
         self.is_closed = True
-        self._transport.abort()
+        if self._transport is not None:
+            self._transport.abort()
 
     def __repr__(self) -> str:
         states: dict[str, Any] = {"parked": self._parked, "sending": self._outgoing, "paused": not self._is_reading}

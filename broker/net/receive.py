@@ -29,6 +29,10 @@ class FramingError(ValueError):
     """The peer does not speak Kafka's protocol, or not within our limits. The text is the reason to log."""
 
 
+def _ignore(reason: str = "") -> None:
+    """In place of the calls to an owner that is gone: a receiver that is closed holds on to nobody."""
+
+
 def shared_buffer() -> memoryview:
     """A receive buffer for all receivers of one event loop."""
     return memoryview(bytearray(SHARED_BYTES))
@@ -130,7 +134,9 @@ class Receiver:
         self.settle()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Give everything back; nobody is called any more."""
+        self._when_free = _ignore
+        self._on_stall = _ignore
         self._memory.forget(self)
         if self._own is not None:
             self._release_own()

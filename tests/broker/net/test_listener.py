@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import pytest
 
 from broker.net.bound import bind
+from broker.net.connection import Connection
 from broker.net.listener import Listener
 from protocol.headers import parse_response_header
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
 from protocol.registry import ApiKey, response_codec
 from protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, request_frame
+from tests.support.broker_world import BrokerWorld, request_frame, turn
 
 VERSION = 12
 TIMEOUT_S = 30
@@ -61,6 +63,19 @@ async def test_both_localhosts_are_served_on_the_same_port(running: Running) -> 
     for host in hosts:
         answer = await running.ask(MetadataRequest(topics=None), 1, host)
         assert [topic.name for topic in answer.topics] == ["t"]
+
+
+async def test_a_closed_connection_is_gone_without_the_garbage_collector(running: Running) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            await running.ask(MetadataRequest(topics=None), 1)
+        async with asyncio.timeout(TIMEOUT_S):
+            while any(type(each) is Connection for each in gc.get_objects()):
+                await turn()
+    finally:
+        gc.enable()
 
 
 async def test_a_large_answer_arrives_whole(running: Running) -> None:

@@ -1,0 +1,242 @@
+"""What is over is gone at once, by counting references: it leaves nothing for the garbage collector to find.
+
+Connections, requests, parked requests, logs, members of groups and transactions come and go all the time. Were they
+cycles, full collections would come often, and each stops the broker for as long as it takes to look through everything
+there is.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from broker.http.connection import HttpConnection
+from broker.http.pages import Pages
+from broker.http.server import HttpServer
+from protocol.errors import ErrorCode
+from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.end_txn import EndTxnRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from protocol.messages.list_transactions import ListTransactionsRequest
+from protocol.messages.metadata import MetadataRequest
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.sync_group import SyncGroupRequest
+from protocol.schema import Request
+from tests.support.broker_world import BrokerWorld, Peer, settle
+from tests.support.memory_transport import MemoryTransport
+
+_OURS = ("broker", "protocol", "storage")
+_VERSION = 12  # of Produce and Fetch: the last that name topics
+_ROUNDS = 3
+
+
+@contextmanager
+def _what_is_left() -> Iterator[list[str]]:
+    """Of our objects, what only the garbage collector could free of all that came and went within."""
+    left: list[str] = []
+    gc.collect()
+    gc.disable()
+    try:
+        yield left
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left += [repr(each)[:200] for each in gc.garbage if _module(each).partition(".")[0] in _OURS]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+def _module(each: object) -> str:
+    return str(getattr(each, "__module__", None) or type(each).__module__)
+
+
+async def _ask(peer: Peer, request: Request, version: int) -> Any:
+    peer.ask(request, version)
+    await settle()
+    if not peer.transport.written.is_set():
+        await peer.until_answered()
+    return peer.answer()
+
+
+async def _hang_up(peer: Peer) -> None:
+    peer.transport.hang_up()
+    await settle()
+    assert peer.is_closed
+
+
+def _produce(world: BrokerWorld, topic: str = "t", **batch: Any) -> ProduceRequest:
+    data = PartitionProduceData(index=0, records=world.batch(b"v", **batch))
+    transactional_id = "x" if batch else None
+    topics = [TopicProduceData(name=topic, partition_data=[data])]
+    return ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=1_000, topic_data=topics)
+
+
+def _fetch(topic: str = "t", offset: int = 1_000) -> FetchRequest:
+    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1_000)
+    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic=topic, partitions=[partition])])
+
+
+def _join(member_id: str = "") -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+
+
+async def _requests(world: BrokerWorld) -> None:
+    peer = world.connect()
+    await _ask(peer, MetadataRequest(topics=None), 9)
+    await _ask(peer, _produce(world), _VERSION)
+    await _ask(peer, _fetch(offset=0), _VERSION)
+    await _ask(peer, ListTransactionsRequest(state_filters=[], producer_id_filters=[]), 0)
+    await _hang_up(peer)
+
+
+async def _refusals(world: BrokerWorld) -> None:
+    peer = world.connect()
+    refused = ListTransactionsRequest(state_filters=[], producer_id_filters=[], transactional_id_pattern="(")
+    assert (await _ask(peer, refused, 2)).error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+    await _ask(peer, _produce(world, "nowhere"), _VERSION)
+    peer.transport.send(b"\x7f\xff\xff\xff")
+    await settle()
+    assert peer.is_closed
+
+
+async def _unfinished_frames(world: BrokerWorld) -> None:
+    for size in (3, 100, 200_000):
+        peer = world.connect()
+        peer.transport.send((1 << 20).to_bytes(4, "big") + bytes(size))
+        await _hang_up(peer)
+
+
+async def _peers_that_do_not_read(world: BrokerWorld) -> None:
+    peer = world.connect(kernel_bytes=10)
+    peer.ask(MetadataRequest(topics=None), 9)
+    await settle()
+    peer.connection.abort()
+    await settle()
+    assert peer.is_closed
+
+
+async def _parked_requests(world: BrokerWorld) -> None:
+    abandoned, late, woken = world.connect(), world.connect(), world.connect()
+    for peer in (abandoned, late):
+        peer.ask(_fetch(), _VERSION)
+    await _hang_up(abandoned)
+    world.clock.advance(500)
+    await settle()
+    assert late.answer().error_code == ErrorCode.NONE
+    log = world.services.partitions.get("t", 0)
+    woken.ask(_fetch(offset=log.log_end_offset), _VERSION)
+    await _ask(late, _produce(world), _VERSION)
+    assert woken.answer().error_code == ErrorCode.NONE
+    for peer in (late, woken):
+        await _hang_up(peer)
+
+
+async def _members(world: BrokerWorld) -> None:
+    """One comes and leaves, one falls silent, one hangs up while it waits."""
+    peer, other = world.connect(), world.connect()
+    ids = [(await _ask(each, _join(), 5)).member_id for each in (peer, other)]
+    for each, member_id in zip((peer, other), ids, strict=True):
+        each.ask(_join(member_id), 5)
+    await settle()
+    world.clock.advance(0)
+    await settle()
+    generation_id = peer.answer().generation_id
+    other.frames()
+    sync = SyncGroupRequest(group_id="g", generation_id=generation_id, member_id=ids[1], assignments=[])
+    other.ask(sync, 3)
+    await _hang_up(other)
+    left = await _ask(peer, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=ids[0])]), 3)
+    assert left.members[0].error_code == ErrorCode.NONE
+    await _hang_up(peer)
+    world.clock.advance(20_000)
+    await settle()
+    group = world.services.groups.describe("g")
+    assert group is not None
+    assert group.members == {}
+
+
+async def _transactions(world: BrokerWorld) -> None:
+    peer = world.connect()
+    got = await _ask(peer, InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000), 4)
+    producer = got.producer_id, got.producer_epoch
+    await _ask(peer, _produce(world, producer=(*producer, 0), transactional=True), _VERSION)
+    end = EndTxnRequest(transactional_id="x", producer_id=producer[0], producer_epoch=producer[1], committed=True)
+    assert (await _ask(peer, end, 5)).error_code == ErrorCode.NONE
+    await _hang_up(peer)
+
+
+async def _deleted_topics(world: BrokerWorld) -> None:
+    peer, reader = world.connect(), world.connect()
+    world.services.catalogue.create_topic("brief", 2)
+    await _ask(peer, _produce(world, "brief"), _VERSION)
+    reader.ask(_fetch("brief", 1), _VERSION)
+    await _ask(peer, DeleteTopicsRequest(topic_names=["brief"], timeout_ms=1_000), 5)
+    for each in (peer, reader):
+        await _hang_up(each)
+    world.clock.advance(120_000)  # and their files
+    await settle()
+
+
+async def _closed_logs(world: BrokerWorld) -> None:
+    partitions = world.services.partitions
+    partitions.get("t", 1)
+    partitions.close("t", 1)
+
+
+async def _http(world: BrokerWorld) -> None:
+    async def scrape() -> bytes:
+        return b""
+
+    server = HttpServer(world.clock, Pages(world.clock, lambda: None, scrape))
+    for path in (b"/ready", b"/metrics", b"/nowhere"):
+        peer = MemoryTransport(HttpConnection(server))
+        peer.send(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        await settle()
+        assert peer.read().startswith(b"HTTP/1.1 ")
+        peer.hang_up()
+        await settle()
+        assert peer.is_lost
+
+
+_STORIES = [
+    _http,
+    _requests,
+    _refusals,
+    _unfinished_frames,
+    _peers_that_do_not_read,
+    _parked_requests,
+    _members,
+    _transactions,
+    _deleted_topics,
+    _closed_logs,
+]
+
+
+@pytest.mark.parametrize("flush_messages", ["1", str((1 << 63) - 1)])
+@pytest.mark.parametrize("story", _STORIES, ids=lambda story: story.__name__.strip("_"))
+async def test_nothing_waits_for_the_garbage_collector(
+    story: Callable[[BrokerWorld], Awaitable[None]], flush_messages: str
+) -> None:
+    world = BrokerWorld({"log.flush.interval.messages": flush_messages})
+    world.services.catalogue.create_topic("t", 2)
+    await story(world)  # what it imports and builds for ever
+    with _what_is_left() as left:
+        for _ in range(_ROUNDS):
+            await story(world)
+    assert left == []
+    await world.close()
