@@ -23,6 +23,7 @@ from broker.cli.serve_options import Options, Wishes, http_address, load, parse,
 if TYPE_CHECKING:
     import socket
 
+    from broker.clock import Clock
     from broker.config import BrokerConfig
     from broker.net.bound import BoundAddress
 
@@ -143,9 +144,16 @@ async def _run(
         print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:
         _stop_with_stdin(asyncio.get_running_loop(), stopping)
+    _keep_collections_short(broker.services.clock)
     await stopping.wait()
     await broker.stop()
     return 0
+
+
+def _keep_collections_short(clock: Clock) -> None:
+    from broker.garbage_collection import GarbageCollection
+
+    GarbageCollection(clock).start()
 
 
 def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
