@@ -34,6 +34,8 @@ _FIRST_RETENTION_MS = 30_000
 _BETWEEN_PARTITIONS_MS = 5
 _FLUSH_CHECK_MS = 1_000
 _REMOVAL_CHECK_MS = 10_000
+REMOVED_IN_A_TURN = 25
+"""How many segments or directories are removed from the disk before others have their turn: some milliseconds."""
 
 
 class Housekeeping:
@@ -168,10 +170,14 @@ class Housekeeping:
             self._partitions.close(topic, partition)
 
     def _remove_due(self) -> None:
+        now_ms = self._clock.now_ms()
         try:
-            self._directory.delete_due(self._clock.now_ms())
+            due_ms = self._directory.delete_due(now_ms, REMOVED_IN_A_TURN)
         except StorageError as error:
             _log.error(line("removal failed", reason=error))
+            return
+        if due_ms is not None and due_ms <= now_ms:
+            self._later("rest of removal", 0, self._remove_due)
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from broker.config import BrokerConfig
     from broker.flushing import GroupFlush
     from broker.waiters import Waiters
+    from storage.config import LogConfig
     from storage.log import PartitionLog
     from storage.log_directory import LogDirectory
 
@@ -353,9 +354,13 @@ class Partitions:
             self._waiters.wake(topic.name, partition)
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        made: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # most topics have the same settings, or none
         for log in self.open_logs():
             if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
-                log.config = log_config(self._config, self._catalogue.topics[log.topic].configs)
+                own = self._catalogue.topics[log.topic].configs
+                key = tuple(sorted(own.items()))
+                found = made.get(key)
+                log.config = made[key] = log_config(self._config, own) if found is None else found
                 self._waiters.wake(log.topic, log.partition)
 
 

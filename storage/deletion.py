@@ -7,6 +7,7 @@ Knows names and due times; the clock is the caller's. What is not removed when t
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -56,12 +57,13 @@ class Deletions:
         heapq.heappush(self._due, (due_ms, self._count, doomed))
         self._count += 1
 
-    def remove_due(self, now_ms: int) -> int | None:
-        """Remove what is due; returns when the next is, None if nothing waits.
+    def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
+        """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
 
         StorageError if something could not be removed; it stays on the list, last of those due now.
         """
-        while self._due and self._due[0][0] <= now_ms:
+        while self._due and self._due[0][0] <= now_ms and at_most > 0:
+            at_most -= 1
             due_ms, _, doomed = heapq.heappop(self._due)
             try:
                 doomed.remove()

@@ -14,6 +14,7 @@ never outlive its directory's name.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -259,9 +260,12 @@ class LogDirectory:
         if (directory := self._take_away(stray)) is not None:
             self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
 
-    def delete_due(self, now_ms: int) -> int | None:
-        """Remove from the disk what was given up long enough ago; returns when to call again, None for not at all."""
-        return self.deletions.remove_due(now_ms)
+    def delete_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
+        """Remove from the disk what was given up long enough ago, `at_most` so many segments and directories.
+
+        Returns when to call again, None for not at all.
+        """
+        return self.deletions.remove_due(now_ms, at_most)
 
     # --- checkpoints ---
 

@@ -236,7 +236,12 @@ class GroupCoordinator:
 
     def groups(self) -> list[Group]:
         """Every group there is. Raises KafkaError while a partition loads. To be read, not changed."""
-        return [group for partition in self._partitions.every() for group in partition.machine.groups()]
+        return list(self.each_group())
+
+    def each_group(self) -> Iterator[Group]:
+        """As `groups`, one after another; others may have their turn in between."""
+        partitions = self._partitions.every()
+        return (group for partition in partitions for group in partition.machine.groups())
 
     def describe(self, group_id: str) -> Group | None:
         """One group as it now is, or None. To be read, not changed."""

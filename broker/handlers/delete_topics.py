@@ -1,15 +1,18 @@
 """DeleteTopics (key 20), v1-6: topics by name, from v6 on also by id.
 
-They are gone from the catalogue, durably and all at once, before their files are; the files follow through the
-catalogue's listeners. Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice,
-or both ways, or not at all), TOPIC_DELETION_DISABLED when `delete.topic.enable` is off (INVALID_REQUEST before v3).
+They are gone from the catalogue, durably, before their files are; the files follow through the catalogue's listeners.
+Many topics go in several changes, with other work in between. Answers per topic: UNKNOWN_TOPIC_OR_PARTITION,
+UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TOPIC_DELETION_DISABLED when
+`delete.topic.enable` is off (INVALID_REQUEST before v3).
 """
 
+from collections.abc import Awaitable, Container
 from typing import NamedTuple
 
 from broker.catalogue import Catalogue, Topic
 from broker.catalogue.topics import duplicates
 from broker.context import RequestContext
+from broker.turns import let_others_run
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from protocol.primitives import ZERO_UUID
@@ -22,7 +25,14 @@ class _Target(NamedTuple):
     topic_id: bytes = ZERO_UUID
 
 
-def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+_Doomed = tuple[_Target, Topic]
+SLICE_PARTITIONS = 25
+"""How many partitions are deleted (some 150 us each) before others have their turn."""
+
+
+def handle(
+    request: DeleteTopicsRequest, context: RequestContext
+) -> DeleteTopicsResponse | Awaitable[DeleteTopicsResponse]:
     catalogue = context.services.catalogue
     targets = [_Target(topic.name, topic.topic_id) for topic in request.topics]
     targets += [_Target(name) for name in request.topic_names]
@@ -31,17 +41,47 @@ def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopic
         refusal = KafkaError(code, "Topic deletion is disabled by delete.topic.enable.")
         return DeleteTopicsResponse(responses=[_refused(target, refusal) for target in targets])
     answers: list[DeletableTopicResult] = []
-    doomed: list[tuple[_Target, Topic]] = []
+    doomed: list[_Doomed] = []
     twice = duplicates(targets)
-    for target in dict.fromkeys(targets):
+    distinct = dict.fromkeys(targets)
+    for target in distinct:
         try:
-            doomed.append((target, _resolve(target, twice, targets, catalogue)))
+            doomed.append((target, _resolve(target, twice, distinct, catalogue)))
         except KafkaError as refusal:
             answers.append(_refused(target, refusal))
+    slices = _slices(doomed)
+    if len(slices) > 1:
+        return _delete_in_turns(slices, answers, context)
     return DeleteTopicsResponse(responses=answers + _delete(doomed, catalogue))
 
 
-def _delete(doomed: list[tuple[_Target, Topic]], catalogue: Catalogue) -> list[DeletableTopicResult]:
+def _slices(doomed: list[_Doomed]) -> list[list[_Doomed]]:
+    """What is deleted in one turn of the loop each: so many partitions, at least one topic."""
+    slices: list[list[_Doomed]] = []
+    partitions = SLICE_PARTITIONS
+    for target, topic in doomed:
+        if partitions >= SLICE_PARTITIONS:
+            slices.append([])
+            partitions = 0
+        slices[-1].append((target, topic))
+        partitions += len(topic.partitions)
+    return slices
+
+
+async def _delete_in_turns(
+    slices: list[list[_Doomed]], answers: list[DeletableTopicResult], context: RequestContext
+) -> DeleteTopicsResponse:
+    catalogue = context.services.catalogue
+    for count, doomed in enumerate(slices):
+        if count:
+            await let_others_run(context.services.clock)
+        there = [(target, topic) for target, topic in doomed if topic.topic_id in catalogue.topics_by_id]
+        answers += [_refused(target, _unknown(target)) for target, topic in doomed if (target, topic) not in there]
+        answers += _delete(there, catalogue)
+    return DeleteTopicsResponse(responses=answers)
+
+
+def _delete(doomed: list[_Doomed], catalogue: Catalogue) -> list[DeletableTopicResult]:
     try:
         catalogue.delete_topics([topic.name for _, topic in doomed])
     except KafkaError as refusal:
@@ -51,7 +91,7 @@ def _delete(doomed: list[tuple[_Target, Topic]], catalogue: Catalogue) -> list[D
     ]
 
 
-def _resolve(target: _Target, twice: set[_Target], targets: list[_Target], catalogue: Catalogue) -> Topic:
+def _resolve(target: _Target, twice: set[_Target], targets: Container[_Target], catalogue: Catalogue) -> Topic:
     """The topic to delete. KafkaError when the target is none, or not clear."""
     by_id = target.topic_id != ZERO_UUID
     if target.name is not None and by_id:
@@ -63,17 +103,23 @@ def _resolve(target: _Target, twice: set[_Target], targets: list[_Target], catal
     if by_id:
         topic = catalogue.topics_by_id.get(target.topic_id)
         if topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+            raise _unknown(target)
         other = _Target(topic.name)
     else:
         assert target.name is not None
         topic = catalogue.topics.get(target.name)
         if topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+            raise _unknown(target)
         other = _Target(None, topic.topic_id)
     if other in targets:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.")
     return topic
+
+
+def _unknown(target: _Target) -> KafkaError:
+    if target.topic_id != ZERO_UUID:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
 
 
 def _refused(target: _Target, refusal: KafkaError) -> DeletableTopicResult:

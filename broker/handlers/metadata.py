@@ -6,11 +6,14 @@ as Kafka does it, as whoever asks may want to know whether the topic is gone (de
 is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION.
 """
 
+from collections.abc import Awaitable
+
 from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from broker.catalogue import Topic
 from broker.catalogue.image import INTERNAL_TOPICS
 from broker.catalogue.topics import check_name
 from broker.context import RequestContext, Services
+from broker.turns import let_others_run
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from protocol.messages.metadata import (
@@ -24,21 +27,45 @@ from protocol.messages.metadata import (
 from protocol.primitives import ZERO_UUID
 
 _BY_ID_SINCE = 12
+SLICE_TOPICS = 1_000
 
 
-def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    services, node = context.services, context.node
+def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Awaitable[MetadataResponse]:
+    services = context.services
     asked = request.topics
     if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
         return _refuse(asked)
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     if asked is None or (not asked and context.api_version == 0):
-        topics = [_describe(topic, operations, services) for topic in services.catalogue.topics.values()]
+        everything = list(services.catalogue.topics.values())
+        if len(everything) > SLICE_TOPICS:
+            return _describe_in_turns(everything, operations, request, context)
+        topics = [_describe(topic, operations, services) for topic in everything]
     else:
         may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
         distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
         topics = [_find(wanted, may_create, operations, services) for wanted in distinct.values()]
-    rack = services.config.value("broker.rack")
+    return _response(topics, request, context)
+
+
+async def _describe_in_turns(
+    everything: list[Topic], operations: int, request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
+    """All topics, as many in a turn of the loop as take a few milliseconds."""
+    topics = []
+    for start in range(0, len(everything), SLICE_TOPICS):
+        if start:
+            await let_others_run(context.services.clock)
+        some = everything[start : start + SLICE_TOPICS]
+        topics += [_describe(topic, operations, context.services) for topic in some]
+    return _response(topics, request, context)
+
+
+def _response(
+    topics: list[MetadataResponseTopic], request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
+    node = context.node
+    rack = context.services.config.value("broker.rack")
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(

@@ -35,6 +35,15 @@ async def until_synced(world: BrokerWorld, log: PartitionLog) -> None:
     await asyncio.wait_for(world.broker.flush.synced(log, log.log_end_offset), 30)
 
 
+async def test_a_changed_setting_is_worked_out_once_for_all_topics_that_have_no_other(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("u", 1, {"retention.ms": "5"})
+    logs = [world.services.partitions.get(*where) for where in (("t", 0), ("t", 1), ("u", 0))]
+    world.services.catalogue.replace_configs(4, "1", {"message.max.bytes": "80"})
+    assert [log.config.max_message_bytes for log in logs] == [80, 80, 80]
+    assert [log.config.retention_ms for log in logs] == [7 * DAY_MS, 7 * DAY_MS, 5]
+    assert logs[0].config is logs[1].config
+
+
 @pytest.mark.parametrize(("topic", "partition"), [("missing", 0), ("t", 2), ("t", -1)])
 async def test_what_the_catalogue_does_not_have_is_not_opened(world: BrokerWorld, topic: str, partition: int) -> None:
     with pytest.raises(KafkaError) as refused:

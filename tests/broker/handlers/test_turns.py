@@ -1,0 +1,118 @@
+"""A request about everything there is lets others have their turn: what is counted is turns, not seconds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from broker.catalogue import NewTopic
+from broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from broker.handlers.delete_topics import SLICE_PARTITIONS
+from broker.handlers.list_groups import SLICE
+from broker.handlers.metadata import SLICE_TOPICS
+from broker.housekeeping import REMOVED_IN_A_TURN
+from protocol.errors import ErrorCode
+from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.metadata import MetadataRequest
+from protocol.schema import Request
+from tests.support.broker_world import BrokerWorld, settle
+
+E = ErrorCode
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    yield world
+    await world.close()
+
+
+def _create(world: BrokerWorld, count: int) -> list[str]:
+    names = [f"topic-{number}" for number in range(count)]
+    world.services.catalogue.create_topics([NewTopic(name, 1) for name in names])
+    return names
+
+
+async def _answer(
+    world: BrokerWorld, request: Request, version: int, meanwhile: Callable[[], object] = lambda: None
+) -> tuple[Any, int]:
+    """The answer, and how many turns were needed for it. `meanwhile` happens after the first."""
+    peer = world.connect()
+    peer.ask(request, version)
+    await settle()
+    turns = 1
+    while not peer.transport.written.is_set():
+        if turns == 1:
+            meanwhile()
+        world.clock.advance(0)
+        await settle()
+        turns += 1
+    return peer.answer(), turns
+
+
+async def test_metadata_of_all_topics_takes_turns(world: BrokerWorld) -> None:
+    names = _create(world, 2 * SLICE_TOPICS + 1)
+    answer, turns = await _answer(world, MetadataRequest(topics=None), 9)
+    assert turns == 3
+    assert [topic.name for topic in answer.topics] == names
+
+
+async def test_the_list_of_groups_takes_turns(world: BrokerWorld) -> None:
+    topic = world.services.catalogue.create_topic("t", 1)
+    groups = [f"group-{number}" for number in range(2 * SLICE + 1)]
+    for group_id in groups:
+        offset = OffsetToCommit("t", topic.topic_id, 0, 1, 0, "")
+        request = CommitRequest(group_id, -1, "", None, (offset,))
+        world.services.groups.commit_offsets(request, missing_group=E.NONE)
+    answer, turns = await _answer(world, ListGroupsRequest(states_filter=[], types_filter=[]), 5)
+    assert turns == 3
+    assert sorted(group.group_id for group in answer.groups) == sorted(groups)
+
+
+async def test_the_deletion_of_many_topics_takes_turns(world: BrokerWorld) -> None:
+    names = _create(world, 2 * SLICE_PARTITIONS + 1)
+    catalogue = world.services.catalogue
+    request = DeleteTopicsRequest(topic_names=names, timeout_ms=1_000)
+    answer, turns = await _answer(world, request, 5, lambda: catalogue.delete_topics([names[-1]]))
+    assert turns == 3
+    assert {topic.name: topic.error_code for topic in answer.responses} == {
+        name: E.UNKNOWN_TOPIC_OR_PARTITION if name == names[-1] else E.NONE for name in names
+    }
+    assert not catalogue.topics
+
+
+async def test_a_topic_made_again_while_its_deletion_waits_is_not_deleted(world: BrokerWorld) -> None:
+    names = _create(world, SLICE_PARTITIONS + 1)
+    catalogue = world.services.catalogue
+
+    def make_again() -> None:
+        catalogue.delete_topics([names[-1]])
+        catalogue.create_topic(names[-1], 1)
+
+    await _answer(world, DeleteTopicsRequest(topic_names=names, timeout_ms=1_000), 5, make_again)
+    assert list(catalogue.topics) == [names[-1]]
+
+
+async def test_directories_are_removed_in_turns(world: BrokerWorld) -> None:
+    names = _create(world, 2 * REMOVED_IN_A_TURN + 1)
+    for name in names:
+        world.services.partitions.get(name, 0)
+    world.services.catalogue.delete_topics(names)
+    removals = world.services.partitions.directory.deletions
+    await world.broker.start()
+    left = []
+    world.clock.call_later(60_000, lambda: tick())
+
+    def tick() -> None:
+        left.append(len(removals))
+        if removals:
+            world.clock.call_later(0, tick)
+
+    world.clock.advance(60_000)
+    sizes = [before - after for before, after in pairwise(left)]
+    assert sum(sizes) == len(names)
+    assert max(sizes) == REMOVED_IN_A_TURN
