@@ -20,7 +20,6 @@ from contextlib import suppress
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
-from protocol.errors import DecodeError
 from protocol.files import checkpoints as formats
 from protocol.files import names
 from protocol.files.meta_properties import MetaProperties
@@ -30,10 +29,11 @@ from storage.data_root import lock_root, open_root, read_meta_properties, take_i
 from storage.deletion import Deletions
 from storage.directory import Directory
 from storage.disk import OPEN_FILES_MAX, Disk
-from storage.errors import CorruptFile, FileRemoved, StorageError
+from storage.errors import FileRemoved, StorageError
 from storage.files import Files, Lock, Volume
 from storage.log import PartitionLog
 from storage.opening import Opening, open_at_once
+from storage.partition_metadata import read_topic_id, write_topic_id
 from storage.sync_job import SyncJob
 
 
@@ -208,16 +208,16 @@ class LogDirectory:
         topic, partition = key
         self._root.disk.check_online()
         directory = self._directory_of(key)
-        if key in self._live and (found := _topic_id_of(directory)) != topic_id:
+        if key in self._live and (found := read_topic_id(directory)) != topic_id:
             if found is None:
-                directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
+                write_topic_id(directory, topic_id)
             else:
                 self.set_aside(topic, partition)
                 directory = self._directory_of(key)
         if key not in self._live:
             self._make_room(key)
             directory.create()
-            directory.replace(names.PARTITION_METADATA, formats.encode_partition_metadata(topic_id))
+            write_topic_id(directory, topic_id)
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: a failure below leaves nobody knows what
         log = yield from PartitionLog.opening(
@@ -398,12 +398,3 @@ class LogDirectory:
             self._root.sync()
         if leave_marker and not self._unrecovered:
             self._root.write_atomically(names.CLEAN_SHUTDOWN, formats.encode_clean_shutdown(broker_epoch))
-
-
-def _topic_id_of(directory: Directory) -> bytes | None:
-    """What partition.metadata says, None where there is none."""
-    data = directory.read(names.PARTITION_METADATA)
-    try:
-        return None if data is None else formats.decode_partition_metadata(data)
-    except DecodeError as error:
-        raise CorruptFile(directory.path_of(names.PARTITION_METADATA), str(error)) from error
