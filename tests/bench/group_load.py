@@ -29,7 +29,7 @@ from protocol.messages.offset_commit import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.schema import Request
-from tests.bench.measure import cpu_seconds, rss_mb
+from tests.bench.measure import cpu_seconds, held_mb
 from tests.bench.rdkafka import percentile
 
 FIND, JOIN, SYNC, HEARTBEAT, COMMIT, FETCH = 2, 5, 3, 3, 7, 7
@@ -180,10 +180,10 @@ async def idle(options: argparse.Namespace) -> dict[str, Any]:
     """G4: what members cost that do nothing but say they are alive, every 3 s each."""
     connections = [await connect(options.port) for _ in range(options.members)]
     await asyncio.gather(*(find(connection, "anybody") for connection in connections))
-    before_mb = rss_mb(options.pid)
+    before_mb = held_mb(options.pid)
     members = await _groups(connections, 50)
     await asyncio.gather(*(member.heartbeat() for member in members))
-    after_mb = rss_mb(options.pid)
+    after_mb = held_mb(options.pid)
     latencies: list[float] = []
 
     async def beat(number: int, member: Member) -> None:

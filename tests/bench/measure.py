@@ -1,11 +1,10 @@
-"""What is measured about a broker from outside: processor seconds and resident memory out of /proc; and running a
-load.
-"""
+"""What is measured about a broker from outside: processor seconds and memory; what else ran; and running a load."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +27,40 @@ def rss_mb(pid: int) -> float:
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
     raise ProcessLookupError(pid)
+
+
+def held_mb(pid: int) -> float:
+    """Memory that what the process knows takes, in MB: the difference of two readings is the price of what came
+    between.
+
+    Of a JVM that is what lives in its heap, counted after a full collection: its resident memory grows with garbage
+    until the heap is full.
+    """
+    if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+        return rss_mb(pid)
+    total = _jcmd(pid, "GC.class_histogram").strip().splitlines()[-1].split()
+    if total[0] != "Total":
+        raise RuntimeError(f"jcmd ends its histogram with {total}")
+    return int(total[2]) / (1 << 20)
+
+
+def _jcmd(pid: int, command: str) -> str:
+    done = subprocess.run(["jcmd", str(pid), command], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def busy_seconds() -> float:
+    """Processor time of the whole machine so far, what its host took from it included."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(
+        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    )
+    return (user + nice + system + irq + softirq + steal) / CLOCK_TICKS
+
+
+def own_seconds() -> float:
+    """Processor time of this process and of the load programs that it has run to their end."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def load_generator(name: str) -> Path:
