@@ -1,15 +1,12 @@
-"""The workloads G1 to G4: what groups cost.
-
-As in `workloads.py` each is a function from (peer, scale) to figures. G3 kills its broker, so it has one of its own.
-"""
+"""The workloads G1 to G4: what groups cost. G3 kills its broker, so it has one of its own, fresh in every round."""
 
 from __future__ import annotations
 
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from protocol.headers import encode_request_header
 from protocol.messages.offset_commit import (
@@ -22,7 +19,7 @@ from protocol.messages.offset_commit import (
 )
 from protocol.registry import ApiKey, request_codec, response_codec
 from tests.bench.measure import blast, run_json
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
+from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Figures, Peer
 from tests.bench.topics import fresh_topic
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
@@ -35,25 +32,29 @@ _COMMIT_VERSION = 7
 _KAFKA_LOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-0 with epoch \d+ in (\d+)ms")
 
 
-def load(program: str, peer: Peer, **options: float | str) -> dict[str, Any]:
+def load(program: str, peer: Peer, **options: float | str) -> Figures:
     """Run a program of `group_load` against a broker."""
     arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     command = [sys.executable, "-m", "tests.bench.group_load", program, "--port", str(peer.port)]
     return run_json([*command, "--pid", str(peer.server.pid), *arguments])
 
 
-def commits(depth: int) -> Any:
+def committed_topic(peer: Peer) -> str:
+    """A topic that each of G1's groups has committed an offset for, so that the coordinator has loaded them all."""
+    topic = fresh_topic(peer)
+    load("fill", peer, topic=topic, groups=COMMITTERS, partitions=1)
+    return topic
+
+
+def commits(depth: int) -> Callable[[Peer, str, float], Figures]:
     """G1: groups without members that commit one partition each, over and over."""
 
-    def run(peer: Peer, scale: float) -> dict[str, Any]:
-        topic = fresh_topic(peer)
-        load("fill", peer, topic=topic, groups=COMMITTERS, partitions=1)
+    def run(peer: Peer, topic: str, seconds: float) -> Figures:
         with tempfile.NamedTemporaryFile(suffix=".frames") as file:
             file.write(
                 b"".join(_sized(_commit(topic, number)) + _sized(_answer(topic)) for number in range(COMMITTERS))
             )
             file.flush()
-            seconds = 8 * scale
             return blast(
                 "repeat", peer.port, topic, connections=COMMITTERS, depth=depth, seconds=seconds, frames=file.name
             )
@@ -81,12 +82,12 @@ def _answer(topic: str) -> bytes:
     return bytes(response_codec(ApiKey.OFFSET_COMMIT, _COMMIT_VERSION).encode(response))
 
 
-def rebalance(peer: Peer, scale: float) -> dict[str, Any]:
+def rebalance(peer: Peer, topic: str, seconds: float) -> Figures:
     """G2: 500 members, all rejoining at once."""
-    return load("rebalance", peer, members=500, rounds=max(3, round(10 * scale)))
+    return load("rebalance", peer, members=500, rounds=max(3, round(seconds)))
 
 
-def reload(peer: Peer, scale: float) -> dict[str, Any]:
+def reload(peer: Peer, topic: str, seconds: float) -> Figures:
     """G3: 100,000 offsets in one partition of `__consumer_offsets`, after a kill.
 
     The first answer is counted from the moment the broker says that it is ready. `load_ms` is what the broker itself
@@ -96,14 +97,17 @@ def reload(peer: Peer, scale: float) -> dict[str, Any]:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
         own.start()
         try:
-            topic = fresh_topic(own, RELOADED_PARTITIONS)
-            size = {"topic": topic, "groups": RELOADED_GROUPS, "partitions": RELOADED_PARTITIONS}
+            size = {
+                "topic": fresh_topic(own, RELOADED_PARTITIONS),
+                "groups": RELOADED_GROUPS,
+                "partitions": RELOADED_PARTITIONS,
+            }
             load("fill", own, **size)
             own.server.kill()
             own.start()
-            before_mb = own.rss_mb()
+            before_mb = own.held_mb()
             figures = load("reload", own, **size)
-            figures["kb_per_offset"] = (own.rss_mb() - before_mb) * 1024 / (RELOADED_GROUPS * RELOADED_PARTITIONS)
+            figures["kb_per_offset"] = (own.held_mb() - before_mb) * 1024 / (RELOADED_GROUPS * RELOADED_PARTITIONS)
             loaded = _KAFKA_LOADED.search(own.server.log)
             figures["load_ms"] = float(loaded[1]) if loaded else figures["first_answer_ms"]
             return figures
@@ -118,6 +122,6 @@ def _another(server: Server, data_dir: Path) -> Server:
     return BrokerProcess(data_dir, ONE_PARTITION)
 
 
-def idle(peer: Peer, scale: float) -> dict[str, Any]:
-    """G4: 1,000 members in groups of 50 that only say they are alive."""
-    return load("idle", peer, members=1_000, seconds=max(6.0, 20 * scale))
+def idle(peer: Peer, topic: str, seconds: float) -> Figures:
+    """G4: 1,000 members in groups of 50 that only say they are alive, every 3 s."""
+    return load("idle", peer, members=1_000, seconds=max(6.0, seconds))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.measure import cpu_seconds, rss_mb
+from tests.bench.measure import busy_seconds, cpu_seconds, held_mb, own_seconds, rss_mb
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 from tests.support.server import Server
@@ -23,6 +24,11 @@ KAFKAS_OWN_JVM_OPTIONS = (
 )
 """What bin/kafka-server-start.sh gives a JVM that is left alone."""
 
+SETTINGS = {"log.segment.delete.delay.ms": 200}
+"""Of every broker: topics that were measured leave the disk and the page cache before the next load."""
+
+Figures = dict[str, Any]
+
 
 class Peer:
     """One broker under measurement. `start_ms` is the time from spawn to its ready line, of the last start."""
@@ -33,6 +39,7 @@ class Peer:
         self.start_ms = 0.0
 
     def start(self) -> None:
+        self.server.command()  # formats Kafka's directory, which is no part of a start
         before = time.perf_counter()
         self.server.start()
         self.start_ms = (time.perf_counter() - before) * 1000
@@ -50,27 +57,34 @@ class Peer:
     def rss_mb(self) -> float:
         return rss_mb(self.server.pid)
 
-    def measured(self, run: Callable[[Peer, float], dict[str, Any]], scale: float) -> dict[str, Any]:
-        """Run a workload and add what it cost the broker: processor seconds per GB or per 1000 requests, and memory
-        after it.
+    def held_mb(self) -> float:
+        return held_mb(self.server.pid)
+
+    def measured(self, run: Callable[[], Figures]) -> Figures:
+        """Run a load whose set-up is done, and add what it cost the broker: processor time for each GB, request,
+        transaction or message, and memory after it; and what the machine spent on anything else, in percent.
         """
-        before = self.cpu_seconds()
-        result = run(self, scale)
-        spent = self.cpu_seconds() - before
-        if "mb_per_second" in result and "messages" in result:
-            gigabytes = result["messages"] * result["mb_per_second"] / result["per_second"] / 1000
-            result["cpu_s_per_gb"] = spent / gigabytes
-        elif "requests" in result:
-            result["cpu_s_per_1000_requests"] = spent / result["requests"] * 1000
-        elif "transactions" in result:
-            result["cpu_us_per_transaction"] = spent / result["transactions"] * 1e6
-        result["rss_mb"] = self.rss_mb()
-        return result
+        begun, broker, machine, load = time.monotonic(), self.cpu_seconds(), busy_seconds(), own_seconds()
+        figures = run()
+        spent = self.cpu_seconds() - broker
+        other = busy_seconds() - machine - (own_seconds() - load) - spent
+        share = other / (time.monotonic() - begun) / (os.cpu_count() or 1)
+        return figures | _costs(figures, spent) | {"rss_mb": self.rss_mb(), "others_percent": max(0.0, share * 100)}
+
+
+def _costs(figures: Figures, spent_s: float) -> Figures:
+    """Processor time by what the load counts, which is the first of these that it has."""
+    if "megabytes" in figures:
+        return {"cpu_s_per_gb": spent_s / figures["megabytes"] * 1000}
+    for counted in ("request", "transaction", "message"):
+        if f"{counted}s" in figures:
+            return {f"cpu_us_per_{counted}": spent_s / figures[f"{counted}s"] * 1e6}
+    return {}
 
 
 def barnabas(directory: Path) -> Peer:
-    return Peer("barnabas", BrokerProcess(directory))
+    return Peer("barnabas", BrokerProcess(directory, SETTINGS))
 
 
 def kafka(directory: Path) -> Peer:
-    return Peer("kafka", KafkaProcess(directory, jvm_options=KAFKAS_OWN_JVM_OPTIONS))
+    return Peer("kafka", KafkaProcess(directory, SETTINGS, jvm_options=KAFKAS_OWN_JVM_OPTIONS))

@@ -32,6 +32,7 @@ def produce(port: int, topic: str, *, count: int, size: int) -> dict[str, Any]:
     sent, per_second, mib_per_second, p99_ms = _SENT.findall(output)[-1]
     return {
         "messages": int(sent),
+        "megabytes": int(sent) * size / 1e6,
         "per_second": float(per_second),
         "mb_per_second": float(mib_per_second) * _MIB,
         "p99_ms": float(p99_ms),

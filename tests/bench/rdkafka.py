@@ -25,7 +25,11 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def produce(options: argparse.Namespace) -> dict[str, Any]:
-    """W1 to W3: as many messages as go through in the time, idempotent, acks=all."""
+    """W1 to W3: as many messages as go through in the time, or `count` of them; idempotent, acks=all.
+
+    The first message, which waits for the producer's id, is acknowledged before the clock starts. All that were sent
+    are acknowledged before it stops.
+    """
     failures: list[str] = []
 
     def delivered(error: KafkaError | None, message: Message) -> None:
@@ -41,15 +45,17 @@ def produce(options: argparse.Namespace) -> dict[str, Any]:
             "batch.size": options.batch_size,
             "batch.num.messages": 1_000_000,
             "queue.buffering.max.messages": 1_000_000,
-            "queue.buffering.max.kbytes": 262_144,
+            "queue.buffering.max.kbytes": 65_536,
         }
     )
     value = b"x" * options.size
-    producer.list_topics(options.topic, timeout=30)
+    producer.produce(options.topic, value, on_delivery=delivered)
+    if producer.flush(30):
+        raise SystemExit("the first message was not acknowledged in 30 s")
     start = time.perf_counter()
     stop = start + options.seconds
     sent = 0
-    while time.perf_counter() < stop:
+    while time.perf_counter() < stop and (not options.count or sent < options.count):
         for _ in range(500):
             while True:
                 try:
@@ -63,7 +69,13 @@ def produce(options: argparse.Namespace) -> dict[str, Any]:
     elapsed = time.perf_counter() - start
     if failures or left:
         raise SystemExit(f"{len(failures)} failed ({failures[:1]}), {left} unsent")
-    return {"messages": sent, "per_second": sent / elapsed, "mb_per_second": sent * options.size / 1e6 / elapsed}
+    megabytes = sent * options.size / 1e6
+    return {
+        "messages": sent,
+        "per_second": sent / elapsed,
+        "megabytes": megabytes,
+        "mb_per_second": megabytes / elapsed,
+    }
 
 
 def sync(options: argparse.Namespace) -> dict[str, Any]:
@@ -92,12 +104,16 @@ def sync(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def transactions(options: argparse.Namespace) -> dict[str, Any]:
-    """One transactional producer: `count` messages a transaction, each committed before the next begins."""
+    """One transactional producer: `count` messages a transaction, each committed before the next begins. The first is
+    committed before the clock starts."""
     producer = Producer(
         {"bootstrap.servers": f"127.0.0.1:{options.port}", "transactional.id": options.topic, "linger.ms": 0}
     )
     producer.init_transactions(60)
     value = b"x" * options.size
+    producer.begin_transaction()
+    producer.produce(options.topic, value)
+    producer.commit_transaction(30)
     whole: list[float] = []
     commits: list[float] = []
     start = time.perf_counter()
@@ -125,26 +141,40 @@ def transactions(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def consume(options: argparse.Namespace) -> dict[str, Any]:
-    """W8: read a backlog of `count` messages from the start."""
+    """W8: read a backlog of `count` messages from the start, again and again, for the time given. The clock runs from
+    the first message of a pass to its last."""
     consumer = Consumer(
-        {"bootstrap.servers": f"127.0.0.1:{options.port}", "group.id": "bench", "enable.auto.commit": False}
+        {
+            "bootstrap.servers": f"127.0.0.1:{options.port}",
+            "group.id": "bench",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 10,  # only at the end of the backlog, between two passes
+        }
         | BIG_QUEUES
     )
-    consumer.assign([TopicPartition(options.topic, 0, 0)])
-    first = consumer.poll(30)
-    if first is None:
-        raise SystemExit("no message came in 30 s")
-    got, size = 1, len(first.value() or b"")
-    start = time.perf_counter()
-    while got < options.count:
-        for message in consumer.consume(min(5000, options.count - got), timeout=10):
-            if message.error():
-                raise SystemExit(str(message.error()))
-            got += 1
-            size += len(message.value() or b"")
-    elapsed = time.perf_counter() - start
+    total, size, elapsed = 0, 0, 0.0
+    while elapsed < options.seconds:
+        consumer.assign([TopicPartition(options.topic, 0, 0)])
+        first = consumer.poll(30)
+        if first is None:
+            raise SystemExit("no message came in 30 s")
+        got = 1
+        start = time.perf_counter()
+        while got < options.count:
+            for message in consumer.consume(min(5000, options.count - got), timeout=10):
+                if message.error():
+                    raise SystemExit(str(message.error()))
+                got += 1
+                size += len(message.value() or b"")
+        elapsed += time.perf_counter() - start
+        total += got - 1
     consumer.close()
-    return {"messages": got, "per_second": got / elapsed, "mb_per_second": size / 1e6 / elapsed}
+    return {
+        "messages": total,
+        "per_second": total / elapsed,
+        "megabytes": size / 1e6,
+        "mb_per_second": size / 1e6 / elapsed,
+    }
 
 
 def latency(options: argparse.Namespace) -> dict[str, Any]:
@@ -195,8 +225,8 @@ def latency(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def tail(options: argparse.Namespace) -> dict[str, Any]:
-    """W11's reader: follow all partitions from their ends for the time given; lag is from the message's own
-    timestamp, in ms.
+    """W11's reader: follow all partitions from their ends for the time given, from its first message on; lag is from
+    the message's own timestamp, in ms, so the producer's queue is part of it.
     """
     consumer = Consumer(
         {"bootstrap.servers": f"127.0.0.1:{options.port}", "group.id": "bench", "enable.auto.commit": False}
@@ -206,19 +236,24 @@ def tail(options: argparse.Namespace) -> dict[str, Any]:
     consumer.assign([TopicPartition(options.topic, number, -1) for number in partitions])
     lags: list[float] = []
     size = 0
-    stop = time.perf_counter() + options.seconds
+    if consumer.poll(30) is None:
+        raise SystemExit("the tail reader saw nothing in 30 s")
+    start = time.perf_counter()
+    stop = start + options.seconds
     while time.perf_counter() < stop:
-        now_ms = time.time() * 1000
-        for message in consumer.consume(5000, timeout=0.1):
+        messages = consumer.consume(500, timeout=0.1)
+        now_ms = time.time() * 1000  # after the wait for them, which is part of the lag
+        for message in messages:
             if message.error():
                 raise SystemExit(str(message.error()))
             size += len(message.value() or b"")
             lags.append(now_ms - message.timestamp()[1])
+    elapsed = time.perf_counter() - start
     consumer.close()
     if not lags:
-        raise SystemExit("the tail reader saw nothing")
+        raise SystemExit("the tail reader saw one message")
     return {
-        "mb_per_second": size / 1e6 / options.seconds,
+        "mb_per_second": size / 1e6 / elapsed,
         "p50_ms": percentile(lags, 0.50),
         "p99_ms": percentile(lags, 0.99),
     }

@@ -1,8 +1,10 @@
-"""Topics to measure with."""
+"""Topics to measure with: made before a load, and away before the next."""
 
 from __future__ import annotations
 
 import itertools
+import os
+import time
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -10,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.bench.peers import Peer
 
 _numbers = itertools.count(1)
+_READY_S, _GONE_S = 120.0, 30.0
 
 
 def fresh_topic(peer: Peer, partitions: int = 1) -> str:
@@ -18,13 +21,33 @@ def fresh_topic(peer: Peer, partitions: int = 1) -> str:
     A cluster may know a topic before its partitions can be written to, and the raw client tries nothing twice.
     """
     name = f"bench-{next(_numbers)}"
-    address = {"bootstrap.servers": f"127.0.0.1:{peer.port}"}
-    admin = AdminClient(address)
+    admin = AdminClient(_client(peer))
     for future in admin.create_topics([NewTopic(name, partitions, 1)]).values():
-        future.result(30)
-    producer = Producer(address)
+        future.result(_READY_S)
+    producer = Producer(_client(peer))
     for partition in range(partitions):
         producer.produce(name, b"0", partition=partition)
-    if producer.flush(30):
-        raise RuntimeError(f"{peer.name}: {name} could not be written to in 30 s")
+    if producer.flush(_READY_S):
+        raise RuntimeError(f"{peer.name}: {name} could not be written to in {_READY_S:.0f} s")
     return name
+
+
+def drop_topic(peer: Peer, name: str) -> None:
+    """Delete a topic; its files go a little later."""
+    admin = AdminClient(_client(peer))
+    for future in admin.delete_topics([name]).values():
+        future.result(_READY_S)
+
+
+def _client(peer: Peer) -> dict[str, str | int]:
+    return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it speaks of its own ending
+
+
+def settle(peers: list[Peer]) -> None:
+    """Wait until the files of all deleted topics are gone and what else was written is on the disk, so that no load
+    pays for the one before it."""
+    deadline = time.monotonic() + _GONE_S
+    for peer in peers:
+        while any(peer.server.data_dir.glob("*-delete")) and time.monotonic() < deadline:
+            time.sleep(0.05)  # two brokers' own timers are waited for, from outside
+    os.sync()

@@ -3,36 +3,50 @@
 Raw producers speak the older protocol (AddPartitionsToTxn, Produce, EndTxn), which all three know. `synced` brokers
 have log.flush.interval.messages=1: a commit is on the disk before it is answered; kfake has no disk. Times of a whole
 transaction include what a broker asks to be tried again; times of a commit are those of EndTxn's answer alone, which
-Kafka gives before its markers are written.
+Kafka gives before its markers are written. So Kafka answers CONCURRENT_TRANSACTIONS to whoever begins his next at once,
+and its rate depends on when he asks again. Raw loads are run both ways, and a ratio is to the better one.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from client.client import Client
 from client.transactions import init_producer
 from protocol.headers import encode_request_header
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.registry import ApiKey, request_codec
+from tests.bench import report
 from tests.bench.kfake_process import KfakeProcess
+from tests.bench.loads import Load
 from tests.bench.measure import blast, load_generator, rdkafka, run_json
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Peer
-from tests.bench.report import number
+from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka
+from tests.bench.rounds import Bench, Measured, Plan
 from tests.bench.topics import fresh_topic
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 
-Figures = dict[str, Any]
-Rounds = dict[str, dict[str, list[Figures]]]
+Run = Callable[[Peer, str, float], Figures]
 
+
+class Retry(NamedTuple):
+    """How long a producer waits, in ms: before it asks again to begin a transaction, and before anything else."""
+
+    add_retry: int
+    retry: int
+
+
+CLIENTS = Retry(add_retry=20, retry=100)
+"""As the Java client and librdkafka do: 20 ms after the first AddPartitionsToTxn of a transaction was answered with
+CONCURRENT_TRANSACTIONS; `retry.backoff.ms` is 100."""
+EAGER = Retry(add_retry=1, retry=1)
 SYNCED = {"log.flush.interval.messages": 1}
 ABORTED = 10_000
 IDS = 10_000
@@ -46,44 +60,59 @@ _ID_TIMEOUT_MS = 600_000
 
 def raw(peer: Peer, topic: str, **options: float) -> Figures:
     """Run the C producers."""
-    words = [word for name, value in options.items() for word in (f"--{name}", f"{value:g}")]
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", f"{value:g}")]
     command = [str(load_generator("txn")), "--port", str(peer.port), "--topic", topic, "--id", topic]
     return run_json([*command, *words])
 
 
-def producers(connections: int, records: int) -> Callable[[Peer, float], Figures]:
+def partitions(count: int) -> Callable[[Peer], str]:
+    def prepare(peer: Peer) -> str:
+        return fresh_topic(peer, count)
+
+    return prepare
+
+
+def producers(connections: int, records: int, *, waits: Retry) -> Run:
     """So many raw producers, one partition each, and so many records a transaction."""
 
-    def run(peer: Peer, scale: float) -> Figures:
-        topic = fresh_topic(peer, connections)
+    def run(peer: Peer, topic: str, seconds: float) -> Figures:
         options = {"connections": connections, "partitions": connections, "records": records}
-        return raw(peer, topic, **options, seconds=8 * scale)
+        return raw(peer, topic, **options, **waits._asdict(), seconds=seconds)
 
     return run
 
 
-def librdkafka(records: int) -> Callable[[Peer, float], Figures]:
+def librdkafka(records: int) -> Run:
     """One stock producer."""
 
-    def run(peer: Peer, scale: float) -> Figures:
-        return rdkafka("transactions", peer.port, fresh_topic(peer), count=records, seconds=8 * scale)
+    def run(peer: Peer, topic: str, seconds: float) -> Figures:
+        return rdkafka("transactions", peer.port, topic, count=records, seconds=seconds)
 
     return run
 
 
-def wide(peer: Peer, scale: float) -> Figures:
+def wide(*, waits: Retry) -> Run:
     """One record to each of 300 partitions in one transaction."""
-    return raw(peer, fresh_topic(peer, 300), spread=300, partitions=300, seconds=8 * scale)
+
+    def run(peer: Peer, topic: str, seconds: float) -> Figures:
+        return raw(peer, topic, spread=300, partitions=300, **waits._asdict(), seconds=seconds)
+
+    return run
 
 
-def aborted(peer: Peer, scale: float) -> Figures:
-    """The same Fetch over and over, at read_committed, of a megabyte of nothing but aborted transactions."""
+def aborted_transactions(peer: Peer) -> str:
+    """A topic with more than a megabyte of nothing but aborted transactions."""
     topic = fresh_topic(peer)
     raw(peer, topic, connections=20, count=ABORTED // 20, abort=1, seconds=300)
+    return topic
+
+
+def fetch_aborted(peer: Peer, topic: str, seconds: float) -> Figures:
+    """The same Fetch over and over, at read_committed, of a megabyte of them."""
     with tempfile.NamedTemporaryFile() as frames:
         frames.write(_fetch_and_answer(peer.port, topic))
         frames.flush()
-        return blast("repeat", peer.port, topic, frames=frames.name, seconds=4 * scale)
+        return blast("repeat", peer.port, topic, frames=frames.name, seconds=seconds)
 
 
 def _fetch_and_answer(port: int, topic: str) -> bytes:
@@ -108,44 +137,79 @@ def _exchange(port: int, payload: bytes) -> bytes:
         return answers.read(int.from_bytes(answers.read(4), "big"))
 
 
-class Load(NamedTuple):
-    """`figures`: those that are compared; `aims`: the ratio to Kafka's that is asked for."""
-
-    title: str
-    run: Callable[[Peer, float], Figures]
-    figures: tuple[str, ...]
-    aims: dict[str, str]
-    is_synced: bool = False
-
-
-_RATE = ("per_second", "p50_us", "p99_us", "commit_p50_us", "commit_p99_us", "cpu_us_per_transaction")
+_RATE = {"per_second": True, "p50_us": False, "p99_us": False}
+_COMMITS = _RATE | {"commit_p50_us": False, "commit_p99_us": False, "retries_per_transaction": False}
 _P99 = {"p99_us": "<= 0.3"}
+
+
+def _load(
+    name: str,
+    title: str,
+    run: Run,
+    *,
+    count: int = 1,
+    aims: dict[str, str] | None = None,
+    rivals: str = "",
+    without: tuple[str, ...] = (),
+) -> Load:
+    """Transactions over a topic of `count` partitions, the same for all rounds: ids and logs stay what they are."""
+    return Load(
+        name, title, run, _COMMITS, aims or {}, partitions(count), keeps_topic=True, rivals=rivals, without=without
+    )
+
+
+def _both_ways(
+    name: str, title: str, run: Callable[[Retry], Run], count: int, aims: dict[str, str] | None = None
+) -> list[Load]:
+    """A load whose producers wait as the Java client does, and one whose producers ask again after a millisecond.
+
+    The second leaves out kfake, which asks nobody to come again.
+    """
+    eager = f"{title}, asked again after 1 ms"
+    return [
+        _load(name, f"{title}, clients' waits", run(CLIENTS), count=count, aims=aims, rivals=name),
+        _load(f"{name}eager", eager, run(EAGER), count=count, rivals=name, without=("kfake",)),
+    ]
+
+
+def _producers(connections: int, records: int) -> Callable[[Retry], Run]:
+    return lambda waits: producers(connections, records, waits=waits)
+
+
 LOADS = [
-    Load("1 librdkafka producer, 1 record", librdkafka(1), _RATE, {"per_second": ">= 1.8", **_P99}),
-    Load("1 librdkafka producer, 100 records", librdkafka(100), _RATE, {}),
-    Load("1 raw producer, 1 record", producers(1, 1), _RATE, {"per_second": ">= 4", **_P99}),
-    Load("50 raw producers, 1 record", producers(50, 1), _RATE, {"per_second": ">= 2.5", **_P99}),
-    Load("50 raw producers, 100 records", producers(50, 100), _RATE, {}),
-    Load("50 raw producers, 1 record, synced", producers(50, 1), _RATE, {}, is_synced=True),
-    Load("50 raw producers, 100 records, synced", producers(50, 100), _RATE, {}, is_synced=True),
-    Load("1 librdkafka producer, 1 record, synced", librdkafka(1), _RATE, {}, is_synced=True),
-    Load("300 partitions in a transaction", wide, _RATE, {}),
-    Load(f"1 MB of {ABORTED} aborted transactions, read_committed", aborted, ("per_second", "p50_us", "p99_us"), {}),
+    _load("T1", "1 librdkafka producer, 1 record", librdkafka(1), aims={"per_second": ">= 1.8", **_P99}),
+    _load("T2", "1 librdkafka producer, 100 records", librdkafka(100)),
+    *_both_ways("T3", "1 raw producer, 1 record", _producers(1, 1), 1, {"per_second": ">= 4", **_P99}),
+    *_both_ways("T4", "50 raw producers, 1 record", _producers(50, 1), 50, {"per_second": ">= 2.5", **_P99}),
+    *_both_ways("T5", "50 raw producers, 100 records", _producers(50, 100), 50),
+    *_both_ways("T6", "300 partitions in a transaction", lambda waits: wide(waits=waits), 300),
+    Load(
+        "T7",
+        f"fetches of 1 MB of {ABORTED:,} aborted transactions, read_committed",
+        fetch_aborted,
+        _RATE,
+        {},
+        aborted_transactions,
+        keeps_topic=True,
+    ),
+]
+SYNCED_LOADS = [
+    _load("T1synced", "1 librdkafka producer, 1 record, synced", librdkafka(1)),
+    *_both_ways("T4synced", "50 raw producers, 1 record, synced", _producers(50, 1), 50),
 ]
 
 
 # --- a start with many ids ---
 
 
-def start_with_ids(make: Callable[[Path], Peer], directory: Path) -> Figures:
+def start_with_ids(peer: Peer) -> Figures:
     """Memory and starts with IDS transactional ids: after a clean stop and after a kill, to ready and to the first
     answer about an id."""
-    peer = make(directory)
     peer.start()
     _make_ids(peer.port, 1)
-    before_mb = peer.rss_mb()
+    before_mb = peer.held_mb()
     _make_ids(peer.port, IDS)
-    figures: Figures = {"bytes_per_id": (peer.rss_mb() - before_mb) * (1 << 20) / IDS}
+    figures: Figures = {"bytes_per_id": (peer.held_mb() - before_mb) * (1 << 20) / IDS}
     for how in ("stop", "kill"):
         getattr(peer.server, how)()
         began = time.perf_counter()
@@ -170,80 +234,40 @@ def _peers(directory: Path, *, alone: bool) -> dict[bool, list[Peer]]:
     """The brokers, synced (True) and not (False)."""
 
     def kafka(name: str, settings: dict[str, int]) -> Peer:
-        return Peer("kafka", KafkaProcess(directory / name, settings, jvm_options=KAFKAS_OWN_JVM_OPTIONS))
+        server = KafkaProcess(directory / name, SETTINGS | settings, jvm_options=KAFKAS_OWN_JVM_OPTIONS)
+        return Peer("kafka", server)
 
-    plain = [Peer("barnabas", BrokerProcess(directory / "barnabas"))]
-    synced = [Peer("barnabas", BrokerProcess(directory / "barnabas-synced", SYNCED))]
+    plain = [Peer("barnabas", BrokerProcess(directory / "barnabas", SETTINGS))]
+    synced = [Peer("barnabas", BrokerProcess(directory / "barnabas-synced", SETTINGS | SYNCED))]
     if not alone:
         plain += [kafka("kafka", {}), Peer("kfake", KfakeProcess(directory / "kfake"))]
         synced += [kafka("kafka-synced", SYNCED)]
     return {False: plain, True: synced}
 
 
-def main(*, rounds: int, scale: float, warm_s: float, alone: bool, path: Path, say: Callable[[str], None]) -> int:
-    """Measure, print the table, write every result as JSON to `path`."""
-    results: Rounds = {}
+def main(plan: Plan, *, alone: bool, path: Path, say: Callable[[str], None]) -> int:
+    """Measure, print the tables, write every result as JSON to `path`."""
+    measured: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
         directory = Path(scratch)
         for is_synced, peers in _peers(directory, alone=alone).items():
-            results |= _rounds(
-                peers, [each for each in LOADS if each.is_synced == is_synced], rounds, scale, warm_s, say
-            )
-        starts = {"barnabas": start_with_ids(lambda where: Peer("barnabas", BrokerProcess(where)), directory / "ids")}
+            with ExitStack() as started:
+                for peer in peers:
+                    peer.start()
+                    started.callback(peer.stop)
+                    _make_ids(peer.port, 1)  # looks for the coordinator, so that Kafka makes its topic
+                bench = Bench(peers, plan, say)
+                measured += [bench.measure(load) for load in (SYNCED_LOADS if is_synced else LOADS)]
+        starts = {"barnabas": start_with_ids(barnabas(directory / "ids"))}
         if not alone:
-            starts["kafka"] = start_with_ids(lambda where: Peer("kafka", KafkaProcess(where)), directory / "kafka-ids")
-    print(f"{rounds} rounds, scale {scale}, warmed {warm_s:.0f} s\n\n{table(results)}")
+            starts["kafka"] = start_with_ids(kafka(directory / "kafka-ids"))
+    called = ["barnabas"] if alone else ["barnabas", "kafka", "kfake"]
+    print(f"{plan.in_words()}\n\n{report.transactions_table(measured, called)}")
+    print("\nAll figures:\n\n" + report.table(measured, called))
+    print("\nWarmed before, with the very load:\n\n" + report.warming_table(measured, called))
     for name, figures in starts.items():
         print(f"\n{IDS} ids, {name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"rounds": results, "start": starts}, indent=1))
+    path.write_text(json.dumps({"loads": report.for_machines(measured), "start": starts}, indent=1))
     say(f"wrote {path}")
     return 0
-
-
-def _rounds(
-    peers: list[Peer], loads: list[Load], rounds: int, scale: float, warm_s: float, say: Callable[[str], None]
-) -> Rounds:
-    results: Rounds = {load.title: {peer.name: [] for peer in peers} for load in loads}
-    started: list[Peer] = []
-    try:
-        for peer in peers:
-            peer.start()
-            started.append(peer)
-            _make_ids(peer.port, 1)  # looks for the coordinator, so that Kafka makes its topic
-            say(f"warming {peer.name} for {warm_s:.0f} s")
-            producers(50, 1)(peer, warm_s / 8)
-        for load in loads:
-            for turn in range(rounds):
-                for peer in peers if turn % 2 == 0 else peers[::-1]:
-                    figures = peer.measured(load.run, scale)
-                    results[load.title][peer.name].append(figures)
-                    told = ", ".join(f"{name} {value:,.0f}" for name, value in figures.items() if name in load.figures)
-                    say(f"{load.title}, {peer.name}: {told}")
-    finally:
-        for peer in started:
-            peer.stop()
-    return results
-
-
-def table(results: Rounds) -> str:
-    """Medians with their spread, and Barnabas' ratio to the others', as a Markdown table."""
-    lines = ["| | figure | barnabas | kafka | kfake | to kafka | to kfake | aim |", "|---|---|--:|--:|--:|--:|--:|---|"]
-    for load in LOADS:
-        for figure in load.figures:
-            values = {
-                name: [each[figure] for each in told if figure in each] for name, told in results[load.title].items()
-            }
-            medians = {name: statistics.median(each) for name, each in values.items() if each}
-            cells = [_cell(values.get(name, [])) for name in ("barnabas", "kafka", "kfake")]
-            cells += [_ratio(medians, name) for name in ("kafka", "kfake")]
-            lines.append(f"| {load.title} | {figure} | {' | '.join(cells)} | {load.aims.get(figure, '')} |")
-    return "\n".join(lines)
-
-
-def _cell(values: list[float]) -> str:
-    return f"{number(statistics.median(values))} ({number(min(values))}–{number(max(values))})" if values else ""
-
-
-def _ratio(medians: dict[str, float], name: str) -> str:
-    return f"{medians['barnabas'] / medians[name]:.2f}" if medians.get(name) else ""

@@ -1,12 +1,13 @@
 /* Raw transactional producers: as little client as can be, so that the broker is what is measured.
  *
  *   txn --port P --topic T --id PREFIX [--connections 1] [--records 1] [--size 100] [--spread 1] [--partitions 1]
- *       [--abort 0] [--count 0] [--seconds 5]
+ *       [--abort 0] [--count 0] [--seconds 5] [--add-retry 20] [--retry 100]
  *
  * Each connection is a producer with a transactional id of its own. A transaction is AddPartitionsToTxn v2, one Produce
  * v8 (acks=all) with `records` records to each of `spread` partitions, and EndTxn v2: the older protocol, which every
  * broker speaks. Connection i begins at partition i * spread mod partitions. What a broker asks to be tried again is
- * tried again after a millisecond. --abort 1 aborts every transaction. --count stops each producer after so many.
+ * tried again when Kafka's own clients would: after --add-retry ms where AddPartitionsToTxn was answered with CONCURRENT_TRANSACTIONS,
+ * since the transaction before is about to be complete, and after --retry ms otherwise (retry.backoff.ms). --abort 1 aborts every transaction. --count stops each producer after so many.
  * Prints one line of JSON: the time of a whole transaction, and of EndTxn alone.
  */
 #define _GNU_SOURCE
@@ -21,13 +22,13 @@
 
 enum { INPUT = 1 << 20, TIMES_MAX = 5000000 };
 enum { ADD_PARTITIONS = 24, PRODUCE = 0, END_TXN = 26, INIT_PRODUCER_ID = 22 };
-#define RETRY_S 0.001
+enum { CONCURRENT_TRANSACTIONS = 51, IDLE_MS = 1000 };
 
 static struct {
     int port, connections, records, size, spread, partitions, abort, count;
-    double seconds;
+    double seconds, add_retry_ms, retry_ms;
     const char *topic, *id;
-} options = {9092, 1, 1, 100, 1, 1, 0, 0, 5.0, "bench", "txn"};
+} options = {9092, 1, 1, 100, 1, 1, 0, 0, 5.0, 20, 100, "bench", "txn"};
 
 typedef enum { INIT, ADD, WRITE, END, DONE } Step;
 
@@ -188,7 +189,8 @@ static void answered(Producer *p, const uint8_t *answer, double stop) {
             exit(1);
         }
         if (p->step != INIT) retry_count++;
-        p->retry_at = now_s() + RETRY_S;
+        int is_next = p->step == ADD && error == CONCURRENT_TRANSACTIONS;
+        p->retry_at = now_s() + (is_next ? options.add_retry_ms : options.retry_ms) / 1000;
         return;
     }
     double now = now_s();
@@ -235,15 +237,16 @@ static void receive(Producer *p, double stop) {
 static void run(Producer *producers, int poll, double stop) {
     struct epoll_event events[256];
     for (;;) {
-        int active = 0;
+        int active = 0, wait_ms = IDLE_MS;
         double now = now_s();
         for (int i = 0; i < options.connections; i++) {
             Producer *p = &producers[i];
             if (p->step != DONE) active++;
             if (p->retry_at && p->retry_at <= now) ask(p);
+            if (p->retry_at && (p->retry_at - now) * 1000 < wait_ms) wait_ms = (int)((p->retry_at - now) * 1000) + 1;
         }
         if (!active) return;
-        int ready = epoll_wait(poll, events, 256, 1);
+        int ready = epoll_wait(poll, events, 256, wait_ms);
         for (int i = 0; i < ready; i++) receive(events[i].data.ptr, stop);
     }
 }
@@ -258,9 +261,9 @@ static int report(double elapsed) {
     qsort(whole_us, whole_count, sizeof *whole_us, compare_floats);
     qsort(end_us, end_count, sizeof *end_us, compare_floats);
     printf("{\"transactions\": %zu, \"seconds\": %.3f, \"per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-           "\"commit_p50_us\": %.1f, \"commit_p99_us\": %.1f, \"retries\": %zu}\n",
+           "\"commit_p50_us\": %.1f, \"commit_p99_us\": %.1f, \"retries_per_transaction\": %.3f}\n",
            whole_count, elapsed, (double)whole_count / elapsed, whole_us[whole_count / 2], whole_us[whole_count * 99 / 100],
-           end_us[end_count / 2], end_us[end_count * 99 / 100], retry_count);
+           end_us[end_count / 2], end_us[end_count * 99 / 100], (double)retry_count / (double)whole_count);
     return 0;
 }
 
@@ -278,6 +281,8 @@ int main(int argc, char **argv) {
         else if (!strcmp(name, "--abort")) options.abort = atoi(value);
         else if (!strcmp(name, "--count")) options.count = atoi(value);
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
+        else if (!strcmp(name, "--add-retry")) options.add_retry_ms = atof(value);
+        else if (!strcmp(name, "--retry")) options.retry_ms = atof(value);
         else return fprintf(stderr, "txn: unknown option %s\n", name), 2;
     }
     whole_us = malloc(TIMES_MAX * sizeof *whole_us);

@@ -1,0 +1,48 @@
+"""What a load is: how it is set up, what is run against a broker, and which figures of it are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.bench.peers import Figures, Peer
+from tests.bench.topics import fresh_topic
+
+
+def one_partition(peer: Peer) -> str:
+    return fresh_topic(peer)
+
+
+def no_topic(peer: Peer) -> str:
+    return ""
+
+
+class Load(NamedTuple):
+    """One line of work, done to every peer alike. All figures carry their unit in their name.
+
+    prepare: what is set up before the clock, on a peer; returns the topic. It is called anew for every slice and every
+    round unless `keeps_topic`: then once for all of them.
+    run: (peer, topic, seconds) -> figures. `seconds` says how long to measure, never how large messages or batches are.
+    figures: those that are compared, each with True where more is better. The first is the one whose flatness ends the
+    warming.
+    aims: the ratio to Kafka's that is asked for.
+    is_warmed: False where the broker under load is one that was just started, as the load itself demands.
+    rivals: loads of the same word are the same work, asked for in different ways: each peer has its best among them.
+    without: names of peers that it is not run on.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Peer, str, float], Figures]
+    figures: dict[str, bool]
+    aims: dict[str, str]
+    prepare: Callable[[Peer], str] = one_partition
+    keeps_topic: bool = False
+    is_warmed: bool = True
+    rivals: str = ""
+    without: tuple[str, ...] = ()
+
+    def pace(self, figures: Figures) -> float:
+        """What warming watches: more is better."""
+        name, more_is_better = next(iter(self.figures.items()))
+        return float(figures[name]) if more_is_better else 1 / float(figures[name])

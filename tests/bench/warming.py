@@ -1,0 +1,60 @@
+"""When a peer is warm: it is put under the very load that is measured next, slice by slice, until its rate is flat.
+
+Knows neither brokers nor loads: a rate is any number of which more is better. `is_flat` is a pure function of the
+rates; what it says does not depend on their unit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+WINDOW = 3
+"""So many slices are held against as many before them."""
+SPREAD = 0.08
+"""How far the last slices may lie apart, and how far they may have fallen, as a share of their median."""
+RISE = 0.03
+"""How much the rate may have risen from one window to the next, or within the last one."""
+
+
+class Warming(NamedTuple):
+    """How a peer was warmed. `seconds` counts the slices with their set-up; `level` is the rate it came to."""
+
+    seconds: float
+    is_flat: bool
+    rates: list[float]
+
+    @property
+    def level(self) -> float:
+        return statistics.median(self.rates[-WINDOW:])
+
+    def in_words(self) -> str:
+        return f"{self.seconds:.0f} s, " + ("flat" if self.is_flat else "NOT flat when the time was up")
+
+
+def is_flat(rates: Sequence[float]) -> bool:
+    """Whether the last slices lie close together and no longer rise, among themselves or above those before them."""
+    if len(rates) < 2 * WINDOW:
+        return False
+    before, last = rates[-2 * WINDOW : -WINDOW], rates[-WINDOW:]
+    level, former = statistics.median(last), statistics.median(before)
+    is_close = max(last) - min(last) <= SPREAD * level
+    rises_inside = all(a < b for a, b in itertools.pairwise(last)) and last[-1] > (1 + RISE) * last[0]
+    is_level = (1 - SPREAD) * former <= level <= (1 + RISE) * former
+    return is_close and is_level and not rises_inside
+
+
+def warm_until_flat(slice_rate: Callable[[], float], clock: Callable[[], float], cap_s: float) -> Warming:
+    """Run slices until their rate is flat; no further one is begun once `cap_s` are over.
+
+    slice_rate: runs one slice and returns its rate; clock: seconds that never go back.
+    """
+    begun = clock()
+    rates: list[float] = []
+    while True:
+        rates.append(slice_rate())
+        seconds = clock() - begun
+        if is_flat(rates) or seconds >= cap_s:
+            return Warming(seconds, is_flat(rates), rates)
