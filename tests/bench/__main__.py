@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -84,6 +85,7 @@ def main() -> int:
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
     )
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker outlives a run that is ended
     if options.micro:
         micro.main()
         return 0
