@@ -133,6 +133,7 @@ class Recoveries:
         if (opening := self._syncing.pop(key, None)) is not None:
             opening.close()
         self._tell(key)
+        self._schedule()  # there may be room now for one that waits
 
     def close(self) -> None:
         """The broker stops: what is not open now is left as it is, for the next start to recover."""
@@ -196,20 +197,19 @@ class Recoveries:
         self, key: PartitionKey, opening: Opening[PartitionLog], job: SyncJob, done: Future[StorageError | None]
     ) -> None:
         self._jobs -= 1
-        error = done.result()
-        if error is None:
+        failure = done.result()
+        if failure is None:
             job.finish()
         else:
-            job.failed(error)
-        if self._syncing.get(key) is not opening:
-            return  # abandoned meanwhile
-        del self._syncing[key]
-        if error is None:
-            self._begun.append((key, opening))
-            self._schedule()
-        else:
-            failure = error
-            self._step(key, opening, lambda: opening.throw(failure))
+            job.failed(failure)
+        if self._syncing.get(key) is opening:  # not abandoned meanwhile
+            del self._syncing[key]
+            if failure is None:
+                self._begun.append((key, opening))
+            else:
+                error = failure
+                self._step(key, opening, lambda: opening.throw(error))
+        self._schedule()
 
     def _finish(self, key: PartitionKey, outcome: PartitionLog | StorageError) -> None:
         callbacks = self._callbacks.pop(key)
@@ -228,4 +228,7 @@ def _error_of(job: SyncJob) -> StorageError | None:
         job.run()
     except StorageError as error:
         return error
+    except Exception as mistake:  # ours; the partition is refused, and the others are not to suffer
+        _log.exception("the sync of a recovery failed")
+        return StorageError("the sync of a recovery", repr(mistake))
     return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import threading
 
 import pytest
 
@@ -16,7 +18,8 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from storage.errors import StorageError
-from tests.support.broker_world import BrokerWorld, settle, turn
+from storage.sync_job import SyncJob
+from tests.support.broker_world import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn
 from tests.support.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
@@ -298,3 +301,58 @@ async def test_a_topic_may_be_deleted_while_its_log_is_synced(monkeypatch: pytes
     world.services.catalogue.delete_topics(["t"])
     await world.close()
     assert not world.services.partitions.recoveries.is_syncing
+
+
+async def syncing_and_waiting(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
+    """A broker that recovers as many partitions of `t` as it begins, all of which sync, and one more that waits."""
+    monkeypatch.setattr("storage.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
+    world = await killed(*[3] * BEGUN_MAX)
+    world.services.catalogue.create_topic("waits")
+    world.services.partitions.append("waits", 0, bytearray(world.batch(b"v")))
+    world.files.crash("everything")
+    world = BrokerWorld(files=world.files)
+    for partition in range(BEGUN_MAX):
+        file = world.files.open(f"/data/t-{partition}/{0:020d}.log")
+        file.truncate(file.size() - 1)
+    for partition in range(BEGUN_MAX):
+        with pytest.raises(StillRecovering):
+            world.services.partitions.get("t", partition)
+    with pytest.raises(StillRecovering):
+        world.services.partitions.get("waits", 0)
+    return world
+
+
+async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_sync = threading.Event()
+    run = SyncJob.run
+
+    def held(job: SyncJob) -> None:
+        assert may_sync.wait(ANSWER_TIMEOUT_S)
+        run(job)
+
+    monkeypatch.setattr(SyncJob, "run", held)
+    world = await syncing_and_waiting(monkeypatch)
+    await settle()
+    world.services.catalogue.delete_topics(["t"])
+    await settle()
+    may_sync.set()
+    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
+    assert world.services.partitions.get("waits", 0).log_end_offset == 1
+    await world.close()
+
+
+async def test_what_waits_is_recovered_when_all_that_were_begun_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(SyncJob, "run", fail)
+    world = await syncing_and_waiting(monkeypatch)
+    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
+    assert world.services.partitions.get("waits", 0).log_end_offset == 1
+    while len(world.services.partitions.recoveries):
+        await turn()
+    for partition in range(BEGUN_MAX):
+        with pytest.raises(KafkaError, match="a mistake of ours"):
+            world.services.partitions.get("t", partition)
+    monkeypatch.undo()
+    await world.close()
