@@ -11,12 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from broker.context import Services
+from broker.recoveries import StillRecovering
 from broker.turns import let_others_run
 from client.decoding import Aborted, decode_records
 from protocol.errors import ErrorCode, KafkaError
 from protocol.files.names import TRANSACTION_STATE_TOPIC
+from storage.log import PartitionLog
 
 _PAGE_BYTES = 1 << 20
+_RECOVERY_MS = 60_000  # asked again then
 
 Page = tuple[list[tuple[Any, ...]], int | None]
 """Records (offset, timestamp, key, value, headers), and where the next page begins, None after the last."""
@@ -27,11 +30,11 @@ def topics(services: Services) -> dict[str, int]:
     return {name: len(topic.partitions) for name, topic in services.catalogue.topics.items()}
 
 
-def records(services: Services, topic: str, partition: int, is_committed: bool, offset: int | None) -> Page:
+async def records(services: Services, topic: str, partition: int, is_committed: bool, offset: int | None) -> Page:
     """A page of the records a consumer sees from `offset`, None for the first there is. KafkaError."""
     if _is_unused(services, topic, partition):
         return [], None
-    log = services.partitions.get(topic, partition)
+    log = await _log_of(services, topic, partition)
     start = log.log_start_offset if offset is None else offset
     end = log.last_stable_offset if is_committed else log.high_watermark
     if start >= end:
@@ -44,12 +47,21 @@ def records(services: Services, topic: str, partition: int, is_committed: bool, 
     return [tuple(record) for record in decoded.records], decoded.next_offset
 
 
-def offsets(services: Services, topic: str, partition: int) -> tuple[int, int, int]:
+async def offsets(services: Services, topic: str, partition: int) -> tuple[int, int, int]:
     """The log start offset, the last stable offset and the high watermark. KafkaError."""
     if _is_unused(services, topic, partition):
         return 0, 0, 0
-    log = services.partitions.get(topic, partition)
+    log = await _log_of(services, topic, partition)
     return log.log_start_offset, log.last_stable_offset, log.high_watermark
+
+
+async def _log_of(services: Services, topic: str, partition: int) -> PartitionLog:
+    """The partition's log, however long it has to be recovered first. KafkaError."""
+    while True:
+        try:
+            return services.partitions.get(topic, partition)
+        except StillRecovering:
+            await services.partitions.recovered([(topic, partition)], _RECOVERY_MS)
 
 
 async def transactions(services: Services) -> list[tuple[Any, ...]]:

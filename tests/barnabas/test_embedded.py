@@ -109,6 +109,16 @@ def test_a_kill_loses_nothing_that_was_acknowledged_and_leaves_transactions_open
     assert [each.transaction.transactional_id for each in broker.open_transactions()] == ["id"]
 
 
+def test_what_takes_long_to_recover_after_a_kill_is_waited_for(broker: Barnabas, writer: Writer) -> None:
+    writer.write(broker, *[b"v" * 100_000] * 60)  # more than is recovered at once
+    broker.kill()
+    broker.start()
+    assert broker.offsets("orders", 0).high_watermark == 60
+    broker.kill()
+    broker.start()
+    assert len(values(broker)) == 60
+
+
 def test_a_snapshot_is_one_moment_to_go_back_to_again_and_again(broker: Barnabas, writer: Writer) -> None:
     writer.write(broker, b"before")
     open_transaction = writer.begin(broker, "id", b"open")
