@@ -119,6 +119,11 @@ class CoordinatorPartitions(Generic[M]):
         """Whether all that were asked for are loaded."""
         return all(partition.is_ready for partition in self._used.values())
 
+    @property
+    def are_loading(self) -> bool:
+        """Whether some that were asked for are being loaded."""
+        return any(partition.loader is not None for partition in self._used.values())
+
     def is_used(self, index: int) -> bool:
         """Whether the partition was asked for in this run."""
         return index in self._used

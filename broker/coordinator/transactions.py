@@ -218,7 +218,7 @@ class TransactionCoordinator:
         left = list(range(self._topic.partition_count() or 0))
 
         def load_next() -> None:
-            if left:
+            if left and not self._is_stopping:
                 partition = self._partitions.begin(left[0])
                 if partition.loader is None:
                     del left[0]
@@ -232,7 +232,7 @@ class TransactionCoordinator:
         Returns whether the next run may take for granted that nothing is prepared.
         """
         self._is_stopping = True
-        while self._deciding or not self._sweeps.are_over:
+        while self._deciding or not self._sweeps.are_over or self._partitions.are_loading:
             await self._sweeps.next_turn()
         await self.markers.settled()
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())

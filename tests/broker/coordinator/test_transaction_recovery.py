@@ -175,6 +175,22 @@ async def test_a_stop_with_a_partition_that_nobody_could_load_does_not_vouch_for
     await world.close()
 
 
+async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    await producer.send(b"v", 0)
+    assert (await world.end(producer, commit=True)).error is ErrorCode.NONE
+    world = await world.restart("stop")
+    monkeypatch.setattr(loading, "SLICE_BYTES", 1)
+    world.coordinator.load_in_background()
+    world.coordinator.prepare("id")
+    assert [each for each in world.coordinator.loaded() if each.machine.transactions] == []
+    finishing = asyncio.ensure_future(world.coordinator.finish_all())
+    assert await world.until(finishing)
+    assert finishing.result()
+    await world.close()
+
+
 async def test_a_stop_lets_nobody_decide_anything_more() -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     first, second = await world.producer("first"), await world.producer("second")
