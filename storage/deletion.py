@@ -60,15 +60,15 @@ class Deletions:
     def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
         """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
 
-        StorageError if something could not be removed; it stays on the list, last of those due now.
+        StorageError if something could not be removed; it stays on the list, and is due again in a minute.
         """
         while self._due and self._due[0][0] <= now_ms and at_most > 0:
             at_most -= 1
-            due_ms, _, doomed = heapq.heappop(self._due)
+            _, _, doomed = heapq.heappop(self._due)
             try:
                 doomed.remove()
             except BaseException:
-                self._add(due_ms + RETRY_MS, doomed)
+                self._add(now_ms + RETRY_MS, doomed)
                 raise
         return self._due[0][0] if self._due else None
 

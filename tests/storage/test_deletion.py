@@ -56,6 +56,18 @@ def test_what_cannot_be_removed_is_tried_again_later() -> None:
     assert partition.names() == ["b.deleted", "c.log"]
 
 
+def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk() -> None:
+    files, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(0, partition, ["a.deleted"])  # of a run long ago
+    deletions.schedule(100 * RETRY_MS, partition, ["b.deleted"])
+    files.fail("remove", errno.EIO, path="a.deleted")
+    with pytest.raises(StorageError):
+        deletions.remove_due(100 * RETRY_MS)
+    deletions.remove_due(100 * RETRY_MS + 1)
+    assert partition.names() == ["a.deleted", "c.log"]
+
+
 def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_trouble() -> None:
     files, partition = open_partition()
     deletions = Deletions()
