@@ -7,7 +7,7 @@ began: segments may be added meanwhile, or deleted, which FileRemoved tells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from protocol.files.checkpoints import EpochEntry
@@ -44,14 +44,14 @@ class OffsetQuery(NamedTuple):
     epochs: Sequence[EpochEntry]
     leader_epoch: int
     log_start_offset: int
-    bound: int
+    bound: Callable[[], int]  # it moves between two steps, and what is found last is held against it as it is then
 
     def look_up(self, timestamp: int) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp. ValueError for a negative one that means nothing."""
         if timestamp >= 0:
             return (yield from self._by_timestamp(timestamp))
         if timestamp == LATEST:
-            return FoundOffset(_UNKNOWN, self.bound, self.leader_epoch)
+            return FoundOffset(_UNKNOWN, self.bound(), self.leader_epoch)
         if timestamp in (EARLIEST, EARLIEST_LOCAL):  # without tiered storage the earliest offset is a local one
             return self._earliest()
         if timestamp == MAX_TIMESTAMP:
@@ -95,6 +95,6 @@ class OffsetQuery(NamedTuple):
         return largest
 
     def _below_bound(self, found: FoundRecord | None) -> FoundOffset:
-        if found is None or found.offset >= self.bound:
+        if found is None or found.offset >= self.bound():
             return NOT_FOUND
         return FoundOffset(*found)

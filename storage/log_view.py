@@ -78,9 +78,12 @@ class LogView:
 
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """ListOffsets for one timestamp, special ones included (storage.log_offsets). ValueError for unknown ones."""
-        bound = self.last_stable_offset if committed else self.high_watermark
         epochs = self._epochs.seen_by_readers(self.leader_epoch, self.log_end_offset)
         segments = tuple(self._segments)
+
+        def bound() -> int:
+            return self.last_stable_offset if committed else self.high_watermark
+
         return OffsetQuery(segments, epochs, self.leader_epoch, self.log_start_offset, bound).look_up(timestamp)
 
     def list_offset(self, timestamp: int, *, committed: bool) -> FoundOffset:

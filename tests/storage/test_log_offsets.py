@@ -14,6 +14,7 @@ from protocol.records.builder import build_batch
 from storage import log_offsets
 from storage.config import LogConfig
 from storage.log_offsets import NOT_FOUND, FoundOffset
+from storage.steps import finish
 from tests.support.batches import without_max_timestamp
 from tests.support.log_world import START_MS, LogWorld
 
@@ -52,6 +53,13 @@ def test_where_nothing_is_left_the_earliest_offset_is_in_the_leaders_epoch(world
     world.log.delete_records_before(7)
     assert look_up(world, log_offsets.EARLIEST) == (-1, 7, 4)
     assert look_up(world, log_offsets.LATEST) == (-1, 7, 4)
+
+
+def test_the_largest_timestamp_is_found_though_the_log_grows_between_two_steps(world: LogWorld) -> None:
+    search = world.log.find_offset(log_offsets.MAX_TIMESTAMP, committed=False)
+    next(search)
+    world.append(b"v", timestamp=600)
+    assert finish(search).offset in (4, 7)
 
 
 @pytest.mark.parametrize(
