@@ -5,8 +5,8 @@ should say (`changed`) and takes a `Replacement` with the content of that versio
 
 Theory of operation: content is written to a temporary file, synced without holding anybody up, and renamed onto the
 name. Only taking the temporary name and renaming exclude each other; there it is seen whether the replacement is still
-wanted. Whoever takes the temporary name begins a file of their own under it, so two never write into one; the slower
-begins again, unless what the faster put in place is newer.
+wanted. Whoever takes the temporary name begins a file of their own under it, so two never write into one. Whoever lost
+it to another writes once more and holds the lock meanwhile, unless what the other put in place is newer.
 
 Invariants: what is in place is never replaced by an older version; nothing is made or renamed once the file is given
 up, wherever its directory is by then, and whoever has a directory of its name; a version counts as durable only once
@@ -37,7 +37,7 @@ class SmallFile:
         self._placed_version = 0  # of what it says
         self._is_given_up = False
         self._writer: File | None = None  # whose the temporary name is
-        self._lock = Lock()  # of the three above and the two names; nobody syncs while holding it
+        self._lock = Lock()  # of the three above and the two names; who syncs while holding it lost a name before
 
     @property
     def is_dirty(self) -> bool:
@@ -76,23 +76,30 @@ class SmallFile:
     def place(self, version: int, data: bytes) -> None:
         """Replace the content unless `version` is not wanted any more. The name is not yet durable. StorageError."""
         try:
-            while (file := self._begin(version)) is not None:
-                write_whole(file, self._temporary, data)
-                if self._end(version, file):
-                    return
+            if (file := self._begin(version)) is None:
+                return
+            write_whole(file, self._temporary, data)
+            if not self._end(version, file):
+                with self._lock:  # once more, and let nobody else begin: or two could go on like this for ever
+                    if (file := self._begin_locked(version)) is not None:
+                        write_whole(file, self._temporary, data)
+                        self._rename(version)
         except OSError as error:
             raise from_os_error(self._path, "write", error) from error
 
     def _begin(self, version: int) -> File | None:
         """A new file under the temporary name; None if there is nothing to do."""
-        files = self.directory.disk.files
         with self._lock:
-            if not self._is_wanted(version):
-                return None
-            with suppress(FileNotFoundError):
-                files.remove(self._temporary)  # a crash left it, or somebody is at it
-            self._writer = files.open(self._temporary, create=True)
-            return self._writer
+            return self._begin_locked(version)
+
+    def _begin_locked(self, version: int) -> File | None:
+        files = self.directory.disk.files
+        if not self._is_wanted(version):
+            return None
+        with suppress(FileNotFoundError):
+            files.remove(self._temporary)  # a crash left it, or somebody is at it
+        self._writer = files.open(self._temporary, create=True)
+        return self._writer
 
     def _end(self, version: int, file: File) -> bool:
         """Rename the temporary file onto the name. False if it is somebody else's, and this version is still wanted."""
@@ -101,9 +108,12 @@ class SmallFile:
                 return True
             if self._writer is not file:
                 return False
-            self.directory.disk.files.rename(self._temporary, self._path)
-            self._placed_version, self._writer = version, None
+            self._rename(version)
             return True
+
+    def _rename(self, version: int) -> None:
+        self.directory.disk.files.rename(self._temporary, self._path)
+        self._placed_version, self._writer = version, None
 
     def _is_wanted(self, version: int) -> bool:
         return version > self._placed_version and not self._is_given_up
