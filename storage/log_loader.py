@@ -195,7 +195,7 @@ class _Loader:
             return False
         if segment.txn_index.name in self._names:
             try:
-                return bool(segment.txn_index.entries) or True
+                segment.txn_index.check()
             except CorruptFile:
                 return False
         return True

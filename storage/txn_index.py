@@ -60,6 +60,12 @@ class TransactionIndex:
         entries.append(entry)
         self._is_synced = False
 
+    def check(self) -> None:
+        """Read the file and keep nothing of it. CorruptFile if it cannot be understood."""
+        count = len(self.entries)
+        self.let_go()
+        assert len(self) == count
+
     def let_go(self) -> None:
         """Write what is in memory, and keep it in the file alone until somebody asks."""
         if self._entries:
