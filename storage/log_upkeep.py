@@ -25,7 +25,7 @@ from storage.log_view import LogView
 from storage.refusals import OffsetOutOfRange
 from storage.retention import deletable_segments
 from storage.segment import Segment
-from storage.segment_times import max_timestamp
+from storage.segment_times import settle_age
 from storage.steps import Steps
 
 
@@ -121,22 +121,26 @@ class LogUpkeep(LogView):
     def settle_ages(self, now_ms: int) -> Steps[None]:
         """Before `apply_retention`: have every segment that it may find too old know how old it is."""
         if self._config.is_deleted_by_age_or_size and self._config.retention_ms >= 0:
-            for segment in tuple(self._segments):
-                yield from max_timestamp(segment)
+            going_anyway = len(self._deletable(now_ms, self._config._replace(retention_ms=-1)))
+            for segment in tuple(self._segments[going_anyway:]):
+                yield from settle_age(segment)
                 if now_ms - segment.largest_timestamp <= self._config.retention_ms:
                     return
 
-    def apply_retention(self, now_ms: int) -> list[str]:
-        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
-        reasons = deletable_segments(
+    def _deletable(self, now_ms: int, config: LogConfig) -> list[str]:
+        return deletable_segments(
             self._segments,
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
             high_watermark=self.high_watermark,
             last_stable_offset=self.last_stable_offset,
-            config=self._config,
+            config=config,
             now_ms=now_ms,
         )
+
+    def apply_retention(self, now_ms: int) -> list[str]:
+        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
+        reasons = self._deletable(now_ms, self._config)
         if reasons and len(reasons) == len(self._segments):
             self._roll(now_ms)
         for _ in reasons:
@@ -207,6 +211,8 @@ class LogUpkeep(LogView):
         The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
         """
         self._epochs.give_up()
+        for segment in self._segments:
+            segment.indexes.give_up()
         for file in self.files:
             file.close()
 

@@ -15,7 +15,7 @@ from storage.config import LogConfig
 
 
 class RetainedSegment(Protocol):
-    """What is asked of a segment. `largest_timestamp` may cost a read, so it is asked last."""
+    """What is asked of a segment. `largest_timestamp` may cost a read, so it is asked last, and only if it is known."""
 
     @property
     def base_offset(self) -> int:
@@ -24,6 +24,10 @@ class RetainedSegment(Protocol):
     @property
     def size(self) -> int:
         """Bytes of its log file."""
+
+    @property
+    def is_age_known(self) -> bool:
+        """Whether `largest_timestamp` counts every record; else the segment stays until it does."""
 
     @property
     def largest_timestamp(self) -> int:
@@ -91,5 +95,7 @@ def _too_old(candidates: Candidates, retention_ms: int, now_ms: int) -> Iterator
     if retention_ms < 0:
         return
     for segment, _ in candidates:
+        if not segment.is_age_known:
+            return
         age_ms = now_ms - segment.largest_timestamp
         yield f"{segment.base_offset}: {age_ms} ms old, retention.ms={retention_ms}" if age_ms > retention_ms else None

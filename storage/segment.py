@@ -256,6 +256,11 @@ class Segment:
         return found
 
     @property
+    def is_age_known(self) -> bool:
+        """Whether `largest_timestamp` counts every batch: see SegmentIndexes."""
+        return self.indexes.tells_all_times
+
+    @property
     def largest_timestamp(self) -> int:
         """The age of the segment for retention: its largest timestamp, or when the file changed last."""
         found = self.max_timestamp

@@ -39,6 +39,7 @@ class SegmentIndexes:
         self.txn = TransactionIndex(directory, name(FileKind.TXN_INDEX), base_offset)
         self.is_full = False
         self.tells_all_times = True
+        self._is_given_up = False
         self.indexed_position = 0  # of the last batch that has an entry
         self.interval_bytes = config.index_interval_bytes
         self._max_timestamp = UNKNOWN
@@ -82,16 +83,25 @@ class SegmentIndexes:
         return fresh
 
     def take_times(self, fresh: SegmentIndexes) -> None:
-        """Take the time index over from indexes that were made of the same batches; a sealed segment's is written."""
+        """Take the time index over from indexes that were made of the same batches; a sealed segment's is written.
+
+        Not if it was given up: then it only serves whoever is still reading.
+        """
         self.time.take(fresh.time)
         self._max_timestamp, self._max_timestamp_offset = fresh._max_timestamp, fresh._max_timestamp_offset
         self.tells_all_times = True
         if self.time.is_active:
             self.is_full = self.offset.is_full or self.time.is_full
+        elif self._is_given_up:
+            self.directory.disk.indexes.discard(self.time)  # it goes with whoever reads it
         else:
             self.close_time()
             self.time.write()
             self.time.seal()
+
+    def give_up(self) -> None:
+        """Make no files any more from what readers find: the log is closed, and another one may have been opened."""
+        self._is_given_up = True
 
     def truncate(self, offset: int) -> None:
         """Drop what concerns batches that end at or behind `offset`."""

@@ -23,6 +23,14 @@ def max_timestamp(segment: Segment) -> Steps[int]:
     return segment.max_timestamp
 
 
+def settle_age(segment: Segment) -> Steps[None]:
+    """Have the segment know its age. Of one with damaged batches its index, as it is, says all that can be known."""
+    try:
+        yield from max_timestamp(segment)
+    except CorruptFile:
+        segment.indexes.tells_all_times = True
+
+
 def max_timestamp_from(segment: Segment, start_offset: int) -> Steps[int]:
     """The largest timestamp of the records at or behind `start_offset`, -1 if none has one."""
     if segment.base_offset >= start_offset:

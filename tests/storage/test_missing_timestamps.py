@@ -52,6 +52,11 @@ def look_up(world: LogWorld, timestamp: int) -> tuple[int, int]:
     return tuple(world.log.list_offset(timestamp, committed=False)[:2])
 
 
+def time_index(world: LogWorld) -> bytes:
+    file = world.files.open(f"{world.path}/{0:020d}.timeindex", read_only=True)
+    return file.pread(file.size(), 0)
+
+
 @pytest.mark.parametrize("codec", range(5))
 def test_the_largest_timestamp_is_filled_in_when_a_batch_is_appended(codec: int) -> None:
     world = open_world()
@@ -115,6 +120,49 @@ def test_a_segment_is_as_old_as_the_records_in_it_whatever_its_indexes_say() -> 
     world.now_ms += 7 * DAY
     finish(world.log.settle_ages(world.now_ms))
     assert len(world.log.apply_retention(world.now_ms)) > 1
+
+
+def test_ages_are_settled_behind_segments_that_go_for_another_reason() -> None:
+    world = open_world(segment_bytes=300, retention_ms=7 * DAY)
+    for _ in range(4):
+        world.append(b"young", timestamp=START_MS)
+    assert world.log.segments_count == 1
+    for _ in range(8):
+        append_as_before(world, sarama_batch(START_MS - 30 * DAY))
+    reopen_as_made_before(world, "stop")
+    world.log.delete_records_before(4)
+
+    finish(world.log.settle_ages(world.now_ms))
+    assert "retention.ms" in world.log.apply_retention(world.now_ms)[-1]
+
+
+def test_a_damaged_segment_is_as_old_as_its_index_says() -> None:
+    world = open_world(segment_bytes=300, retention_ms=7 * DAY)
+    for _ in range(8):
+        world.append(b"old", timestamp=START_MS - 30 * DAY)
+    reopen_as_made_before(world, "stop")
+    path = f"{world.path}/{0:020d}.log"
+    world.files.open(path).pwrite(b"\0" * 8, 8)
+
+    finish(world.log.settle_ages(world.now_ms))
+    assert len(world.log.apply_retention(world.now_ms)) > 1
+
+
+def test_a_look_up_that_outlives_its_log_leaves_the_files_to_the_log_that_was_opened_next() -> None:
+    world = open_world(index_interval_bytes=1)
+    for second in range(5):
+        append_as_before(world, sarama_batch(START_MS + second * SECOND))
+    reopen_as_made_before(world, "stop")
+    look_up_begun = world.log.find_offset(START_MS + 3 * SECOND, committed=False)
+    next(look_up_begun)
+
+    reopen_as_made_before(world, "stop")
+    world.append(b"later", timestamp=START_MS + 40 * SECOND)
+    written = time_index(world)
+    assert finish(look_up_begun).offset == 3
+
+    assert time_index(world) == written
+    assert look_up(world, START_MS + 30 * SECOND)[1] == 5
 
 
 def test_a_record_area_that_cannot_be_read_does_not_keep_a_log_from_opening() -> None:

@@ -19,6 +19,7 @@ class Part(NamedTuple):
     base_offset: int
     size: int
     largest_timestamp: int
+    is_age_known: bool = True
 
 
 FIVE = [Part(number * 10, 100, number * 1_000) for number in range(5)]
@@ -67,6 +68,11 @@ def test_the_log_never_shrinks_below_retention_bytes(retention_bytes: int, gone:
 )
 def test_segments_older_than_retention_ms_go_even_the_active_one(retention_ms: int, gone: int) -> None:
     assert choose(FIVE, FOREVER._replace(retention_ms=retention_ms)) == gone
+
+
+def test_a_segment_whose_age_is_not_known_stays_with_all_behind_it() -> None:
+    segments = [Part(0, 100, 0), Part(10, 100, 0, is_age_known=False), Part(20, 100, 0)]
+    assert choose(segments, FOREVER._replace(retention_ms=100), log_end_offset=30) == 1
 
 
 def test_a_young_segment_keeps_the_older_behind_it() -> None:
