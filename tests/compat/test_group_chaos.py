@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.chaos.ledger import Ledger
@@ -23,6 +24,7 @@ from tests.compat.chaos.members import (
 from tests.compat.chaos.play import play
 from tests.compat.conftest import NewServer
 from tests.support.server import Server
+from tests.support.waiting import until
 
 PARTITIONS = 6
 MOVES = 10
@@ -48,6 +50,20 @@ def _topic(server: Server, name: str) -> str:
     return name
 
 
+def _has_committed_all(server: Server, topic: str) -> bool:
+    """Whether the group has an offset for every partition: then no member has to look the beginning up (ListOffsets).
+
+    librdkafka 2.16 begins anew with a partition that it reads already when the answer to an earlier look-up comes late,
+    as it does where the broker was killed in between.
+    """
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": topic})
+    try:
+        found = consumer.committed([TopicPartition(topic, number) for number in range(PARTITIONS)], timeout=10)
+    finally:
+        consumer.close()
+    return all(each.offset >= 0 for each in found)
+
+
 def _check(ledger: Ledger) -> None:
     assert ledger.verdict() == []
     assert ledger.handovers > PARTITIONS, "nothing ever changed hands"
@@ -71,12 +87,14 @@ def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind:
 
 
 def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -> None:
+    topic = _topic(server, "killed")
+
     def kill(move: int) -> None:
         if move == MOVES // 2:
+            until(lambda: _has_committed_all(server, topic), 60)
             server.kill()
             server.start()
 
-    topic = _topic(server, "killed")
     told = {"seed": 8, "moves": MOVES, "session_timeout_ms": SESSION_TIMEOUT_MS}
     _check(play(server.address, topic, KINDS["cooperative"], is_static=False, before_move=kill, **told))
 
