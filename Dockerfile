@@ -23,12 +23,11 @@ COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
 COPY pyspark_barnabas /src/pyspark_barnabas
-COPY pipeline /src/pipeline
 # Spark's side does not belong into a broker's container.
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
     && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps \
         --target /application /wheels/application/*.whl \
-    && rm -rf /application/pyspark_barnabas /application/pipeline
+    && rm -rf /application/pyspark_barnabas
 
 FROM ${BASE}
 RUN useradd --uid 1000 --create-home --user-group barnabas \
@@ -43,7 +42,7 @@ ENV PATH=/opt/barnabas/application/bin:/opt/barnabas/bin:/opt/kafka/bin:${PATH} 
     PYTHONPATH=/opt/barnabas/application \
     PYTHONUNBUFFERED=1 \
     BARNABAS_CONTAINER=1
-RUN for tool in $(python3 -m broker.cli.kafka --names); do \
+RUN for tool in $(python3 -m barnabas.broker.cli.kafka --names); do \
         ln -s kafka-tool "/opt/kafka/bin/$tool.sh" && ln -s kafka-tool "/opt/kafka/bin/$tool" || exit 1; \
     done
 USER 1000:1000

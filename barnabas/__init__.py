@@ -1,18 +1,19 @@
 """A Kafka-wire-compatible broker to embed: `with Barnabas() as broker:`, and a pytest plugin that gives fresh ones.
 
-The only name a user's Python imports. Nothing here imports the broker's own packages (`broker`, `storage`, `protocol`,
-`client`) into the process of a user, who may well have packages of these names: the broker runs in a process of its
-own or, only where that is asked for, in a thread. docs/testing.md shows how to use it.
+The one import name of this project beside `pyspark_barnabas`. `broker`, `storage`, `protocol` and `client` are links to
+the folders of these names at the top of the repository; a wheel has the folders themselves (docs/decisions/0098).
+Importing `barnabas` loads none of them: the broker runs in a process of its own or, only where that is asked for, in a
+thread. docs/testing.md shows how to use it.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.answers import OpenTransaction, PartitionOffsets, Record, Transaction
-    from barnabas.embedded import Barnabas
-    from barnabas.errors import BarnabasError, BarnabasWarning, NotRunning
-    from barnabas.settings import Topic
-    from barnabas.snapshots import Snapshot
+    from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+    from barnabas.embedded.barnabas import Barnabas
+    from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+    from barnabas.embedded.settings import Topic
+    from barnabas.embedded.snapshots import Snapshot
 
 __all__ = [
     "Barnabas",
@@ -29,7 +30,7 @@ __all__ = [
 
 _HOMES = {
     "answers": ("OpenTransaction", "PartitionOffsets", "Record", "Transaction"),
-    "embedded": ("Barnabas",),
+    "barnabas": ("Barnabas",),
     "errors": ("BarnabasError", "BarnabasWarning", "NotRunning"),
     "settings": ("Topic",),
     "snapshots": ("Snapshot",),
@@ -42,5 +43,5 @@ def __getattr__(name: str) -> Any:
 
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"barnabas.{home}"), name)
+            return getattr(import_module(f"barnabas.embedded.{home}"), name)
     raise AttributeError(f"module 'barnabas' has no attribute {name!r}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from barnabas.embedded import Barnabas
+    from barnabas.embedded.barnabas import Barnabas
 
 FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
@@ -57,7 +57,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly or _in_process(session.config):
         return
     if any(name in FIXTURES for item in session.items for name in getattr(item, "fixturenames", ())):
-        from barnabas import pool
+        from barnabas.embedded import pool
 
         pool.current()
 
@@ -66,7 +66,7 @@ def pytest_unconfigure() -> None:
     """End it, if there was one."""
     import sys
 
-    if (pool := sys.modules.get("barnabas.pool")) is not None:
+    if (pool := sys.modules.get("barnabas.embedded.pool")) is not None:
         pool.close()
 
 
@@ -76,7 +76,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture
 def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
     """A Kafka broker of this test's own, fresh and empty: `barnabas.bootstrap_servers` is its address."""
-    from barnabas.embedded import Barnabas
+    from barnabas.embedded.barnabas import Barnabas
 
     with Barnabas(**_marked(request)) as broker:
         yield broker
@@ -85,7 +85,7 @@ def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
 @pytest.fixture(scope="session")
 def barnabas_session(pytestconfig: pytest.Config) -> Iterator[Barnabas]:
     """A Kafka broker that all tests of this run share, one for each xdist worker."""
-    from barnabas.embedded import Barnabas
+    from barnabas.embedded.barnabas import Barnabas
 
     with Barnabas(**_configured(pytestconfig)) as broker:
         yield broker
@@ -96,7 +96,7 @@ def new_barnabas(pytestconfig: pytest.Config) -> Iterator[Callable[..., Barnabas
     """new_barnabas(**settings): one more started broker, ended after the test. Settings as of `Barnabas`."""
     from contextlib import ExitStack
 
-    from barnabas.embedded import Barnabas
+    from barnabas.embedded.barnabas import Barnabas
 
     with ExitStack() as brokers:
         yield lambda **settings: brokers.enter_context(Barnabas(**_merged(_configured(pytestconfig), settings)))
@@ -174,7 +174,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     if not report.failed or report.when == "teardown":
         return
     for name, broker in getattr(item, "funcargs", {}).items():
-        if type(broker).__module__ == "barnabas.embedded":
+        if type(broker).__module__ == "barnabas.embedded.barnabas":
             report.sections.append((f"broker ({name})", describe(broker)))
 
 
@@ -185,7 +185,7 @@ def describe(broker: Barnabas) -> str:
 
 
 def _describe_open(broker: Barnabas) -> list[str]:
-    from barnabas.errors import BarnabasError
+    from barnabas.embedded.errors import BarnabasError
 
     if not broker.is_running:
         return []

@@ -14,37 +14,37 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.api.dispatch import Dispatcher
-from broker.api.table import API_TABLE, offered_apis, table_for
-from broker.catalogue import Catalogue
-from broker.clock import Clock, SystemClock
-from broker.config import BrokerConfig
-from broker.context import Deferred, Node, Services
-from broker.coordinator.producer_ids import ProducerIds
-from broker.fetch_sessions import FetchSessions
-from broker.flushing import GroupFlush
-from broker.housekeeping import Housekeeping
-from broker.log_lines import line, logger
-from broker.net.bound import BoundAddress
-from broker.net.listener import Listener
-from broker.net.told import Told, default_gateways
-from broker.partitions import Partitions
-from broker.slices import Slices
-from broker.waiters import Waiters
-from protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
-from storage.files import RealFiles
-from storage.log_directory import LogDirectory
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
+from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.clock import Clock, SystemClock
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.context import Deferred, Node, Services
+from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.fetch_sessions import FetchSessions
+from barnabas.broker.flushing import GroupFlush
+from barnabas.broker.housekeeping import Housekeeping
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.net.listener import Listener
+from barnabas.broker.net.told import Told, default_gateways
+from barnabas.broker.partitions import Partitions
+from barnabas.broker.slices import Slices
+from barnabas.broker.waiters import Waiters
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
     import socket
     from concurrent.futures import ThreadPoolExecutor
 
-    from broker.api.metering import Meter
-    from broker.catalogue.topics import NewTopic
-    from broker.coordinator import GroupCoordinator, TransactionCoordinator
-    from broker.http.server import HttpServer
-    from protocol.files.meta_properties import MetaProperties
-    from storage.files import Files
+    from barnabas.broker.api.metering import Meter
+    from barnabas.broker.catalogue.topics import NewTopic
+    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.http.server import HttpServer
+    from barnabas.protocol.files.meta_properties import MetaProperties
+    from barnabas.storage.files import Files
 
 _log = logger("app")
 _DRAIN_MS = 1_500
@@ -126,7 +126,9 @@ class Broker:
         )
 
     def _open_groups(self, partitions: Partitions, random_bytes: Callable[[int], bytes]) -> GroupCoordinator:
-        from broker.coordinator.groups import GroupCoordinator  # thirty milliseconds that a start need not wait for
+        from barnabas.broker.coordinator.groups import (
+            GroupCoordinator,  # thirty milliseconds that a start need not wait for
+        )
 
         return GroupCoordinator.open(
             self.services.config,
@@ -138,7 +140,7 @@ class Broker:
         )
 
     def _open_transactions(self, partitions: Partitions) -> TransactionCoordinator:
-        from broker.coordinator.transactions import TransactionCoordinator
+        from barnabas.broker.coordinator.transactions import TransactionCoordinator
 
         return TransactionCoordinator.open(
             self.services.config,
@@ -181,8 +183,8 @@ class Broker:
         """Tell over HTTP how the broker is, and count for it. Before `start`."""
         from time import perf_counter_ns
 
-        from broker.api.metering import Meter
-        from broker.http.front import open_http
+        from barnabas.broker.api.metering import Meter
+        from barnabas.broker.http.front import open_http
 
         self._meter = Meter(perf_counter_ns)
         self._http = await open_http(self, self._meter, sockets)

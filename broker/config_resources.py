@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from broker.catalogue.topics import duplicates
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.catalogue.topics import duplicates
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class Resource(Protocol):

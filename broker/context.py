@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from broker.catalogue import Catalogue
-    from broker.clock import Clock
-    from broker.config import BrokerConfig
-    from broker.coordinator import GroupCoordinator, TransactionCoordinator
-    from broker.coordinator.producer_ids import ProducerIds
-    from broker.fetch_sessions import FetchSessions
-    from broker.partitions import Partitions
-    from broker.slices import Slices
-    from broker.waiters import Waiters
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.fetch_sessions import FetchSessions
+    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.slices import Slices
+    from barnabas.broker.waiters import Waiters
 
 T = TypeVar("T")
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import CorruptFile, StorageError
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 PartitionKey = tuple[str, int]
 RETRY_S = 1.0

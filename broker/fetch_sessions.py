@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from protocol.errors import ErrorCode, KafkaError
-from protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
-from protocol.hot.writing import Topic
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
+from barnabas.protocol.hot.writing import Topic
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

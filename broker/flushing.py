@@ -11,7 +11,7 @@ partitions ends), a round takes some of those that wait longest and some of the 
 all have their turn, and who asks for one more log does not wait for all the others.
 
 Invariants: a future is resolved only when everything below its offset is on disk; after a failed sync every waiting
-future fails, and the directory is offline (see `storage.disk`).
+future fails, and the directory is offline (see `barnabas.storage.disk`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
     from concurrent.futures import ThreadPoolExecutor
 
-    from storage.log import PartitionLog
-    from storage.log_flush import FlushPlan
+    from barnabas.storage.log import PartitionLog
+    from barnabas.storage.log_flush import FlushPlan
 
 _log = logger("storage")
 ROUND_LOGS = 64

@@ -18,7 +18,7 @@ import gc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker.clock import Clock, Timer
+    from barnabas.broker.clock import Clock, Timer
 
 FULL_EVERY_MS = 60 * 60_000
 FULL_AT_LEAST_EVERY_MS = 24 * FULL_EVERY_MS

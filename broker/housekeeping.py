@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.log_lines import line, logger
-from broker.recoveries import StillRecovering
-from protocol.errors import KafkaError
-from storage.errors import StorageError
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.recoveries import StillRecovering
+from barnabas.protocol.errors import KafkaError
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from broker.clock import Clock, Timer
-    from broker.config import BrokerConfig
-    from broker.flushing import GroupFlush
-    from broker.partitions import Partitions
-    from broker.slices import Slices
-    from broker.waiters import Waiters
-    from storage.log import PartitionLog
+    from barnabas.broker.clock import Clock, Timer
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.flushing import GroupFlush
+    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.slices import Slices
+    from barnabas.broker.waiters import Waiters
+    from barnabas.storage.log import PartitionLog
 
 _log = logger("storage")
 _FIRST_RETENTION_MS = 30_000

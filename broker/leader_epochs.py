@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from broker.catalogue import Catalogue
+    from barnabas.broker.catalogue import Catalogue
 
 NOT_CHECKED = -1
 

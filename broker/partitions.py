@@ -19,29 +19,29 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from broker.config.log_configs import log_config
-from broker.failed_openings import FailedOpenings
-from broker.log_lines import Seldom, line, logger
-from broker.recoveries import Recoveries, StillRecovering
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CLUSTER_METADATA_TOPIC
-from protocol.records.batch import WritableBuffer
-from protocol.records.control import EndTxnMarker
-from storage.errors import DirectoryOffline, StorageError
-from storage.log_append import AppendOrigin, AppendResult
+from barnabas.broker.config.log_configs import log_config
+from barnabas.broker.failed_openings import FailedOpenings
+from barnabas.broker.log_lines import Seldom, line, logger
+from barnabas.broker.recoveries import Recoveries, StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.records.batch import WritableBuffer
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.errors import DirectoryOffline, StorageError
+from barnabas.storage.log_append import AppendOrigin, AppendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from broker.catalogue import Catalogue
-    from broker.catalogue.image import Topic
-    from broker.clock import Clock
-    from broker.config import BrokerConfig
-    from broker.flushing import GroupFlush
-    from broker.waiters import Waiters
-    from storage.config import LogConfig
-    from storage.log import PartitionLog
-    from storage.log_directory import LogDirectory
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.catalogue.image import Topic
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.flushing import GroupFlush
+    from barnabas.broker.waiters import Waiters
+    from barnabas.storage.config import LogConfig
+    from barnabas.storage.log import PartitionLog
+    from barnabas.storage.log_directory import LogDirectory
 
 _log = logger("storage")
 _TOPIC_RESOURCE = 2

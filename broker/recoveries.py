@@ -20,17 +20,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from broker.clock import Clock
-    from storage.log import PartitionLog
-    from storage.opening import Opening
-    from storage.sync_job import SyncJob
+    from barnabas.broker.clock import Clock
+    from barnabas.storage.log import PartitionLog
+    from barnabas.storage.opening import Opening
+    from barnabas.storage.sync_job import SyncJob
 
 _log = logger("storage")
 PartitionKey = tuple[str, int]

@@ -6,8 +6,8 @@ code_of(error)`.
 
 from __future__ import annotations
 
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 
 REFUSALS = (KafkaError, StorageError)
 

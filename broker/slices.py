@@ -17,10 +17,10 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from storage.steps import Steps
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 T = TypeVar("T")
 

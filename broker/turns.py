@@ -6,7 +6,7 @@ from asyncio import get_running_loop
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 
 async def let_others_run(clock: Clock) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from broker.clock import Clock, Timer
+    from barnabas.broker.clock import Clock, Timer
 
 T = TypeVar("T")
 PartitionKey = tuple[str, int]

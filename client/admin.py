@@ -9,28 +9,28 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from client.client import Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import raise_for
-from client.metadata import ClusterInfo, TopicInfo, TopicPartition
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from protocol.messages.describe_configs import (
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import ClusterInfo, TopicInfo, TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
 )
-from protocol.messages.incremental_alter_configs import (
+from barnabas.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from protocol.primitives import ZERO_UUID
-from protocol.registry import ApiKey
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from client.metadata import TopicPartition
-from protocol.compile import codec
-from protocol.log_records.consumer_protocol import (
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.compile import codec
+from barnabas.protocol.log_records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
     ConsumerProtocolSubscription,

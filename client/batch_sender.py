@@ -18,20 +18,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from client.client import Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import ConnectionFailed, raise_for
-from client.metadata import TopicPartition
-from client.retries import backoffs_ms
-from client.transactions import ProducerIdentity
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from protocol.primitives import Buffer
-from protocol.records import batch as batches
-from protocol.records.batch import BatchHeader, encode_batch, increment_sequence, parse_header
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import ConnectionFailed, raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.retries import backoffs_ms
+from barnabas.client.transactions import ProducerIdentity
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records import batch as batches
+from barnabas.protocol.records.batch import BatchHeader, encode_batch, increment_sequence, parse_header
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
 
 MAX_IN_FLIGHT = 5
 BUFFER_BYTES = 16 * 1024 * 1024

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from client.metadata import TopicPartition
-from protocol.records.batch import HEADER_SIZE
-from protocol.records.builder import NewRecord
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.builder import NewRecord
 
 RECORD_OVERHEAD = 21  # bytes a record takes beside its key, value and headers, at most
 

@@ -10,17 +10,17 @@ from collections.abc import Callable, Container, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from client.addresses import Address, parse_addresses
-from client.clock import Clock, Deadline, SystemClock
-from client.connection import Connection
-from client.errors import ConnectionFailed, raise_for
-from client.metadata import NOTHING_KNOWN, ClusterInfo, read_metadata
-from client.retries import retry
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.registry import ApiKey
-from protocol.schema import Request
+from barnabas.client.addresses import Address, parse_addresses
+from barnabas.client.clock import Clock, Deadline, SystemClock
+from barnabas.client.connection import Connection
+from barnabas.client.errors import ConnectionFailed, raise_for
+from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, read_metadata
+from barnabas.client.retries import retry
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class Client:
         before_next: Callable[[KafkaError], None] = lambda error: None,
         final: Container[ErrorCode] = (),
     ) -> T:
-        """`attempt`, again after retriable errors, until the deadline (see client.retries)."""
+        """`attempt`, again after retriable errors, until the deadline (see barnabas.client.retries)."""
         return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
     def node(self, node_id: int, deadline: Deadline) -> Connection:

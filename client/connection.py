@@ -1,7 +1,7 @@
 """One blocking connection to one broker: connects, learns the broker's versions, asks and waits for the answer.
 
-Stands on protocol.client; adds the socket, deadlines and the choice of versions. Several requests may be under way, and
-their answers come in order. Not thread-safe.
+Stands on protocol/client.py; adds the socket, deadlines and the choice of versions. Several requests may be under
+way, and their answers come in order. Not thread-safe.
 
 Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
 taken for the next one; every failure is a ConnectionFailed that names the broker and the reason.
@@ -15,15 +15,15 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from client.addresses import Address
-from client.clock import Clock, Deadline, SystemClock
-from client.errors import ConnectionFailed, raise_for
-from client.versions import VersionRange, choose_version
-from protocol.client import ClientConnection, ConnectionBroken
-from protocol.errors import ErrorCode
-from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from protocol.registry import ApiKey
-from protocol.schema import Request
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Clock, Deadline, SystemClock
+from barnabas.client.errors import ConnectionFailed, raise_for
+from barnabas.client.versions import VersionRange, choose_version
+from barnabas.protocol.client import ClientConnection, ConnectionBroken
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
 
 SOFTWARE_NAME = "barnabas-client"
 SOFTWARE_VERSION = "0.1.0"

@@ -2,7 +2,7 @@
 
 Theory of operation: each poll sends one Fetch per leader for all assigned partitions and turns what comes back into
 records; positions move past everything seen, control batches and aborted transactions included. Who assigns the
-partitions is somebody else: the caller, or client.group.
+partitions is somebody else: the caller, or barnabas.client.group.
 
 Invariants: a position only moves when its records are handed out; a partition whose position is unknown or out of range
 is reset by policy before it is fetched again.
@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from client.client import Client
-from client.clock import Deadline
-from client.decoding import Aborted, decode_records
-from client.errors import raise_for
-from client.metadata import TopicPartition
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED, reset_offset
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from protocol.records.record import Record
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.decoding import Aborted, decode_records
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, reset_offset
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from barnabas.protocol.records.record import Record
 
 FETCH_BYTES = 50 * 1024 * 1024
 PARTITION_BYTES = 1024 * 1024

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from protocol.errors import DecodeError, ErrorCode, KafkaError
-from protocol.primitives import Buffer
-from protocol.records.batch import BatchHeader, iter_batches, verify_crc
-from protocol.records.control import read_marker
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import BatchHeader, iter_batches, verify_crc
+from barnabas.protocol.records.control import read_marker
+from barnabas.protocol.records.record import Record, iter_records
 
 
 class Aborted(NamedTuple):

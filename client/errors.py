@@ -5,7 +5,7 @@ Everything is a KafkaError, so that one loop can decide by the code what is trie
 
 from __future__ import annotations
 
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class ConnectionFailed(KafkaError):

@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from client.client import Client
-from client.consumer import FETCH_WAIT_MS, ConsumedRecord, Consumer
-from client.membership import Membership
-from client.metadata import TopicPartition
-from client.offsets import READ_UNCOMMITTED, committed_offsets
-from client.transactions import GroupMember
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.client.client import Client
+from barnabas.client.consumer import FETCH_WAIT_MS, ConsumedRecord, Consumer
+from barnabas.client.membership import Membership
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import READ_UNCOMMITTED, committed_offsets
+from barnabas.client.transactions import GroupMember
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 SESSION_TIMEOUT_MS = 45_000
 HEARTBEAT_MS = 3_000

@@ -1,6 +1,6 @@
 """Groups from outside: which there are, who is in them, deleting them and what they committed.
 
-One function per thing to do, as in client.admin; what a group committed is read and written in client.offsets. Each
+One function per thing to do, as in client/admin.py; what a group committed is in client/offsets.py. Each
 asks until it is done or the client's timeout is over, and raises KafkaError with the broker's code and words.
 """
 
@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from client.addresses import Address
-from client.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
-from client.client import GROUP, Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import UnsupportedByBroker, raise_for
-from client.metadata import TopicPartition
-from protocol.errors import DecodeError, ErrorCode, KafkaError
-from protocol.messages.delete_groups import DeleteGroupsRequest
-from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
-from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from protocol.messages.offset_delete import (
+from barnabas.client.addresses import Address
+from barnabas.client.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
+from barnabas.client.client import GROUP, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import UnsupportedByBroker, raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
+from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from protocol.registry import ApiKey
+from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """The classic group protocol from a member's side: join, sync, heartbeat, commit, leave.
 
 Each method is one exchange with the coordinator, found again and asked again while the error is one that may pass.
-What does not pass is raised; whether to join again then is client.group's business.
+What does not pass is raised; whether to join again then is barnabas.client.group's business.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from client.assignors import (
+from barnabas.client.assignors import (
     PROTOCOL_TYPE,
     RANGE,
     assigned_partitions,
@@ -18,18 +18,18 @@ from client.assignors import (
     range_assignment,
     subscribed_topics,
 )
-from client.client import GROUP, Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import raise_for
-from client.metadata import TopicPartition
-from client.offsets import commit_offsets
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from protocol.registry import ApiKey
+from barnabas.client.client import GROUP, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import commit_offsets
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from client.addresses import Address
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from barnabas.client.addresses import Address
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 TopicPartition = tuple[str, int]
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from client.client import GROUP, Client
-from client.clock import Deadline
-from client.errors import raise_for
-from client.metadata import TopicPartition
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.list_offsets import (
+from barnabas.client.client import GROUP, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.messages.offset_commit import (
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from protocol.messages.offset_fetch import (
+from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.registry import ApiKey
+from barnabas.protocol.registry import ApiKey
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1

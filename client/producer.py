@@ -14,18 +14,18 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from client.batching import Batches, Delivery, PendingBatch
-from client.client import Client
-from client.clock import Deadline
-from client.errors import raise_for
-from client.metadata import TopicPartition
-from client.partitioner import KeylessPartitioner, partition_for_key
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, increment_sequence
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.compression import COMPRESSION_IDS
+from barnabas.client.batching import Batches, Delivery, PendingBatch
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.partitioner import KeylessPartitioner, partition_for_key
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, increment_sequence
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 BATCH_BYTES = 256 * 1024
 BUFFER_BYTES = 4 * 1024 * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from typing import TypeVar
 
-from client.clock import Clock, Deadline
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.client.clock import Clock, Deadline
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 

@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from client.client import TRANSACTION, Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import UnsupportedByBroker, raise_for
-from client.metadata import TopicPartition
-from client.offsets import LATEST, READ_COMMITTED, list_offsets
-from client.transactions import ProducerIdentity, init_producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
-from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from protocol.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
-from protocol.registry import ApiKey
+from barnabas.client.client import TRANSACTION, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import UnsupportedByBroker, raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
+from barnabas.client.transactions import ProducerIdentity, init_producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from barnabas.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 

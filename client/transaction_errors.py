@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class TransactionAbortable(KafkaError):

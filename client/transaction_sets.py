@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from client.client import TRANSACTION, Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.errors import raise_for
-from client.retries import backoffs_ms
-from client.transactions import EXPLICIT, ProducerIdentity, highest_version
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.registry import ApiKey
+from barnabas.client.client import TRANSACTION, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.client.retries import backoffs_ms
+from barnabas.client.transactions import EXPLICIT, ProducerIdentity, highest_version
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.registry import ApiKey
 
 _UNDER_WAY = 200  # requests are small; so many answers fit into a socket's buffers
 

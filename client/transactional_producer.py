@@ -2,10 +2,10 @@
 
 Theory of operation: what a transaction is made of goes out through an ordinary Producer that carries the transactional
 id; here is who the producer is, which partitions are in the transaction, and where it stands
-(client.transaction_states). Which protocol is spoken is looked up at every `begin`, so a feature level that changes
+(client/transaction_states.py). Which protocol is spoken is looked up at every `begin`, so a feature level that changes
 counts from the next transaction on a new connection on, as in the Java client.
 
-Invariants: nothing is sent outside of a transaction; after an error the verdict (client.transaction_errors) decides
+Invariants: nothing is sent outside of a transaction; after an error the verdict (client/transaction_errors.py) decides
 whether `abort` cures it; a producer that lost its place never writes again.
 """
 
@@ -15,17 +15,17 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from client import transactions
-from client.batching import Delivery
-from client.client import Client
-from client.clock import Deadline
-from client.metadata import TopicPartition
-from client.producer import Producer
-from client.transaction_errors import ID_LOST, Call, OutcomeUnknown, TransactionAbortable, verdict
-from client.transaction_states import ProducerState, check
-from client.transactions import EXPLICIT, NOBODY, GroupMember, Initialised, ProducerIdentity
-from protocol.errors import KafkaError
-from protocol.registry import ApiKey
+from barnabas.client import transactions
+from barnabas.client.batching import Delivery
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.producer import Producer
+from barnabas.client.transaction_errors import ID_LOST, Call, OutcomeUnknown, TransactionAbortable, verdict
+from barnabas.client.transaction_states import ProducerState, check
+from barnabas.client.transactions import EXPLICIT, NOBODY, GroupMember, Initialised, ProducerIdentity
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.registry import ApiKey
 
 TRANSACTION_TIMEOUT_MS = 60_000
 

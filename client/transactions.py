@@ -13,27 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from client.client import GROUP, TRANSACTION, Client
-from client.clock import Deadline
-from client.errors import raise_for
-from client.metadata import TopicPartition
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from protocol.messages.add_partitions_to_txn import (
+from barnabas.client.client import GROUP, TRANSACTION, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
-from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.txn_offset_commit import (
+from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from protocol.registry import ApiKey
-from protocol.schema import Request
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from client.errors import UnsupportedByBroker
-from protocol.registry import ApiKey
+from barnabas.client.errors import UnsupportedByBroker
+from barnabas.protocol.registry import ApiKey
 
 
 class VersionRange(NamedTuple):

@@ -16,12 +16,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from barnabas.protocol.errors import KafkaError
 from pipeline.config import setting
 from pipeline.frames import Frames
 from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
 from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
 from pipeline.verdict import Check, Finding
-from protocol.errors import KafkaError
 
 _COLLECTED = 1000  # findings that are looked at one by one; more are only counted
 _SHOWN = 20

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from client.client import Client
-from client.offsets import committed_offsets
+from barnabas.client.client import Client
+from barnabas.client.offsets import committed_offsets
 
 FORMAT = "barnabas"
 RECORD = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")

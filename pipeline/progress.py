@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from client.clock import SystemClock
+from barnabas.client.clock import SystemClock
 
 
 def facts(progress: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, NamedTuple
 
-from protocol.errors import DecodeError, ErrorCode
-from protocol.framing import FRAME_BYTES_MAX, SIZE, FrameBuffer
-from protocol.headers import encode_request_header, parse_response_header
-from protocol.primitives import Buffer
-from protocol.registry import ApiKey, request_codec, response_codec
-from protocol.schema import Request
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.framing import FRAME_BYTES_MAX, SIZE, FrameBuffer
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Request
 
 _CORRELATION_ID_MAX = 0x7FFFFFFF
 

@@ -13,10 +13,10 @@ import linecache
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from protocol.emit_decoder import emit_decoder
-from protocol.emit_encoder import emit_encoder
-from protocol.primitives import Buffer
-from protocol.schema import Struct
+from barnabas.protocol.emit_decoder import emit_decoder
+from barnabas.protocol.emit_encoder import emit_encoder
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import Struct
 
 M = TypeVar("M", bound=Struct)
 M_co = TypeVar("M_co", bound=Struct, covariant=True)

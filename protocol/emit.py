@@ -12,7 +12,7 @@ from itertools import count
 from struct import Struct as Layout
 from typing import Any
 
-from protocol.schema import Field, FieldType, Struct
+from barnabas.protocol.schema import Field, FieldType, Struct
 
 FEW = 16
 

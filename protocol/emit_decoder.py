@@ -9,10 +9,10 @@ from struct import error as struct_error
 from struct import unpack_from
 from typing import Any
 
-from protocol.emit import FEW, Source, absent_fields, least_size, positional_fields, tagged_fields
-from protocol.errors import DecodeError
-from protocol.primitives import MAX_STRING_BYTES, Buffer, read_uvarint, skip_tags, uvarint_tail
-from protocol.schema import MISSING, Field, FieldType, Struct, schema_of
+from barnabas.protocol.emit import FEW, Source, absent_fields, least_size, positional_fields, tagged_fields
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import MAX_STRING_BYTES, Buffer, read_uvarint, skip_tags, uvarint_tail
+from barnabas.protocol.schema import MISSING, Field, FieldType, Struct, schema_of
 
 
 def emit_decoder(struct: type[Struct], version: int, flexible: bool) -> tuple[str, dict[str, Any]]:

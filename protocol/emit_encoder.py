@@ -9,10 +9,10 @@ from struct import error as struct_error
 from struct import pack
 from typing import Any
 
-from protocol.emit import FEW, Source, absent_fields, positional_fields, tagged_fields
-from protocol.errors import EncodeError
-from protocol.primitives import MAX_STRING_BYTES, uvarint
-from protocol.schema import Field, FieldType, Struct, default_instance, schema_of
+from barnabas.protocol.emit import FEW, Source, absent_fields, positional_fields, tagged_fields
+from barnabas.protocol.errors import EncodeError
+from barnabas.protocol.primitives import MAX_STRING_BYTES, uvarint
+from barnabas.protocol.schema import Field, FieldType, Struct, default_instance, schema_of
 
 
 def emit_encoder(struct: type[Struct], version: int, flexible: bool) -> tuple[str, dict[str, Any]]:

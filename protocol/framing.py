@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from protocol.primitives import Buffer
+from barnabas.protocol.primitives import Buffer
 
 SIZE = struct.Struct(">i")
 SIZE_BYTES = 4

@@ -14,9 +14,9 @@ unread, and there is nothing to decode behind them.
 from struct import Struct as Layout
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer, nullable_string, read_nullable_string, skip_tags
-from protocol.registry import ApiKey
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer, nullable_string, read_nullable_string, skip_tags
+from barnabas.protocol.registry import ApiKey
 
 _FIXED = Layout(">hhi")
 _FLEXIBLE_SINCE: dict[int, int] = {api: api.flexible_since for api in ApiKey if api.flexible_since is not None}

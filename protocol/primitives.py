@@ -10,7 +10,7 @@ first (0, -1, 1, -2 … become 0, 1, 2, 3 …).
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-from protocol.errors import DecodeError, EncodeError
+from barnabas.protocol.errors import DecodeError, EncodeError
 
 Buffer = bytes | bytearray | memoryview
 

@@ -7,9 +7,9 @@ the compiled decoder must not: any exception may come out of broken bytes.
 from struct import Struct as Layout
 from typing import Any, TypeVar
 
-from protocol.errors import EncodeError
-from protocol.primitives import Buffer, read_uvarint, uvarint
-from protocol.schema import FieldType, Struct, default_instance
+from barnabas.protocol.errors import EncodeError
+from barnabas.protocol.primitives import Buffer, read_uvarint, uvarint
+from barnabas.protocol.schema import FieldType, Struct, default_instance
 
 M = TypeVar("M", bound=Struct)
 

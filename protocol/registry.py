@@ -10,8 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from protocol.compile import Codec, codec
-from protocol.schema import Request, Response
+from barnabas.protocol.compile import Codec, codec
+from barnabas.protocol.schema import Request, Response
 
 
 class ApiKey(IntEnum):
@@ -154,7 +154,7 @@ class ApiSpec(NamedTuple):
 def spec(key: int) -> ApiSpec:
     """The API of `key`, its module imported. ValueError for a key that is none."""
     api = ApiKey(key)
-    module = import_module(f"protocol.messages.{api.name.lower()}")
+    module = import_module(f"barnabas.protocol.messages.{api.name.lower()}")
     request: type[Request] = getattr(module, api.api_name + "Request")
     response: type[Response] = getattr(module, api.api_name + "Response")
     return ApiSpec(api, api.api_name, api.min_version, api.max_version, api.flexible_since, request, response)

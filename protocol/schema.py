@@ -22,7 +22,7 @@ constructor is generated when the first instance is made.
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
-from protocol.primitives import ZERO_UUID
+from barnabas.protocol.primitives import ZERO_UUID
 
 ALL_VERSIONS = "0+"
 NO_VERSIONS = "none"

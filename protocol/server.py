@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.framing import FRAME_BYTES_MAX, FrameBuffer, frame
-from protocol.headers import RequestHeader, encode_response_header, parse_request_header
-from protocol.primitives import Buffer
-from protocol.registry import ApiKey, request_codec, response_codec
-from protocol.schema import Response
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.framing import FRAME_BYTES_MAX, FrameBuffer, frame
+from barnabas.protocol.headers import RequestHeader, encode_response_header, parse_request_header
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Response
 
 
 class RequestReceived(NamedTuple):

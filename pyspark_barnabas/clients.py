@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from client.client import Client
+from barnabas.client.client import Client
 from pyspark_barnabas.connection import ConnectionSettings
 
 _kept = threading.local()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from client.client import Client
+from barnabas.client.client import Client
 
 
 @dataclass(frozen=True, slots=True)

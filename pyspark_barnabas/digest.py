@@ -20,7 +20,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from protocol.primitives import write_varint
+from barnabas.protocol.primitives import write_varint
 
 R = 0x9E3779B97F4A7C15
 MODULUS = 1 << 64

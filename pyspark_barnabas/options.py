@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from client.addresses import parse_addresses
+from barnabas.client.addresses import parse_addresses
 from pyspark_barnabas import option_table
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import (

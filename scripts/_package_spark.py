@@ -10,14 +10,16 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("pyspark_barnabas", "client", "protocol")
+PACKAGES = ("barnabas/client", "barnabas/protocol", "pyspark_barnabas")
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can tell
 
 
 def package(target: Path) -> int:
     """Write the file, and return how many modules are in it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    sources = sorted(source for name in PACKAGES for source in (ROOT / name).rglob("*.py"))
+    sources = sorted(
+        [ROOT / "barnabas/__init__.py", *(each for name in PACKAGES for each in (ROOT / name).rglob("*.py"))]
+    )
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sources:
             entry = zipfile.ZipInfo(source.relative_to(ROOT).as_posix(), _DATE)

@@ -82,7 +82,8 @@ def compile_packages(python: Path, root: Path, packages: list[str]) -> None:
 def _packages(root: Path) -> list[str]:
     pyproject = tomllib.loads((root / "pyproject.toml").read_text())
     packages: list[str] = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    return packages
+    inside = [path for package in packages for path in sorted((root / package).iterdir())]
+    return packages + [str(path.relative_to(root)) for path in inside if path.is_symlink()]  # compileall follows none
 
 
 def _run(command: list[str]) -> None:

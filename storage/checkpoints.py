@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files.checkpoints import decode_offsets, encode_offsets
-from storage.directory import Directory
-from storage.errors import CorruptFile
-from storage.small_file import Replacement, SmallFile
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.small_file import Replacement, SmallFile
 
 TopicPartition = tuple[str, int]
 """(topic name, partition index)"""

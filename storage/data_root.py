@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files import meta_properties, names
-from protocol.files.meta_properties import MetaProperties
-from protocol.primitives import uuid_text
-from storage.checkpoints import TopicPartition
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import LockedError, NotADataDirectory, from_os_error
-from storage.files import Lock, LockHeld
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import LockedError, NotADataDirectory, from_os_error
+from barnabas.storage.files import Lock, LockHeld
 
 _EXEMPT = "remote-log-index-cache"  # Kafka's tiered storage keeps it here
 _OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_SUFFIX})

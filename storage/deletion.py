@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from storage.directory import Directory
-from storage.disk_file import DiskFile
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk_file import DiskFile
 
 
 class _Doomed(NamedTuple):

@@ -6,11 +6,11 @@ and only then: a name is durable once its directory is synced, which syncing the
 
 from __future__ import annotations
 
-from storage.disk import Disk
-from storage.disk_file import DiskFile
-from storage.errors import FileRemoved, SyncFailed, from_os_error
-from storage.files import Buffer, Entry, FileStat, Volume
-from storage.whole_calls import close_quietly, read_fully, replace_file, sync_directory, write_fully
+from barnabas.storage.disk import Disk
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
+from barnabas.storage.files import Buffer, Entry, FileStat, Volume
+from barnabas.storage.whole_calls import close_quietly, read_fully, replace_file, sync_directory, write_fully
 
 
 class Directory:

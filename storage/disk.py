@@ -11,9 +11,9 @@ online.
 
 from __future__ import annotations
 
-from storage.errors import DirectoryOffline
-from storage.files import Files
-from storage.second_chance import SecondChance
+from barnabas.storage.errors import DirectoryOffline
+from barnabas.storage.files import Files
+from barnabas.storage.second_chance import SecondChance
 
 INDEX_MEMORY_BYTES = 16 << 20  # of sealed segments' indexes kept in memory, all partitions together
 OPEN_FILES_MAX = 100  # unless the caller knows the process's limit

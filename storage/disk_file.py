@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from storage.disk import Disk
-from storage.errors import FileRemoved, SyncFailed, from_os_error
-from storage.files import Buffer, File
-from storage.whole_calls import close_quietly, read_fully, sync_file, write_fully
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
+from barnabas.storage.files import Buffer, File
+from barnabas.storage.whole_calls import close_quietly, read_fully, sync_file, write_fully
 
 
 class Home(Protocol):

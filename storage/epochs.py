@@ -17,12 +17,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from protocol.errors import DecodeError
-from protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
-from protocol.files.names import LEADER_EPOCH_CHECKPOINT
-from storage.directory import Directory
-from storage.errors import CorruptFile
-from storage.small_file import Replacement, SmallFile
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.small_file import Replacement, SmallFile
 
 NO_EPOCH = -1
 NO_OFFSET = -1

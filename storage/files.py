@@ -15,7 +15,7 @@ import os
 import sys
 from typing import NamedTuple, Protocol
 
-from storage.file_lock import Lock, LockHeld, take_lock
+from barnabas.storage.file_lock import Lock, LockHeld, take_lock
 
 Buffer = bytes | bytearray | memoryview
 

@@ -13,8 +13,8 @@ from array import array
 from struct import Struct
 from typing import Self
 
-from protocol.files.preallocation import trimmed_size
-from storage.directory import Directory
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.storage.directory import Directory
 
 
 class IndexFile:

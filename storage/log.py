@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.errors import DecodeError, ErrorCode
-from protocol.primitives import Buffer
-from protocol.records.batch import (
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import (
     HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -32,19 +32,19 @@ from protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
-from protocol.records.control import EndTxnMarker, end_txn_marker
-from protocol.records.crc32c import crc32c
-from storage.checkpoints import LogCheckpoint
-from storage.config import LogConfig
-from storage.deletion import Deletions
-from storage.directory import Directory
-from storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
-from storage.log_loader import LoadedLog, load_log
-from storage.log_upkeep import LogUpkeep
-from storage.opening import Opening
-from storage.producer import SeenBatch
-from storage.refusals import AppendRefused
-from storage.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
+from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
+from barnabas.protocol.records.crc32c import crc32c
+from barnabas.storage.checkpoints import LogCheckpoint
+from barnabas.storage.config import LogConfig
+from barnabas.storage.deletion import Deletions
+from barnabas.storage.directory import Directory
+from barnabas.storage.log_append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
+from barnabas.storage.log_loader import LoadedLog, load_log
+from barnabas.storage.log_upkeep import LogUpkeep
+from barnabas.storage.opening import Opening
+from barnabas.storage.producer import SeenBatch
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
 
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
 
@@ -131,7 +131,7 @@ class PartitionLog(LogUpkeep):
         """
         size = len(batch)
         if origin is _CLIENT and size > HEADER_SIZE and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
-            # The common case in one glance: nothing but this may skip storage.log_append.
+            # The common case in one glance: nothing but this may skip barnabas.storage.log_append.
             # fmt: off
             (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
              producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)

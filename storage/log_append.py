@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from protocol.errors import ErrorCode
-from protocol.records.batch import (
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.batch import (
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
     BatchHeader,
@@ -20,13 +20,13 @@ from protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
-from storage.config import LogConfig
-from storage.producer import SeenBatch
-from storage.producer_rebuild import batches_between
-from storage.producers import Producers
-from storage.refusals import AppendRefused
-from storage.segment import Segment
-from storage.validate import Demands, check_batch, needs_walk, walk
+from barnabas.storage.config import LogConfig
+from barnabas.storage.producer import SeenBatch
+from barnabas.storage.producer_rebuild import batches_between
+from barnabas.storage.producers import Producers
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.segment import Segment
+from barnabas.storage.validate import Demands, check_batch, needs_walk, walk
 
 _WINDOW_STEP_OFFSETS = 1024
 _EPOCH_BUMPED_SINCE_PRODUCE_VERSION = 12  # what a client sends that ends every transaction with a new epoch (KIP-890)

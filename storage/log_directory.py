@@ -20,21 +20,21 @@ from contextlib import suppress
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
-from protocol.files import checkpoints as formats
-from protocol.files import names
-from protocol.files.meta_properties import MetaProperties
-from storage.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
-from storage.config import LogConfig
-from storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
-from storage.deletion import Deletions
-from storage.directory import Directory
-from storage.disk import OPEN_FILES_MAX, Disk
-from storage.errors import FileRemoved, StorageError
-from storage.files import Files, Lock, Volume
-from storage.log import PartitionLog
-from storage.opening import Opening, open_at_once
-from storage.partition_metadata import read_topic_id, write_topic_id
-from storage.sync_job import SyncJob
+from barnabas.protocol.files import checkpoints as formats
+from barnabas.protocol.files import names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
+from barnabas.storage.config import LogConfig
+from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
+from barnabas.storage.deletion import Deletions
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import OPEN_FILES_MAX, Disk
+from barnabas.storage.errors import FileRemoved, StorageError
+from barnabas.storage.files import Files, Lock, Volume
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.opening import Opening, open_at_once
+from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.sync_job import SyncJob
 
 
 class LogDirectory:

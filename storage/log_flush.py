@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.epochs import LeaderEpochs
-from storage.errors import StorageError
-from storage.producer_snapshots import ProducerSnapshots
-from storage.segment import Segment, SyncWork
-from storage.sync_job import SyncJob
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.epochs import LeaderEpochs
+from barnabas.storage.errors import StorageError
+from barnabas.storage.producer_snapshots import ProducerSnapshots
+from barnabas.storage.segment import Segment, SyncWork
+from barnabas.storage.sync_job import SyncJob
 
 
 class FlushPlan:

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
-from storage.checkpoints import LogCheckpoint
-from storage.config import LONG_MAX, LogConfig
-from storage.directory import Directory
-from storage.epochs import LeaderEpochs
-from storage.errors import CorruptFile
-from storage.opening import Opening
-from storage.producer_rebuild import ProducerRebuild
-from storage.producer_snapshots import ProducerSnapshots
-from storage.producers import Producers
-from storage.recovery import (
+from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
+from barnabas.storage.checkpoints import LogCheckpoint
+from barnabas.storage.config import LONG_MAX, LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.epochs import LeaderEpochs
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.opening import Opening
+from barnabas.storage.producer_rebuild import ProducerRebuild
+from barnabas.storage.producer_snapshots import ProducerSnapshots
+from barnabas.storage.producers import Producers
+from barnabas.storage.recovery import (
     Leftovers,
     Recovered,
     Tail,
@@ -34,8 +34,8 @@ from storage.recovery import (
     trust_segment,
     unfinished_files,
 )
-from storage.segment import Segment
-from storage.segment_recovery import (
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_recovery import (
     Damage,
     SegmentWalk,
     corrupt,

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from protocol.files.checkpoints import EpochEntry
-from storage.segment import Segment
-from storage.segment_times import max_timestamp, max_timestamp_from, record_at_timestamp, record_of_max_timestamp
-from storage.steps import Steps
-from storage.time_search import FoundRecord
+from barnabas.protocol.files.checkpoints import EpochEntry
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_times import (
+    max_timestamp,
+    max_timestamp_from,
+    record_at_timestamp,
+    record_of_max_timestamp,
+)
+from barnabas.storage.steps import Steps
+from barnabas.storage.time_search import FoundRecord
 
 LATEST = -1
 EARLIEST = -2

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from storage.disk_file import FileSlice
-from storage.segment import Segment
+from barnabas.storage.disk_file import FileSlice
+from barnabas.storage.segment import Segment
 
 
 class ReadResult(NamedTuple):

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import FileKind, segment_file
-from storage.checkpoints import LogCheckpoint
-from storage.config import LogConfig
-from storage.deletion import Deletions
-from storage.directory import Directory
-from storage.disk_file import DiskFile
-from storage.errors import StorageError
-from storage.log_flush import Flusher, FlushPlan
-from storage.log_loader import LoadedLog
-from storage.log_view import LogView
-from storage.refusals import OffsetOutOfRange
-from storage.retention import deletable_segments
-from storage.segment import Segment
-from storage.segment_times import settle_age
-from storage.steps import Steps
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.storage.checkpoints import LogCheckpoint
+from barnabas.storage.config import LogConfig
+from barnabas.storage.deletion import Deletions
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_flush import Flusher, FlushPlan
+from barnabas.storage.log_loader import LoadedLog
+from barnabas.storage.log_view import LogView
+from barnabas.storage.refusals import OffsetOutOfRange
+from barnabas.storage.retention import deletable_segments
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_times import settle_age
+from barnabas.storage.steps import Steps
 
 
 class LogUpkeep(LogView):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from storage.checkpoints import LogCheckpoint
-from storage.log_loader import LoadedLog
-from storage.log_offsets import FoundOffset, OffsetQuery
-from storage.log_read import ReadResult, aborted_in, readable_bytes, slice_of
-from storage.producer import ProducerState
-from storage.refusals import OffsetOutOfRange
-from storage.segment import Segment
-from storage.steps import Steps, finish
+from barnabas.storage.checkpoints import LogCheckpoint
+from barnabas.storage.log_loader import LoadedLog
+from barnabas.storage.log_offsets import FoundOffset, OffsetQuery
+from barnabas.storage.log_read import ReadResult, aborted_in, readable_bytes, slice_of
+from barnabas.storage.producer import ProducerState
+from barnabas.storage.refusals import OffsetOutOfRange
+from barnabas.storage.segment import Segment
+from barnabas.storage.steps import Steps, finish
 
 
 class LogView:
@@ -77,7 +77,7 @@ class LogView:
         return readable_bytes(self._segments, self._segment_index(offset), offset, bound)
 
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
-        """ListOffsets for one timestamp, special ones included (storage.log_offsets). ValueError for unknown ones."""
+        """ListOffsets for a timestamp, special ones included (storage/log_offsets.py). ValueError for unknown ones."""
         epochs = self._epochs.seen_by_readers(self.leader_epoch, self.log_end_offset)
         segments = tuple(self._segments)
 

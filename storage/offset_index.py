@@ -11,8 +11,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from operator import lt
 
-from protocol.files.offset_index import ENTRY
-from storage.index_file import IndexFile
+from barnabas.protocol.files.offset_index import ENTRY
+from barnabas.storage.index_file import IndexFile
 
 
 class OffsetIndex(IndexFile):

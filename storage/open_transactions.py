@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.control import EndTxnMarker
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.control import EndTxnMarker
 
 
 class CompletedTxn(NamedTuple):

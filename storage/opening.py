@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from storage.sync_job import SyncJob
+from barnabas.storage.sync_job import SyncJob
 
 T = TypeVar("T")
 

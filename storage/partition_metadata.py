@@ -5,11 +5,11 @@ A name may be used again by another topic; the id tells whose the files are. Kno
 
 from __future__ import annotations
 
-from protocol.errors import DecodeError
-from protocol.files.checkpoints import decode_partition_metadata, encode_partition_metadata
-from protocol.files.names import PARTITION_METADATA
-from storage.directory import Directory
-from storage.errors import CorruptFile
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_partition_metadata, encode_partition_metadata
+from barnabas.protocol.files.names import PARTITION_METADATA
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import CorruptFile
 
 
 def read_topic_id(directory: Directory) -> bytes | None:

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.errors import ErrorCode
-from protocol.files.producer_snapshot import ProducerEntry
-from protocol.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, SEQUENCE_MAX, BatchHeader, decrement_sequence
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.records.batch import (
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    SEQUENCE_MAX,
+    BatchHeader,
+    decrement_sequence,
+)
+from barnabas.storage.refusals import AppendRefused
 
 WINDOW_BATCHES = 5  # what the protocol promises: a client may have five requests in flight
 NO_OFFSET = -1

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from protocol.errors import DecodeError
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import BatchHeader
-from protocol.records.control import EndTxnMarker, read_marker
-from storage.errors import CorruptFile
-from storage.opening import Opening, Pace
-from storage.producer_snapshots import ProducerSnapshots
-from storage.producers import Producers
-from storage.segment import Segment
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.opening import Opening, Pace
+from barnabas.storage.producer_snapshots import ProducerSnapshots
+from barnabas.storage.producers import Producers
+from barnabas.storage.segment import Segment
 
 
 class ProducerRebuild:

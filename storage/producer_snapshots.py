@@ -11,10 +11,10 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 
-from protocol.errors import DecodeError
-from protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
-from protocol.files.producer_snapshot import ProducerEntry, decode, encode
-from storage.directory import Directory
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
+from barnabas.storage.directory import Directory
 
 
 class ProducerSnapshots:

@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from protocol.errors import ErrorCode
-from protocol.files.producer_snapshot import ProducerEntry
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import NO_PRODUCER_EPOCH, SEQUENCE_MAX, BatchHeader
-from protocol.records.control import EndTxnMarker
-from storage.open_transactions import CompletedTxn, OpenTransactions
-from storage.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, SEQUENCE_MAX, BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.open_transactions import CompletedTxn, OpenTransactions
+from barnabas.storage.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch
+from barnabas.storage.refusals import AppendRefused
 
 EXPIRY_GRACE_MS = 600_000  # a producer seen this recently stays, however old its records say they are
 EPOCH_BUMPED_SINCE = 2  # transaction.version: every transaction ends with a new producer epoch

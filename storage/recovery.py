@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from protocol.files.names import FileKind, FileState, parse_segment_file
+from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file
 
 
 class Trust(Enum):

@@ -1,11 +1,11 @@
 """What a client is told when a partition will not do what it asks. Nothing has changed when one of these is raised.
 
-A broken disk is no refusal: see storage.errors.
+A broken disk is no refusal: see barnabas.storage.errors.
 """
 
 from __future__ import annotations
 
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 RecordError = tuple[int, str]  # index of the record inside its batch, and what is wrong with it
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from storage.config import LogConfig
+from barnabas.storage.config import LogConfig
 
 
 class RetainedSegment(Protocol):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 
-from protocol.errors import DecodeError
-from protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
-from storage.disk_file import DiskFile
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
+from barnabas.storage.disk_file import DiskFile
 
 PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
 

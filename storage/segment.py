@@ -16,21 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files.names import FileKind, FileState, segment_file
-from protocol.files.txn_index import AbortedTxn
-from protocol.primitives import Buffer
-from protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
-from storage import scan
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.disk_file import DiskFile, FileSlice
-from storage.errors import CorruptFile, StorageError
-from storage.offset_index import OffsetIndex
-from storage.segment_indexes import UNKNOWN, SegmentIndexes
-from storage.steps import finish
-from storage.sync_job import SyncJob
-from storage.time_search import max_timestamp_of
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, FileState, segment_file
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from barnabas.storage import scan
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk_file import DiskFile, FileSlice
+from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.segment_indexes import UNKNOWN, SegmentIndexes
+from barnabas.storage.steps import finish
+from barnabas.storage.sync_job import SyncJob
+from barnabas.storage.time_search import max_timestamp_of
 
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment

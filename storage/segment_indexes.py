@@ -13,12 +13,12 @@ log, may pass over batches whose headers lack their largest timestamp; storage/s
 
 from __future__ import annotations
 
-from protocol.files.names import FileKind, FileState, segment_file
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.offset_index import OffsetIndex
-from storage.time_index import NO_TIMESTAMP, TimeIndex
-from storage.txn_index import TransactionIndex
+from barnabas.protocol.files.names import FileKind, FileState, segment_file
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.txn_index import TransactionIndex
 
 UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
 

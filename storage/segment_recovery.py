@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
-from protocol.records.control import EndTxnMarker, read_marker
-from storage.directory import Directory
-from storage.disk_file import DiskFile
-from storage.errors import CorruptFile
-from storage.opening import PIECE_BYTES, Opening, Pace, open_at_once
-from storage.recovery import Tail, TailCase
-from storage.segment import Segment
-from storage.sync_job import SyncJob
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.opening import PIECE_BYTES, Opening, Pace, open_at_once
+from barnabas.storage.recovery import Tail, TailCase
+from barnabas.storage.segment import Segment
+from barnabas.storage.sync_job import SyncJob
 
 BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
 _SYNCED_HERE_BYTES_MAX = 1 << 20

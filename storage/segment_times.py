@@ -7,13 +7,13 @@ effect at once when it has caught up with them.
 
 from __future__ import annotations
 
-from protocol.errors import DecodeError
-from storage.errors import CorruptFile
-from storage.segment import Segment
-from storage.segment_indexes import UNKNOWN
-from storage.steps import Steps
-from storage.time_index import NO_TIMESTAMP
-from storage.time_search import FoundRecord, first_record_at, largest_timestamp_from, max_timestamp_of
+from barnabas.protocol.errors import DecodeError
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_indexes import UNKNOWN
+from barnabas.storage.steps import Steps
+from barnabas.storage.time_index import NO_TIMESTAMP
+from barnabas.storage.time_search import FoundRecord, first_record_at, largest_timestamp_from, max_timestamp_of
 
 
 def max_timestamp(segment: Segment) -> Steps[int]:

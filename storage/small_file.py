@@ -19,11 +19,11 @@ from contextlib import suppress
 from threading import Lock
 from typing import NamedTuple
 
-from protocol.files.names import TEMPORARY_SUFFIX
-from storage.directory import Directory
-from storage.errors import SyncFailed, from_os_error
-from storage.files import File
-from storage.whole_calls import write_whole
+from barnabas.protocol.files.names import TEMPORARY_SUFFIX
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import SyncFailed, from_os_error
+from barnabas.storage.files import File
+from barnabas.storage.whole_calls import write_whole
 
 
 class SmallFile:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.disk_file import DiskFile
-from storage.errors import StorageError, SyncFailed
-from storage.files import File
-from storage.small_file import Replacement
-from storage.whole_calls import sync_directory, sync_file, sync_path
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.errors import StorageError, SyncFailed
+from barnabas.storage.files import File
+from barnabas.storage.small_file import Replacement
+from barnabas.storage.whole_calls import sync_directory, sync_file, sync_path
 
 
 class SyncJob:

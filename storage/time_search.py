@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.batch import BatchHeader
-from protocol.records.compression import DECOMPRESSED_BYTES_MAX
-from protocol.records.record_times import iter_times
-from storage.disk_file import DiskFile
-from storage.scan import headers
-from storage.steps import Steps
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX
+from barnabas.protocol.records.record_times import iter_times
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.scan import headers
+from barnabas.storage.steps import Steps
 
 FILLED_IN_BYTES_MAX = 1 << 26  # of records that are read for an index; a batch that holds more counts by its first
 

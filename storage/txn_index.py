@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from protocol.errors import DecodeError
-from protocol.files.txn_index import ENTRY_SIZE, AbortedTxn, decode, encode
-from storage.directory import Directory
-from storage.errors import CorruptFile
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import ENTRY_SIZE, AbortedTxn, decode, encode
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import CorruptFile
 
 
 class TransactionIndex:

@@ -14,9 +14,9 @@ from collections.abc import Set
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.errors import DecodeError, ErrorCode
-from protocol.primitives import Buffer
-from protocol.records.batch import (
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     CREATE_TIME,
     HEADER_SIZE,
@@ -31,12 +31,19 @@ from protocol.records.batch import (
     set_max_timestamp,
     verify_crc,
 )
-from protocol.records.builder import rebuild_batch
-from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES, LZ4, NONE, ZSTD, lz4_blocks_are_independent
-from protocol.records.record import Record, iter_records
-from protocol.records.record_times import iter_times
-from storage.config import LONG_MAX, LogConfig
-from storage.refusals import AppendRefused, RecordError
+from barnabas.protocol.records.builder import rebuild_batch
+from barnabas.protocol.records.compression import (
+    COMPRESSION_IDS,
+    COMPRESSION_NAMES,
+    LZ4,
+    NONE,
+    ZSTD,
+    lz4_blocks_are_independent,
+)
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record_times import iter_times
+from barnabas.storage.config import LONG_MAX, LogConfig
+from barnabas.storage.refusals import AppendRefused, RecordError
 
 PRODUCER_COMPRESSION = -1  # the codec is the producer's choice
 REBUILT_BYTES_MAX = 128 * 1024 * 1024  # a batch that is compressed anew is held in memory: no more than this of it

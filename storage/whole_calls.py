@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from protocol.files.names import TEMPORARY_SUFFIX
-from storage.errors import SyncFailed, from_os_error
-from storage.files import Buffer, File, Files
+from barnabas.protocol.files.names import TEMPORARY_SUFFIX
+from barnabas.storage.errors import SyncFailed, from_os_error
+from barnabas.storage.files import Buffer, File, Files
 
 
 def sync_file(file: File, path: str) -> None:

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Sequence, Sized
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from broker.context import RequestContext
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.broker.context import RequestContext
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from broker.waiters import Waiting
+    from barnabas.broker.waiters import Waiting
 
 _log = logger("api")
 

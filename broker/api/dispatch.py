@@ -20,20 +20,20 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING
 
-from broker.api import hot
-from broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
-from broker.api.entry import Client, Entry
-from broker.api.error_responses import error_response
-from broker.api.table import Row, table_for
-from broker.context import RequestContext, Services
-from protocol.errors import DecodeError
-from protocol.headers import encode_response_header
-from protocol.primitives import skip_tags
-from protocol.registry import ApiKey, request_codec, response_codec, spec
-from protocol.schema import Request, Response
+from barnabas.broker.api import hot
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
+from barnabas.broker.api.entry import Client, Entry
+from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.api.table import Row, table_for
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.headers import encode_response_header
+from barnabas.protocol.primitives import skip_tags
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
+from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
-    from broker.api.metering import Meter
+    from barnabas.broker.api.metering import Meter
 
 _HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE = Struct(">i")
@@ -74,7 +74,7 @@ class Dispatcher:
 
     def preload(self, row: Row) -> None:
         """Import what the API needs, so that its first request need not wait for it."""
-        import_module(f"broker.handlers.{row.handler}")
+        import_module(f"barnabas.broker.handlers.{row.handler}")
         spec(row.key)
 
     def _new_entry(self, api_key: int, version: int) -> Entry:
@@ -87,7 +87,7 @@ class Dispatcher:
                 return self._api_versions_entry(row)
             served = f"served are {row.min_version} to {row.max_version}"
             raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
-        handler = import_module(f"broker.handlers.{row.handler}")
+        handler = import_module(f"barnabas.broker.handlers.{row.handler}")
         if row.key == ApiKey.PRODUCE:
             entry = hot.produce_entry(self._services, handler.handle, version, self._meter)
         elif row.key == ApiKey.FETCH:
@@ -101,7 +101,7 @@ class Dispatcher:
 
     def _api_versions_entry(self, row: Row) -> Entry:
         """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""
-        handler = import_module(f"broker.handlers.{row.handler}")
+        handler = import_module(f"barnabas.broker.handlers.{row.handler}")
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
             return _encoded(row.key, 0, correlation_id, handler.unsupported_version(self._services))

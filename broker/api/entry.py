@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from broker.api.answers import Answer
-from broker.context import Node
+from barnabas.broker.api.answers import Answer
+from barnabas.broker.context import Node
 
 
 class Client(Protocol):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocol.errors import ErrorCode
-from protocol.registry import ApiSpec
-from protocol.schema import Field, Response, Struct, default_instance
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.registry import ApiSpec
+from barnabas.protocol.schema import Field, Response, Struct, default_instance
 
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {

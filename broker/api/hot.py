@@ -1,7 +1,7 @@
 """The entries of Produce and Fetch: tuples instead of message objects, and no more calls than needed.
 
 What these two share with every other API (the header, the error boundary's rules) is in `dispatch.py`. Their handlers
-take and give the shapes of `protocol.hot`.
+take and give the shapes of `barnabas.protocol.hot`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
-from broker.context import RequestContext, Services
-from broker.waiters import Waiting
-from protocol.errors import DecodeError, ErrorCode
-from protocol.hot import fetch, produce
-from protocol.hot.writing import Topic
-from protocol.primitives import skip_tags
-from protocol.registry import ApiKey
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
+from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.waiters import Waiting
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.hot import fetch, produce
+from barnabas.protocol.hot.writing import Topic
+from barnabas.protocol.primitives import skip_tags
+from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from broker.api.entry import Client, Entry
-    from broker.api.metering import Meter
+    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.metering import Meter
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | Awaitable[Produced]]

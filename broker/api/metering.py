@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from broker.api.answers import Answer, Parked
-from protocol.errors import ErrorCode
-from protocol.hot.writing import Topic
-from protocol.registry import ApiKey
-from protocol.schema import Struct
+from barnabas.broker.api.answers import Answer, Parked
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.hot.writing import Topic
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Struct
 
 if TYPE_CHECKING:
-    from broker.api.entry import Client, Entry
+    from barnabas.broker.api.entry import Client, Entry
 
 TIME_BUCKETS = 25
 """Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""

@@ -1,14 +1,14 @@
-"""docs/apis.md, from the API table. `python -m broker.api.reference_page` writes it; a test holds it equal."""
+"""docs/apis.md, from the API table. `python -m barnabas.broker.api.reference_page` writes it; a test holds it equal."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from broker.api.table import API_TABLE, Row
-from protocol.registry import ApiKey
+from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.protocol.registry import ApiKey
 
-PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "apis.md"
 
 _HEAD = """\
 # APIs

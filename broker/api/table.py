@@ -1,6 +1,6 @@
 """The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
 
-A row names the API, the module of `broker.handlers` that answers it, and the versions served, which are Apache Kafka
+A row names the API, the module of `broker/handlers` that answers it, and the versions served, which are Apache Kafka
 4.3.1's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
 Handlers are named and not imported: a module is loaded when its API is first asked for.
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker.context import OfferedApi
-from protocol.registry import ApiKey
+from barnabas.broker.context import OfferedApi
+from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from broker.config import BrokerConfig
+    from barnabas.broker.config import BrokerConfig
 
 
 class Row(NamedTuple):
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
     key: ApiKey
     handler: str
-    """The module `broker.handlers.<handler>`."""
+    """The module `barnabas.broker.handlers.<handler>`."""
     min_version: int
     max_version: int
     advertised_min_version: int

@@ -1,24 +1,24 @@
 """What changing settings takes: pure decisions for IncrementalAlterConfigs and AlterConfigs, for topics and broker.
 
 Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. A setting is held as it was
-written (docs/formats/catalogue.md), and what it means is worked out by `broker.config`.
+written (docs/formats/catalogue.md), and what it means is worked out by `barnabas.broker.config`.
 """
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from broker.catalogue.framing import Versioned
-from broker.catalogue.image import BROKER_RESOURCE, Image
-from broker.catalogue.topics import Writer, check_name
-from broker.config import BrokerConfig
-from broker.config.broker_config import find_key, parse_value
-from broker.config.keys import Key, Update
-from broker.config.refusals import asks_for
-from broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
-from broker.config.values import InvalidValue, ValueType, parse
-from protocol.errors import ErrorCode, KafkaError
-from protocol.log_records.catalogue import ConfigRecord
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, Image
+from barnabas.broker.catalogue.topics import Writer, check_name
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.broker_config import find_key, parse_value
+from barnabas.broker.config.keys import Key, Update
+from barnabas.broker.config.refusals import asks_for
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
+from barnabas.broker.config.values import InvalidValue, ValueType, parse
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.catalogue import ConfigRecord
 
 CLUSTER_DEFAULT = ""  # the name of the broker resource that stands for every broker
 

@@ -11,14 +11,14 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
-from broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
-from broker.catalogue.framing import Versioned
-from broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
-from broker.catalogue.journal import Journal, failed
-from broker.catalogue.listener import CatalogueListener
-from broker.catalogue.quorum import Identity
-from broker.catalogue.topics import (
+from barnabas.broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
+from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
+from barnabas.broker.catalogue.journal import Journal, failed
+from barnabas.broker.catalogue.listener import CatalogueListener
+from barnabas.broker.catalogue.quorum import Identity
+from barnabas.broker.catalogue.topics import (
     CreatedTopic,
     NewPartitions,
     NewTopic,
@@ -29,14 +29,14 @@ from broker.catalogue.topics import (
     delete_topic,
     internal_topic,
 )
-from broker.config import BrokerConfig
-from broker.config.dynamic import usable
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import BOOTSTRAP_CHECKPOINT
-from protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
-from storage.directory import Directory
-from storage.errors import StorageError
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.dynamic import usable
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
+from barnabas.protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")
 

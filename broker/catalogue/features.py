@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from broker.catalogue.framing import Versioned
-from broker.catalogue.image import BROKER_RESOURCE, METADATA_VERSION, Image
-from protocol.errors import ErrorCode, KafkaError
-from protocol.log_records.catalogue import ConfigRecord, FeatureLevelRecord
-from protocol.schema import Stored
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, METADATA_VERSION, Image
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.catalogue import ConfigRecord, FeatureLevelRecord
+from barnabas.protocol.schema import Stored
 
 TRANSACTION_VERSION = "transaction.version"
 KRAFT_VERSION = "kraft.version"

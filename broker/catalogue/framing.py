@@ -6,11 +6,11 @@ version above the schema's, and bytes behind the body are a DecodeError that nam
 
 from typing import NamedTuple
 
-from protocol.compile import Codec, codec
-from protocol.errors import DecodeError
-from protocol.log_records import catalogue as schemas
-from protocol.primitives import read_uvarint, write_uvarint
-from protocol.schema import Stored
+from barnabas.protocol.compile import Codec, codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records import catalogue as schemas
+from barnabas.protocol.primitives import read_uvarint, write_uvarint
+from barnabas.protocol.schema import Stored
 
 FRAME_VERSION = 1
 

@@ -12,9 +12,9 @@ one.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from protocol.log_records import catalogue as records
-from protocol.schema import Stored
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.log_records import catalogue as records
+from barnabas.protocol.schema import Stored
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4

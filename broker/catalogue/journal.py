@@ -10,29 +10,29 @@ epoch with a LeaderChange and, if a Kafka that was killed left a metadata transa
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypedDict
 
-from broker.catalogue.features import NEW_LEVELS, initial_records
-from broker.catalogue.framing import Versioned, encode_record
-from broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
-from broker.catalogue.metadata_log import CatalogueError, MetadataLog
-from broker.catalogue.quorum import Identity, Quorum, read_quorum_state, write_quorum_state
-from broker.catalogue.replaying import Replaying, read_bootstrap
-from broker.catalogue.snapshot import snapshot
-from broker.catalogue.topics import Writer
-from broker.config import Listener
-from broker.log_lines import line, logger
-from protocol.files.checkpoints import encode_partition_metadata
-from protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue.features import NEW_LEVELS, initial_records
+from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
+from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
+from barnabas.broker.catalogue.quorum import Identity, Quorum, read_quorum_state, write_quorum_state
+from barnabas.broker.catalogue.replaying import Replaying, read_bootstrap
+from barnabas.broker.catalogue.snapshot import snapshot
+from barnabas.broker.catalogue.topics import Writer
+from barnabas.broker.config import Listener
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.files.checkpoints import encode_partition_metadata
+from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT, PARTITION_METADATA
+from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BrokerEndpoint,
     BrokerFeature,
     FeatureLevelRecord,
     RegisterBrokerRecord,
 )
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import control_batch
-from storage.directory import Directory
-from storage.errors import StorageError
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import control_batch
+from barnabas.storage.directory import Directory
+from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")
 

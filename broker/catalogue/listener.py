@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from broker.catalogue.image import Topic
+from barnabas.broker.catalogue.image import Topic
 
 
 class CatalogueListener(Protocol):

@@ -12,9 +12,9 @@ opened.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from broker.log_lines import line, logger
-from protocol.errors import DecodeError
-from protocol.files.names import (
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
     FileKind,
     FileState,
@@ -23,10 +23,17 @@ from protocol.files.names import (
     parse_segment_file,
     segment_file,
 )
-from protocol.records.batch import HEADER_SIZE, MAGIC_POSITION, BatchHeader, next_batch_size, parse_header, verify_crc
-from storage.directory import Directory
-from storage.disk_file import DiskFile
-from storage.errors import StorageError
+from barnabas.protocol.records.batch import (
+    HEADER_SIZE,
+    MAGIC_POSITION,
+    BatchHeader,
+    next_batch_size,
+    parse_header,
+    verify_crc,
+)
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")
 

@@ -8,13 +8,13 @@ the log.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from broker.catalogue.metadata_log import CatalogueError
-from protocol.compile import codec
-from protocol.errors import DecodeError
-from protocol.files import quorum_state
-from protocol.files.names import QUORUM_STATE
-from protocol.files.quorum_state import QuorumState
-from protocol.log_records.control import (
+from barnabas.broker.catalogue.metadata_log import CatalogueError
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import quorum_state
+from barnabas.protocol.files.names import QUORUM_STATE
+from barnabas.protocol.files.quorum_state import QuorumState
+from barnabas.protocol.log_records.control import (
     Endpoint,
     KRaftVersionFeature,
     KRaftVersionRecord,
@@ -25,10 +25,10 @@ from protocol.log_records.control import (
     VotersRecord,
     VotersRecordVoter,
 )
-from protocol.primitives import uuid_text
-from protocol.records.control import ControlRecordType, parse_control_key
-from protocol.records.record import Record
-from storage.directory import Directory
+from barnabas.protocol.primitives import uuid_text
+from barnabas.protocol.records.control import ControlRecordType, parse_control_key
+from barnabas.protocol.records.record import Record
+from barnabas.storage.directory import Directory
 
 KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
 _CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from broker.catalogue.framing import decode_record
-from broker.catalogue.image import Image, ReplayError, is_replayed
-from broker.catalogue.metadata_log import CatalogueError, MetadataLog, StoredBatch
-from broker.catalogue.quorum import Quorum
-from protocol.errors import DecodeError
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue.framing import decode_record
+from barnabas.broker.catalogue.image import Image, ReplayError, is_replayed
+from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog, StoredBatch
+from barnabas.broker.catalogue.quorum import Quorum
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
     NoOpRecord,
 )
-from protocol.records.batch import iter_batches
-from protocol.records.record import Record, iter_records
-from protocol.schema import Stored
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.schema import Stored
 
 
 class _Found(NamedTuple):

@@ -13,19 +13,19 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import islice
 
-from broker.catalogue.framing import Versioned, encode_record
-from broker.catalogue.image import METADATA_VERSION, NO_LEADER, Image, Topic
-from broker.catalogue.quorum import Quorum, snapshot_footer
-from broker.catalogue.topics import Writer
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.broker.catalogue.image import METADATA_VERSION, NO_LEADER, Image, Topic
+from barnabas.broker.catalogue.quorum import Quorum, snapshot_footer
+from barnabas.broker.catalogue.topics import Writer
+from barnabas.protocol.log_records.catalogue import (
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     TopicRecord,
 )
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import control_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import control_batch
 
 _RECORDS_PER_BATCH = 10_000
 _NO_BROKER_EPOCH = -1

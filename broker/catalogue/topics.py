@@ -8,20 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from broker.catalogue.framing import Versioned
-from broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
-from broker.catalogue.quorum import Identity
-from broker.config import BrokerConfig
-from broker.config.topic_configs import validate
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import (
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
+from barnabas.broker.catalogue.quorum import Identity
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.topic_configs import validate
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
     CONSUMER_OFFSETS_TOPIC,
     TOPIC_NAME_MAX,
     TRANSACTION_STATE_TOPIC,
     is_topic_name,
 )
-from protocol.log_records.catalogue import (
+from barnabas.protocol.log_records.catalogue import (
     ClearElrRecord,
     ConfigRecord,
     PartitionChangeRecord,

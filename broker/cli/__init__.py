@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     from importlib import import_module
 
-    return guarded(lambda: int(import_module(f"broker.cli.{name}").run(arguments)))
+    return guarded(lambda: int(import_module(f"barnabas.broker.cli.{name}").run(arguments)))
 
 
 def guarded(action: Callable[[], int]) -> int:
@@ -64,7 +64,7 @@ def guarded(action: Callable[[], int]) -> int:
         _close_stdout()
         return FAILURE
     except Exception as error:
-        from broker.cli.failures import describe
+        from barnabas.broker.cli.failures import describe
 
         sentence, status = describe(error)
         if sentence is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from broker.cli.failures import UsageError
-from broker.cli.options import (
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.options import (
     Parser,
     assignment,
     connected,
@@ -14,10 +14,10 @@ from broker.cli.options import (
     unique_keys,
     whole,
 )
-from broker.cli.output import print_json, print_table
-from client import admin
-from client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
-from client.client import Client
+from barnabas.broker.cli.output import print_json, print_table
+from barnabas.client import admin
+from barnabas.client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.client import Client
 
 SOURCES: dict[int, str] = {
     ConfigSource.TOPIC: "topic",

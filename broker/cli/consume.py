@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, Protocol
 
-from broker.cli.failures import UsageError
-from broker.cli.options import Parser, connected, positive, shared_options, whole
-from broker.cli.output import Progress, counted
-from broker.cli.stopping import StopSignals
-from client import admin
-from client.client import Client
-from client.clock import Deadline
-from client.consumer import ConsumedRecord, Consumer
-from client.group import GroupConsumer
-from client.metadata import TopicPartition
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.options import Parser, connected, positive, shared_options, whole
+from barnabas.broker.cli.output import Progress, counted
+from barnabas.broker.cli.stopping import StopSignals
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.group import GroupConsumer
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 ISOLATION = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
 _POLL_MS = 500

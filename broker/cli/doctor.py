@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from broker.cli import FAILURE
-from broker.cli.failures import UsageError
-from broker.cli.output import counted, print_json
-from broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
-from broker.doctor.finding import Finding, Level, problem
+from barnabas.broker.cli import FAILURE
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.output import counted, print_json
+from barnabas.broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
+from barnabas.broker.doctor.finding import Finding, Level, problem
 
 _TIMEOUT_MS = 3_000
 _OWN: Table = {
@@ -25,7 +25,7 @@ _OWN: Table = {
 
 def run(arguments: Sequence[str]) -> int:
     """The exit status: 0 if a broker works, or would, 1 if there is a problem."""
-    from broker import log_lines
+    from barnabas.broker import log_lines
 
     if any(word in ("--help", "-h") for word in arguments):
         print(_help())
@@ -41,9 +41,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _examine_running(options: Options) -> list[Finding]:
-    from broker.doctor.running import examine
-    from client.addresses import parse_addresses
-    from client.clock import SystemClock
+    from barnabas.broker.doctor.running import examine
+    from barnabas.client.addresses import parse_addresses
+    from barnabas.client.clock import SystemClock
 
     try:
         bootstrap = parse_addresses(",".join(options["--bootstrap-server"]))
@@ -53,11 +53,11 @@ def _examine_running(options: Options) -> list[Finding]:
 
 
 def _examine_start(options: Options) -> list[Finding]:
-    from broker.config import ConfigError
-    from broker.config.environment import read_environment
-    from broker.doctor import configuration, directory, machine, ports
-    from client.clock import SystemClock
-    from storage.files import raise_descriptor_limit
+    from barnabas.broker.config import ConfigError
+    from barnabas.broker.config.environment import read_environment
+    from barnabas.broker.doctor import configuration, directory, machine, ports
+    from barnabas.client.clock import SystemClock
+    from barnabas.storage.files import raise_descriptor_limit
 
     wishes(options)
     findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]

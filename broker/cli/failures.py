@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from broker.cli import FAILURE, USAGE_ERROR
+from barnabas.broker.cli import FAILURE, USAGE_ERROR
 
 
 class UsageError(Exception):
@@ -13,11 +13,11 @@ class UsageError(Exception):
 
 def describe(error: Exception) -> tuple[str | None, int]:
     """(the sentence, the exit status); no sentence for what nobody foresaw."""
-    from broker.catalogue import CatalogueError
-    from broker.config import ConfigError
-    from client.errors import ConnectionFailed
-    from protocol.errors import DecodeError, KafkaError
-    from storage.errors import StorageError
+    from barnabas.broker.catalogue import CatalogueError
+    from barnabas.broker.config import ConfigError
+    from barnabas.client.errors import ConnectionFailed
+    from barnabas.protocol.errors import DecodeError, KafkaError
+    from barnabas.storage.errors import StorageError
 
     if isinstance(error, UsageError):
         return str(error), USAGE_ERROR

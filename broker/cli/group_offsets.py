@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from broker.cli.options import whole
-from broker.cli.output import print_json, print_table
-from client import groups
-from client.client import Client
-from client.metadata import TopicPartition
-from client.offsets import (
+from barnabas.broker.cli.options import whole
+from barnabas.broker.cli.output import print_json, print_table
+from barnabas.client import groups
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import (
     EARLIEST,
     LATEST,
     READ_COMMITTED,
@@ -28,7 +28,7 @@ from client.offsets import (
     committed_offsets,
     list_offsets,
 )
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 Partitions = Mapping[TopicPartition, int]
 _OFFSET_COLUMNS = ["topic", "partition", "current_offset", "log_end_offset", "lag", "last_stable_offset"]

@@ -1,4 +1,4 @@
-"""`barnabas groups`: list, describe, offsets, reset, delete. What is about offsets: broker.cli.group_offsets."""
+"""`barnabas groups`: list, describe, offsets, reset, delete. What is about offsets: broker/cli/group_offsets.py."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.cli import group_offsets
-from broker.cli.options import Parser, connected, shared_options
-from broker.cli.output import counted, print_json, print_table
-from client import groups
-from client.client import Client
-from client.groups import GroupInfo, GroupMember
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.cli import group_offsets
+from barnabas.broker.cli.options import Parser, connected, shared_options
+from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.client import groups
+from barnabas.client.client import Client
+from barnabas.client.groups import GroupInfo, GroupMember
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 def run(arguments: Sequence[str]) -> int:

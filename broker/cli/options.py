@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from broker.cli.failures import UsageError
-from client.client import Client
+from barnabas.broker.cli.failures import UsageError
+from barnabas.client.client import Client
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 REQUEST_TIMEOUT_MS = 10_000

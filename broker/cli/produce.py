@@ -12,15 +12,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from broker.cli.failures import UsageError
-from broker.cli.lines import lines_as_they_come
-from broker.cli.options import Parser, assignment, connected, shared_options, whole
-from broker.cli.output import Progress, counted, print_json
-from client.batching import Delivery
-from client.client import Client
-from client.producer import Producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.compression import COMPRESSION_IDS
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.lines import lines_as_they_come
+from barnabas.broker.cli.options import Parser, assignment, connected, shared_options, whole
+from barnabas.broker.cli.output import Progress, counted, print_json
+from barnabas.client.batching import Delivery
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 _SETTLE_EVERY = 50_000  # records

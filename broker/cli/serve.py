@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from broker.cli.serve_options import Options, Wishes, http_address, load, parse, table_text, wishes
+from barnabas.broker.cli.serve_options import Options, Wishes, http_address, load, parse, table_text, wishes
 
 if TYPE_CHECKING:
     import socket
 
-    from broker.clock import Clock
-    from broker.config import BrokerConfig
-    from broker.net.bound import BoundAddress
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.net.bound import BoundAddress
 
 _KAFKAS_LINES = """\
 [BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
@@ -42,15 +42,15 @@ def run(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     if not options.get("--ephemeral"):
         return _serve(options)
-    from broker.ephemeral import EphemeralDirectory
+    from barnabas.broker.ephemeral import EphemeralDirectory
 
     with EphemeralDirectory() as ephemeral:
         return _serve({**options, "--data-dir": [os.path.join(ephemeral.path, "data")]})
 
 
 def _serve(options: Options) -> int:
-    from broker import log_lines
-    from broker.net.bound import bind_listeners, close_sockets
+    from barnabas.broker import log_lines
+    from barnabas.broker.net.bound import bind_listeners, close_sockets
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
     wished, address = wishes(options), http_address(options)
@@ -75,7 +75,7 @@ def _serve(options: Options) -> int:
 
 
 def _config(options: Options) -> BrokerConfig:
-    from broker.log_lines import line, logger
+    from barnabas.broker.log_lines import line, logger
 
     loaded = load(options, os.environ)
     for warning in loaded.warnings:
@@ -85,7 +85,7 @@ def _config(options: Options) -> BrokerConfig:
 
 def _bind_http(host: str, port: int) -> list[socket.socket]:
     """OSError names the address in `filename`."""
-    from broker.net.bound import bind
+    from barnabas.broker.net.bound import bind
 
     try:
         return bind(host, port)
@@ -121,9 +121,9 @@ async def _run(
     *,
     ends_with_stdin: bool,
 ) -> int:
-    from broker.app import start_broker
-    from broker.catalogue.topics import NewTopic
-    from storage.files import raise_descriptor_limit
+    from barnabas.broker.app import start_broker
+    from barnabas.broker.catalogue.topics import NewTopic
+    from barnabas.storage.files import raise_descriptor_limit
 
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -151,7 +151,7 @@ async def _run(
 
 
 def _keep_collections_short(clock: Clock) -> None:
-    from broker.garbage_collection import GarbageCollection
+    from barnabas.broker.garbage_collection import GarbageCollection
 
     GarbageCollection(clock).start()
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker.cli.failures import UsageError
+from barnabas.broker.cli.failures import UsageError
 
 if TYPE_CHECKING:
-    from broker.config import LoadedConfig
+    from barnabas.broker.config import LoadedConfig
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
@@ -82,8 +82,8 @@ def load(options: Options, variables: Mapping[str, str]) -> LoadedConfig:
 
     UsageError, ConfigError, OSError for a file that cannot be read.
     """
-    from broker.config.environment import read_environment
-    from broker.config.load import load_config
+    from barnabas.broker.config.environment import read_environment
+    from barnabas.broker.config.load import load_config
 
     properties = b""
     for path in options.get("--config", []):
@@ -138,7 +138,7 @@ def _features(words: list[str]) -> dict[str, int]:
     features: dict[str, int] = {}
     if not words:
         return features
-    from broker.catalogue.features import OFFERED_FEATURES
+    from barnabas.broker.catalogue.features import OFFERED_FEATURES
 
     for word in words:
         name, equals, level = word.partition("=")

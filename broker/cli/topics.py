@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from broker.cli.options import (
+from barnabas.broker.cli.options import (
     Parser,
     assignment,
     connected,
@@ -14,13 +14,13 @@ from broker.cli.options import (
     shared_options,
     unique_keys,
 )
-from broker.cli.output import counted, print_json, print_table
-from client import admin
-from client.client import Client
-from client.metadata import TopicInfo
-from client.offsets import EARLIEST, LATEST, list_offsets
-from protocol.errors import ErrorCode, KafkaError
-from protocol.primitives import uuid_text
+from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicInfo
+from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.primitives import uuid_text
 
 
 def run(arguments: Sequence[str]) -> int:

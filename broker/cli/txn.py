@@ -1,4 +1,4 @@
-"""`barnabas txn`: list, describe, abort, find-hanging. The sentences are in broker.cli.txn_words."""
+"""`barnabas txn`: list, describe, abort, find-hanging. The sentences are in barnabas.broker.cli.txn_words."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from broker.cli import txn_words
-from broker.cli.failures import UsageError
-from broker.cli.group_offsets import add_topic_option, named_partitions
-from broker.cli.options import Parser, connected, shared_options, whole
-from broker.cli.output import counted, print_json, print_table
-from client import transaction_admin
-from client.client import Client
-from client.metadata import TopicPartition
-from client.transaction_admin import (
+from barnabas.broker.cli import txn_words
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.group_offsets import add_topic_option, named_partitions
+from barnabas.broker.cli.options import Parser, connected, shared_options, whole
+from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.client import transaction_admin
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.transaction_admin import (
     MAX_TIMEOUT_MS,
     ONGOING,
     OPEN_STATES,
@@ -23,7 +23,7 @@ from client.transaction_admin import (
     PartitionProducer,
     TransactionInfo,
 )
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from broker.cli.output import counted
-from client.transaction_admin import ONGOING, Hold, PartitionProducer, TransactionInfo
+from barnabas.broker.cli.output import counted
+from barnabas.client.transaction_admin import ONGOING, Hold, PartitionProducer, TransactionInfo
 
 NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))

@@ -6,8 +6,8 @@ truthfully, and a bad value is still refused. Some of them ask for protection th
 describes the broker.
 """
 
-from broker.config.keys import Key, Update
-from broker.config.values import OneOf, Range, ValueType
+from barnabas.broker.config.keys import Key, Update
+from barnabas.broker.config.values import OneOf, Range, ValueType
 
 BOOLEAN, STRING, INT, SHORT = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT, ValueType.SHORT
 LONG, DOUBLE, LIST = ValueType.LONG, ValueType.DOUBLE, ValueType.LIST

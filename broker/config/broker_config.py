@@ -9,9 +9,15 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from broker.config.keys import KEYS, Key
-from broker.config.listeners import Listener, check_advertised, check_ports, parse_listeners, parse_protocol_map
-from broker.config.values import Value, check, parse
+from barnabas.broker.config.keys import KEYS, Key
+from barnabas.broker.config.listeners import (
+    Listener,
+    check_advertised,
+    check_ports,
+    parse_listeners,
+    parse_protocol_map,
+)
+from barnabas.broker.config.values import Value, check, parse
 
 
 class ConfigError(ValueError):
@@ -60,7 +66,7 @@ def find_key(name: str) -> Key | None:
     """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none."""
     key = KEYS.get(name)
     if key is None:
-        from broker.config.accepted import ACCEPTED
+        from barnabas.broker.config.accepted import ACCEPTED
 
         key = ACCEPTED.get(name)
     return key

@@ -172,7 +172,7 @@ _NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
 
 def documentation(name: str) -> str | None:
     """The text of a key; None for a name that is no key."""
-    from broker.config.accepted import ACCEPTED
+    from barnabas.broker.config.accepted import ACCEPTED
 
     if name not in ACCEPTED:
         return _TEXTS.get(name)

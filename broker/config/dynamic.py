@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from broker.config.broker_config import find_key, parse_value
-from broker.config.keys import Update
-from broker.config.values import InvalidValue
-from broker.log_lines import line, logger
+from barnabas.broker.config.broker_config import find_key, parse_value
+from barnabas.broker.config.keys import Update
+from barnabas.broker.config.values import InvalidValue
+from barnabas.broker.log_lines import line, logger
 
 _log = logger("config")
 

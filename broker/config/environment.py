@@ -11,7 +11,7 @@ that come in by a mapped port (`broker/net/told.py`). Knows no particular key an
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from protocol.files import properties
+from barnabas.protocol.files import properties
 
 _PREFIX = "KAFKA_"
 _CLUSTER_ID = "CLUSTER_ID"

@@ -9,7 +9,7 @@ where docs/config.md says why not.
 from enum import Enum
 from typing import NamedTuple
 
-from broker.config.values import Check, OneOf, Range, ValueType
+from barnabas.broker.config.values import Check, OneOf, Range, ValueType
 
 
 class Update(Enum):

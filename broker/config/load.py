@@ -8,16 +8,16 @@ does.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
-from broker.config.environment import Environment
-from broker.config.keys import KEYS, Key
-from broker.config.listeners import PLAINTEXT, Listener
-from broker.config.refusals import asks_for
-from broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
-from broker.config.values import InvalidValue
-from protocol.errors import DecodeError
-from protocol.files import properties as java_properties
-from protocol.records.compression import COMPRESSION_NAMES
+from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.keys import KEYS, Key
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.refusals import asks_for
+from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
+from barnabas.broker.config.values import InvalidValue
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import properties as java_properties
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
 
 UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
@@ -104,7 +104,7 @@ def _examine(static: Mapping[str, str]) -> list[str]:
         if key is None:
             warnings.append(f"{UNKNOWN_KEY}{name}: ignored")
         elif _changes_nothing(key, text):
-            from broker.config.docs import why_without_effect
+            from barnabas.broker.config.docs import why_without_effect
 
             idle.setdefault(why_without_effect(name), []).append(name)
     return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]

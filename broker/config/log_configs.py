@@ -1,12 +1,12 @@
-"""A topic's settings as its partitions see them: from text under Kafka's names to `storage.config.LogConfig`."""
+"""A topic's settings as its partitions see them: from text under Kafka's names to `storage/config.py.LogConfig`."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
-from broker.config.topic_configs import effective
-from storage.config import LogConfig
+from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
+from barnabas.broker.config.topic_configs import effective
+from barnabas.storage.config import LogConfig
 
 _NAMES = {field: field.replace("_", ".") for field in LogConfig._fields}
 

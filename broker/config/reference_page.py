@@ -1,15 +1,15 @@
-"""docs/config.md, made from the tables of keys: `python -m broker.config.reference_page > docs/config.md`."""
+"""docs/config.md, made from the tables of keys: `python -m barnabas.broker.config.reference_page > docs/config.md`."""
 
 import sys
 from collections.abc import Iterable, Iterator
 
-from broker.config.accepted import ACCEPTED
-from broker.config.differences import DIFFERENT_DEFAULTS
-from broker.config.docs import documentation, why_without_effect
-from broker.config.environment import NOT_KEYS
-from broker.config.keys import KEYS, Key, Update
-from broker.config.refusals import asks_for
-from broker.config.topic_configs import TOPIC_KEYS, TopicKey
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.differences import DIFFERENT_DEFAULTS
+from barnabas.broker.config.docs import documentation, why_without_effect
+from barnabas.broker.config.environment import NOT_KEYS
+from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.refusals import asks_for
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
 
 _HEAD = """\
 # Configuration

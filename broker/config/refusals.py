@@ -4,7 +4,7 @@ Whoever sets one of these counts on it, and a broker that ignored it would be op
 A key that is left at Kafka's own default, or set to nothing, asks for nothing.
 """
 
-from broker.config.keys import Key
+from barnabas.broker.config.keys import Key
 
 _BY_PREFIX = (
     ("ssl.", "TLS"),

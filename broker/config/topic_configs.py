@@ -8,9 +8,19 @@ ranges, defaults and the sentences of the errors are Kafka 4.3.1's.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from broker.config.broker_config import SYNONYMS, BrokerConfig, Source, Synonym
-from broker.config.values import Check, InvalidValue, OneOf, Range, ThrottledReplicas, Value, ValueType, check, parse
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.config.broker_config import SYNONYMS, BrokerConfig, Source, Synonym
+from barnabas.broker.config.values import (
+    Check,
+    InvalidValue,
+    OneOf,
+    Range,
+    ThrottledReplicas,
+    Value,
+    ValueType,
+    check,
+    parse,
+)
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 BOOLEAN, STRING, INT, LONG = ValueType.BOOLEAN, ValueType.STRING, ValueType.INT, ValueType.LONG
 DOUBLE, LIST = ValueType.DOUBLE, ValueType.LIST

@@ -9,7 +9,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from functools import partial
 
-from broker.clock import Clock, Timer
+from barnabas.broker.clock import Clock, Timer
 
 
 class Completions:

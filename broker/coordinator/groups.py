@@ -16,11 +16,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
 from uuid import UUID
 
-from broker.clock import Clock, Timer
-from broker.coordinator.group import housekeeping, joining, leaving, offsets, sessions, syncing
-from broker.coordinator.group.draft import GroupOutcome
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import (
+from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.group import housekeeping, joining, leaving, offsets, sessions, syncing
+from barnabas.broker.coordinator.group.draft import GroupOutcome
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.model import (
     CommitRequest,
     CommittedOffset,
     Group,
@@ -32,20 +32,20 @@ from broker.coordinator.group.model import (
     SyncReply,
     SyncRequest,
 )
-from broker.coordinator.outcome import Producer
-from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
-from broker.coordinator.removals import OffsetRemovals
-from broker.coordinator.runtime import Appended, Shard
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.records.control import EndTxnMarker
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from barnabas.broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.removals import OffsetRemovals
+from barnabas.broker.coordinator.runtime import Appended, Shard
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
-    from broker.catalogue import Catalogue
-    from broker.config import BrokerConfig
-    from broker.partitions import Partitions
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions import Partitions
 
 _log = logger("coordinator")
 
@@ -112,7 +112,7 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
-        from broker.coordinator.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.coordinator.topic import CoordinatorTopic, TopicDeletions
 
         def topic_id(name: str) -> bytes | None:
             topic = catalogue.topics.get(name)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.errors import DecodeError
-from protocol.primitives import read_varint
-from protocol.records.batch import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import read_varint
+from barnabas.protocol.records.batch import (
     BATCH_LENGTH_MIN,
     COMPRESSION_MASK,
     CONTROL_MASK,
@@ -21,7 +21,7 @@ from protocol.records.batch import (
     next_batch_size,
     parse_header,
 )
-from protocol.records.record import iter_records
+from barnabas.protocol.records.record import iter_records
 
 Latest = dict[bytes | None, tuple[int, bytes | None]]
 """Offset and value by key, in the order of the offsets."""

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from broker.coordinator.latest import Latest, keep_latest
-from protocol.errors import DecodeError
-from protocol.records.batch import BatchHeader, iter_batches
-from protocol.records.control import read_marker
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator.latest import Latest, keep_latest
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BatchHeader, iter_batches
+from barnabas.protocol.records.control import read_marker
+from barnabas.protocol.records.record import iter_records
 
 R = TypeVar("R")
 

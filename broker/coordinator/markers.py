@@ -29,15 +29,15 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from broker.clock import Clock
-from broker.coordinator.runtime import Appended
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.records.control import EndTxnMarker
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
-    from broker.partitions import Partitions
+    from barnabas.broker.partitions import Partitions
 
 _log = logger("coordinator")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-from protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode
 
 S = TypeVar("S")
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode
 
 R = TypeVar("R")
 """The coordinator's records, as values: past participles such as `OffsetCommitted`."""

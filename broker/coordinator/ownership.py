@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from broker.clock import Clock
-from broker.coordinator.loading import Loader, Replayed, Source
-from broker.coordinator.placement import partition_for
-from broker.coordinator.runtime import Journal, Shard
-from broker.log_lines import line, logger
-from broker.recoveries import StillRecovering
-from protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.loading import Loader, Replayed, Source
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.runtime import Journal, Shard
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.recoveries import StillRecovering
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
 

@@ -20,17 +20,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker.coordinator.group.housekeeping import leaving, staying_ids
-from broker.coordinator.group.model import CommittedOffset, OffsetCommitted
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.ownership import CoordinatorPartition
-from broker.log_lines import Seldom, logger
-from protocol.errors import KafkaError
+from barnabas.broker.coordinator.group.housekeeping import leaving, staying_ids
+from barnabas.broker.coordinator.group.model import CommittedOffset, OffsetCommitted
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.ownership import CoordinatorPartition
+from barnabas.broker.log_lines import Seldom, logger
+from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from broker.clock import Clock, Timer
-    from broker.coordinator.group.draft import GroupOutcome
-    from broker.coordinator.group.machine import GroupMachine
+    from barnabas.broker.clock import Clock, Timer
+    from barnabas.broker.coordinator.group.draft import GroupOutcome
+    from barnabas.broker.coordinator.group.machine import GroupMachine
 
 REMOVED_IN_A_TURN = 500
 """How many offsets are deleted in a turn of the loop: some milliseconds."""

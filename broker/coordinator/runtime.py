@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from broker.clock import Clock, Timer
-from broker.coordinator.outcome import (
+from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.outcome import (
     Answer,
     CancelTimer,
     Effect,
@@ -34,8 +34,8 @@ from broker.coordinator.outcome import (
     Waiter,
     as_coordinator_error,
 )
-from broker.log_lines import line, logger
-from protocol.errors import EncodeError, ErrorCode, KafkaError
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")
 V = TypeVar("V")

@@ -17,12 +17,12 @@ from asyncio import AbstractEventLoop, Future
 from functools import partial
 from typing import Protocol
 
-from broker.clock import Clock
-from broker.coordinator.ownership import CoordinatorPartition, OwnedTopic
-from broker.coordinator.transaction.machine import TransactionMachine
-from broker.coordinator.transaction.model import TransactionStored
-from broker.log_lines import line, logger
-from protocol.errors import EncodeError, KafkaError
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.ownership import CoordinatorPartition, OwnedTopic
+from barnabas.broker.coordinator.transaction.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.model import TransactionStored
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import EncodeError, KafkaError
 
 _log = logger("coordinator")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 
-from broker.clock import Clock
+from barnabas.broker.clock import Clock
 
 TURN_IDS_MAX = 1_000
 _TURN_S = 0.005

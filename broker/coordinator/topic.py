@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from broker.coordinator.outcome import Producer
-from broker.coordinator.runtime import Appended
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from protocol.records.builder import NewRecord, build_batch, build_single
-from protocol.records.compression import NONE
-from protocol.records.control import EndTxnMarker
-from storage.errors import StorageError
-from storage.log_append import AppendOrigin
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.runtime import Appended
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
+from barnabas.protocol.records.compression import NONE
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_append import AppendOrigin
 
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from broker.catalogue import Catalogue, Topic
-    from broker.partitions import Partitions
+    from barnabas.broker.catalogue import Catalogue, Topic
+    from barnabas.broker.partitions import Partitions
 
 
 class CoordinatorTopic:

@@ -17,18 +17,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
-from broker.clock import Clock, Timer
-from broker.coordinator.completions import Completions
-from broker.coordinator.markers import MarkerWriter, OffsetMarkers
-from broker.coordinator.outcome import Effect
-from broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions
-from broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
-from broker.coordinator.runtime import Shard
-from broker.coordinator.shortening import ShortenedTopic, Shortener
-from broker.coordinator.sweeping import Sweeps
-from broker.coordinator.transaction import adding, completing, ending, initialising
-from broker.coordinator.transaction.machine import TransactionMachine
-from broker.coordinator.transaction.model import (
+from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.completions import Completions
+from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
+from barnabas.broker.coordinator.outcome import Effect
+from barnabas.broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions
+from barnabas.broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.runtime import Shard
+from barnabas.broker.coordinator.shortening import ShortenedTopic, Shortener
+from barnabas.broker.coordinator.sweeping import Sweeps
+from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.model import (
     AddRequest,
     EndReply,
     EndRequest,
@@ -40,16 +40,16 @@ from broker.coordinator.transaction.model import (
     TransactionOutcome,
     TransactionStored,
 )
-from broker.coordinator.transaction.states import TransactionState
-from broker.log_lines import line, logger
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import TRANSACTION_STATE_TOPIC
-from protocol.records.control import EndTxnMarker
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
-    from broker.catalogue import Catalogue
-    from broker.config import BrokerConfig
-    from broker.partitions import Partitions
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions import Partitions
 
 _log = logger("coordinator")
 
@@ -114,7 +114,7 @@ class TransactionCoordinator:
         fresh_producer_id: Callable[[], int],
     ) -> TransactionCoordinator:
         """The coordinator of a broker; `offsets` gives its group coordinator."""
-        from broker.coordinator.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.coordinator.topic import CoordinatorTopic, TopicDeletions
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),

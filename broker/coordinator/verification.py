@@ -15,11 +15,11 @@ from asyncio import Future
 from collections.abc import Awaitable, Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from broker.coordinator.transactions import TransactionCoordinator
+    from barnabas.broker.coordinator.transactions import TransactionCoordinator
 
 Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
 

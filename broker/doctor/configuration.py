@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from broker.config.accepted import ACCEPTED
-from broker.config.environment import Environment
-from broker.config.keys import KEYS
-from broker.config.load import UNKNOWN_KEY, LoadedConfig
-from broker.doctor.finding import Finding, note, ok, warning
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.load import UNKNOWN_KEY, LoadedConfig
+from barnabas.broker.doctor.finding import Finding, note, ok, warning
 
 _CHECK = "configuration"
 

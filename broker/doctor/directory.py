@@ -6,23 +6,23 @@ import errno
 import os
 from pathlib import Path
 
-from broker.catalogue.image import Image
-from broker.catalogue.metadata_log import CatalogueError, MetadataLog
-from broker.catalogue.quorum import Identity, Quorum
-from broker.catalogue.replaying import Replaying
-from broker.config import BrokerConfig
-from broker.doctor.finding import Finding, note, ok, problem, warning
-from broker.doctor.look_only import LookOnlyFiles
-from broker.doctor.machine import examine_volume
-from broker.doctor.processes import named
-from protocol.errors import DecodeError
-from protocol.files import meta_properties, names
-from protocol.files.meta_properties import MetaProperties
-from storage.data_root import take_inventory
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import StorageError
-from storage.file_lock import lock_holder
+from barnabas.broker.catalogue.image import Image
+from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
+from barnabas.broker.catalogue.quorum import Identity, Quorum
+from barnabas.broker.catalogue.replaying import Replaying
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.doctor.look_only import LookOnlyFiles
+from barnabas.broker.doctor.machine import examine_volume
+from barnabas.broker.doctor.processes import named
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.data_root import take_inventory
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import StorageError
+from barnabas.storage.file_lock import lock_holder
 
 _CHECK = "data directory"
 _WRITABLE = os.W_OK | os.X_OK

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from broker.app import open_files_max, sockets_max
-from broker.doctor.finding import Finding, ok, problem, warning
-from storage.files import Volume
+from barnabas.broker.app import open_files_max, sockets_max
+from barnabas.broker.doctor.finding import Finding, ok, problem, warning
+from barnabas.storage.files import Volume
 
 _DESCRIPTORS_MIN = 256
 _DESCRIPTORS_FEW = 1024

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from client.addresses import Address
-from client.clock import Clock, Deadline
-from client.connection import Connection
-from client.errors import ConnectionFailed
-from client.metadata import ClusterInfo, read_metadata
-from protocol.errors import KafkaError
-from protocol.messages.metadata import MetadataRequest
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Clock, Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.metadata import ClusterInfo, read_metadata
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.messages.metadata import MetadataRequest
 
 
 class Met(NamedTuple):

@@ -14,13 +14,13 @@ import socket
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from broker.config import BrokerConfig, Listener
-from broker.doctor.finding import Finding, note, ok, problem, warning
-from broker.doctor.peers import Met, meet
-from broker.doctor.processes import listening_processes, named
-from broker.net.bound import BoundAddress, bind
-from client.addresses import Address
-from client.clock import Clock
+from barnabas.broker.config import BrokerConfig, Listener
+from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.doctor.peers import Met, meet
+from barnabas.broker.doctor.processes import listening_processes, named
+from barnabas.broker.net.bound import BoundAddress, bind
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Clock
 
 _NUMBER_BYTES = 16
 _LOOPBACK = ("127.", "::1", "localhost")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.doctor.finding import Finding, note, ok, problem, warning
-from broker.doctor.machine import examine_volume
-from broker.doctor.peers import Met, NotMet, meet
-from broker.doctor.processes import descriptors_of, listening_processes, named
-from client.addresses import Address
-from client.client import Client
-from client.clock import Clock
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from storage.files import Volume
+from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.doctor.machine import examine_volume
+from barnabas.broker.doctor.peers import Met, NotMet, meet
+from barnabas.broker.doctor.processes import descriptors_of, listening_processes, named
+from barnabas.client.addresses import Address
+from barnabas.client.client import Client
+from barnabas.client.clock import Clock
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.storage.files import Volume
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _DESCRIPTORS_USED_SHARE_MAX = 0.8

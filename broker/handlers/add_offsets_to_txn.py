@@ -10,13 +10,13 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext, Services
-from broker.coordinator.placement import partition_for
-from broker.coordinator.transaction.answers import told
-from broker.coordinator.transaction.model import AddRequest
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.model import AddRequest
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 _CLIENT_TRANSACTION_VERSION = 0
 

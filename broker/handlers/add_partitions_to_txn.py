@@ -13,12 +13,12 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable, Mapping, Sequence
 
-from broker.catalogue.image import INTERNAL_TOPICS
-from broker.context import RequestContext
-from broker.coordinator.transaction.answers import told
-from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.add_partitions_to_txn import (
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

@@ -4,12 +4,12 @@ Kept for old clients: IncrementalAlterConfigs changes what it names and nothing 
 INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
-from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker.catalogue.topics import duplicates
-from broker.config_resources import alter_each
-from broker.context import RequestContext, Services
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.alter_configs import (
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.config_resources import alter_each
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
     AlterConfigsResourceResponse,

@@ -9,10 +9,10 @@ older Java clients cannot read (KAFKA-17492).
 
 import re
 
-from broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, OFFERED_FEATURES
-from broker.context import OfferedApi, RequestContext, Services
-from protocol.errors import ErrorCode
-from protocol.messages.api_versions import (
+from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, OFFERED_FEATURES
+from barnabas.broker.context import OfferedApi, RequestContext, Services
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,

@@ -5,11 +5,11 @@ INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (a name twice in one request), POLIC
 partitions at once).
 """
 
-from broker.catalogue import NewPartitions
-from broker.catalogue.topics import duplicates
-from broker.context import RequestContext
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.create_partitions import (
+from barnabas.broker.catalogue import NewPartitions
+from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,

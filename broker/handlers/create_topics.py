@@ -6,14 +6,14 @@ INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION 
 once). Versions: 5 tells every setting of the topic, never null for one that was created; 7 its id.
 """
 
-from broker.catalogue import CreatedTopic, NewTopic
-from broker.catalogue.topics import duplicates
-from broker.config import BrokerConfig
-from broker.config.topic_configs import TOPIC_KEYS, effective, source
-from broker.config.values import text_of
-from broker.context import RequestContext
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.create_topics import (
+from barnabas.broker.catalogue import CreatedTopic, NewTopic
+from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source
+from barnabas.broker.config.values import text_of
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
     CreatableTopicResult,

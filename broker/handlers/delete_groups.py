@@ -9,9 +9,9 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
 def handle(

@@ -8,10 +8,10 @@ retention pass.
 
 from __future__ import annotations
 
-from broker.context import RequestContext
-from broker.refusals import REFUSALS, code_of
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.delete_records import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.refusals import REFUSALS, code_of
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,

@@ -9,13 +9,13 @@ UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TO
 from collections.abc import Awaitable, Container
 from typing import NamedTuple
 
-from broker.catalogue import Catalogue, Topic
-from broker.catalogue.topics import duplicates
-from broker.context import RequestContext
-from broker.turns import let_others_run
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
-from protocol.primitives import ZERO_UUID
+from barnabas.broker.catalogue import Catalogue, Topic
+from barnabas.broker.catalogue.topics import duplicates
+from barnabas.broker.context import RequestContext
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from barnabas.protocol.primitives import ZERO_UUID
 
 
 class _Target(NamedTuple):

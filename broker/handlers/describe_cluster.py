@@ -4,10 +4,10 @@ Endpoint type 1 asks a broker, 2 a controller: there is no controller endpoint h
 MISMATCHED_ENDPOINT_TYPE, and any other number UNSUPPORTED_ENDPOINT_TYPE.
 """
 
-from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from broker.context import RequestContext
-from protocol.errors import ErrorCode
-from protocol.messages.describe_cluster import (
+from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,

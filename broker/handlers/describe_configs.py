@@ -10,16 +10,16 @@ INVALID_REQUEST. Versions: 3 types and documentation.
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile
 
-from broker.catalogue.alterations import CLUSTER_DEFAULT
-from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker.catalogue.topics import check_name
-from broker.config.broker_config import Source, Synonym, find_key
-from broker.config.keys import KEYS, Key, Update
-from broker.config.topic_configs import TOPIC_KEYS, TopicKey, effective, synonyms
-from broker.config.values import text_of
-from broker.context import RequestContext, Services
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_configs import (
+from barnabas.broker.catalogue.alterations import CLUSTER_DEFAULT
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.config.broker_config import Source, Synonym, find_key
+from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, effective, synonyms
+from barnabas.broker.config.values import text_of
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
@@ -110,7 +110,7 @@ def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsRe
 
 
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
-    from broker.config.accepted import ACCEPTED  # a long table that nothing else needs
+    from barnabas.broker.config.accepted import ACCEPTED  # a long table that nothing else needs
 
     for key in sorted((*KEYS.values(), *ACCEPTED.values())):
         found = _listed(services.config.synonyms(key.name), key.name)
@@ -164,7 +164,7 @@ def _synonym(synonym: Synonym, is_sensitive: bool) -> DescribeConfigsSynonym:
 
 
 def _documentation(name: str) -> str | None:
-    from broker.config.docs import documentation  # texts nobody else needs
+    from barnabas.broker.config.docs import documentation  # texts nobody else needs
 
     return documentation(name)
 

@@ -7,12 +7,12 @@ operations, 4 static members, 5 flexible.
 
 from __future__ import annotations
 
-from broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
-from broker.context import RequestContext
-from broker.coordinator.group.model import Group
-from broker.coordinator.group.states import State
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_groups import (
+from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import Group
+from barnabas.broker.coordinator.group.states import State
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,

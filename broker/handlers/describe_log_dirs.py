@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from broker.context import RequestContext
-from broker.turns import let_others_run
-from protocol.errors import ErrorCode
-from protocol.messages.describe_log_dirs import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -23,11 +23,11 @@ from protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from storage.errors import StorageError
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
-    from storage.log_directory import LogDirectory
+    from barnabas.broker.clock import Clock
+    from barnabas.storage.log_directory import LogDirectory
 
 _SLICE = 100  # partitions looked at (some 20 us each) before others have their turn
 

@@ -6,12 +6,12 @@ of that producer in DescribeTransactions is a hanging transaction. Each partitio
 
 from __future__ import annotations
 
-from broker.catalogue.topics import check_name
-from broker.context import RequestContext
-from broker.turns import let_others_run
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CLUSTER_METADATA_TOPIC
-from protocol.messages.describe_producers import (
+from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.context import RequestContext
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     PartitionResponse,

@@ -5,19 +5,19 @@ Topics come in the order of their names; none asked for means all. `response_par
 negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic.
 """
 
-from broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
-from broker.catalogue import Topic
-from broker.catalogue.topics import check_name
-from broker.context import RequestContext, Services
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_topic_partitions import (
+from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.broker.catalogue import Topic
+from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from protocol.primitives import ZERO_UUID
+from barnabas.protocol.primitives import ZERO_UUID
 
 
 def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:

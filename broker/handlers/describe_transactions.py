@@ -5,10 +5,10 @@ An id that nobody uses is TRANSACTIONAL_ID_NOT_FOUND, an empty one INVALID_REQUE
 
 from __future__ import annotations
 
-from broker.context import RequestContext
-from broker.coordinator.transaction.model import Transaction
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.describe_transactions import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,

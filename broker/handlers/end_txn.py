@@ -11,11 +11,11 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from broker.coordinator.transaction.answers import told
-from broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
-from protocol.errors import KafkaError
-from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 _EPOCH_BUMP_SINCE = 5
 

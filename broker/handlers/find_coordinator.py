@@ -8,9 +8,9 @@ for each.
 
 from __future__ import annotations
 
-from broker.context import RequestContext
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_SINCE = 4

@@ -10,9 +10,9 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from protocol.errors import ErrorCode
-from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:

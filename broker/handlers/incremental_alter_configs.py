@@ -6,12 +6,12 @@ INVALID_TOPIC_EXCEPTION. Broker loggers exist in no JVM here, so none can be set
 INVALID_REQUEST.
 """
 
-from broker.catalogue import Alteration
-from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker.config_resources import alter_each
-from broker.context import RequestContext, Services
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.incremental_alter_configs import (
+from barnabas.broker.catalogue import Alteration
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.config_resources import alter_each
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,

@@ -13,11 +13,11 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from broker.coordinator.transaction.answers import told
-from broker.coordinator.transaction.model import InitReply, InitRequest
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NONE = -1
 

@@ -12,10 +12,10 @@ from asyncio import Future
 from collections.abc import Awaitable
 from sys import intern
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import JoinReply, JoinRequest
-from protocol.errors import KafkaError
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import JoinReply, JoinRequest
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 _NULL_PROTOCOL_NAME_SINCE = 7

@@ -10,10 +10,10 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import LeavingMember
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import LeavingMember
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _BATCHED_SINCE = 3
 

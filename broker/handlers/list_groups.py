@@ -7,9 +7,9 @@ Versions: 3 flexible, 4 states, 5 types.
 
 from __future__ import annotations
 
-from broker.context import RequestContext
-from broker.turns import let_others_run
-from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from barnabas.broker.context import RequestContext
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 _CLASSIC = "classic"
 SLICE = 1_000

@@ -13,19 +13,19 @@ from __future__ import annotations
 from asyncio import Future
 from collections import Counter
 
-from broker.context import RequestContext
-from broker.leader_epochs import check_leader_epoch
-from broker.refusals import REFUSALS, code_of
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.list_offsets import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.leader_epochs import check_leader_epoch
+from barnabas.broker.refusals import REFUSALS, code_of
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from storage.errors import FileRemoved
-from storage.log_offsets import (
+from barnabas.storage.errors import FileRemoved
+from barnabas.storage.log_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
@@ -34,7 +34,7 @@ from storage.log_offsets import (
     MAX_TIMESTAMP,
     FoundOffset,
 )
-from storage.steps import Steps
+from barnabas.storage.steps import Steps
 
 SINCE_VERSION = {
     LATEST: 1,

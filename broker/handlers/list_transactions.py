@@ -9,14 +9,14 @@ the whole id.
 
 from __future__ import annotations
 
-from broker.context import RequestContext
-from broker.coordinator.transaction.model import Transaction
-from broker.coordinator.transaction.states import TransactionState
-from broker.patterns import InvalidPattern, Pattern, compile_pattern
-from broker.turns import let_others_run
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from protocol.messages.list_transactions import TransactionState as ListedTransaction
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.patterns import InvalidPattern, Pattern, compile_pattern
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from barnabas.protocol.messages.list_transactions import TransactionState as ListedTransaction
 
 _STATES = {state.value for state in TransactionState}
 _SLICE = 500  # ids held against a pattern (some 10 us each) before others have their turn

@@ -8,15 +8,15 @@ is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name
 
 from collections.abc import Awaitable
 
-from broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from broker.catalogue import Topic
-from broker.catalogue.image import INTERNAL_TOPICS
-from broker.catalogue.topics import check_name
-from broker.context import RequestContext, Services
-from broker.turns import let_others_run
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from protocol.messages.metadata import (
+from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.broker.catalogue import Topic
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS
+from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
@@ -24,7 +24,7 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.primitives import ZERO_UUID
+from barnabas.protocol.primitives import ZERO_UUID
 
 _BY_ID_SINCE = 12
 SLICE_TOPICS = 1_000

@@ -14,10 +14,10 @@ from asyncio import Future
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.offset_commit import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -27,7 +27,7 @@ from protocol.messages.offset_commit import (
 )
 
 if TYPE_CHECKING:
-    from broker.catalogue import Topic
+    from barnabas.broker.catalogue import Topic
 
 Codes = tuple[ErrorCode, ...]
 

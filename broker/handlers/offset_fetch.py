@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import NO_LEADER_EPOCH, NO_OFFSET, NO_TOPIC_ID, CommittedOffset
-from broker.coordinator.groups import GroupOffsets
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.offset_fetch import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import NO_LEADER_EPOCH, NO_OFFSET, NO_TOPIC_ID, CommittedOffset
+from barnabas.broker.coordinator.groups import GroupOffsets
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,

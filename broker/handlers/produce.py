@@ -13,7 +13,7 @@ A request none of whose partitions can be served yet, since they are being recov
 Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it.
 
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
-shapes of `protocol.hot.produce`. The records lie in the receive buffer: what does not happen in this call works on a
+shapes of `protocol/hot/produce.py`. The records lie in the receive buffer: what does not happen in this call works on a
 copy.
 """
 
@@ -24,8 +24,8 @@ from collections.abc import Awaitable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker.context import RequestContext
-from broker.coordinator.verification import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.verification import (
     PRODUCE_ADDS_SINCE,
     Verdicts,
     admit,
@@ -33,18 +33,18 @@ from broker.coordinator.verification import (
     confirm,
     produce_error,
 )
-from broker.recoveries import StillRecovering
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from protocol.hot.produce import PartitionResult, ProduceRequest
-from protocol.hot.writing import Topic
-from protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
-from storage.log_append import AppendResult
-from storage.refusals import AppendRefused
-from storage.validate import check_shape, walk
+from barnabas.broker.recoveries import StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
+from barnabas.protocol.hot.writing import Topic
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
+from barnabas.storage.log_append import AppendResult
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.validate import check_shape, walk
 
 if TYPE_CHECKING:
-    from storage.log import PartitionLog
+    from barnabas.storage.log import PartitionLog
 
 Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list[PartitionResult | Awaitable[PartitionResult]]]]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Awaitable
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import SyncReply, SyncRequest
-from protocol.errors import ErrorCode
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import SyncReply, SyncRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _PROTOCOL_REQUIRED_SINCE = 5
 

@@ -14,20 +14,20 @@ from asyncio import Future
 from collections.abc import Awaitable, Mapping
 from typing import NamedTuple
 
-from broker.context import RequestContext
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.coordinator.outcome import Producer
-from broker.coordinator.verification import (
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.verification import (
     OFFSET_COMMIT_ADDS_SINCE,
     Verdicts,
     admit,
     confirm,
     txn_offset_commit_error,
 )
-from broker.recoveries import StillRecovering
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.messages.txn_offset_commit import (
+from barnabas.broker.recoveries import StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING
 
-from broker.context import RequestContext
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.messages.write_txn_markers import (
+from barnabas.broker.context import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -24,7 +24,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from protocol.records.control import EndTxnMarker
+from barnabas.protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
     from asyncio import Future

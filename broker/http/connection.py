@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 import h11
 
-from broker.http.pages import METHOD_NOT_ALLOWED, Page
-from broker.log_lines import line, logger
+from barnabas.broker.http.pages import METHOD_NOT_ALLOWED, Page
+from barnabas.broker.log_lines import line, logger
 
 if TYPE_CHECKING:
-    from broker.clock import Timer
-    from broker.http.server import HttpServer
+    from barnabas.broker.clock import Timer
+    from barnabas.broker.http.server import HttpServer
 
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10

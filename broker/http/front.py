@@ -6,13 +6,13 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from broker.http.pages import Pages
-from broker.http.server import HttpServer
+from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
-    from broker.api.metering import Meter
-    from broker.context import Services
-    from broker.net.listener import Listener
+    from barnabas.broker.api.metering import Meter
+    from barnabas.broker.context import Services
+    from barnabas.broker.net.listener import Listener
 
 
 class Observed(Protocol):
@@ -32,8 +32,8 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
     clock = broker.services.clock
 
     async def scrape() -> bytes:
-        from broker.http.metrics.scrape import scrape
-        from broker.http.metrics.sources import Sources
+        from barnabas.broker.http.metrics.scrape import scrape
+        from barnabas.broker.http.metrics.sources import Sources
 
         listener = broker.listener
         return await scrape(Sources(broker.services, meter, lambda: listener.connections_count, lambda: broker.state))

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 OK, NOT_FOUND, METHOD_NOT_ALLOWED, SERVICE_UNAVAILABLE = 200, 404, 405, 503
 PLAIN_TEXT = "text/plain; charset=utf-8"

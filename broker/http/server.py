@@ -11,12 +11,12 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.log_lines import Seldom, line, logger
+from barnabas.broker.log_lines import Seldom, line, logger
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
-    from broker.http.connection import HttpConnection
-    from broker.http.pages import Pages
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.http.connection import HttpConnection
+    from barnabas.broker.http.pages import Pages
 
 _log = logger("http")
 CONNECTIONS_MAX = 16
@@ -42,7 +42,7 @@ class HttpServer:
         _log.info(line("http listening", address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
 
     def _connection(self) -> HttpConnection:
-        from broker.http.connection import HttpConnection  # thirty milliseconds that a start need not wait for
+        from barnabas.broker.http.connection import HttpConnection  # thirty milliseconds that a start need not wait for
 
         return HttpConnection(self)
 

@@ -9,9 +9,9 @@ import errno
 import socket
 from typing import NamedTuple
 
-from broker.config import BrokerConfig
-from broker.config.listeners import Listener as Address
-from broker.config.listeners import address_text
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import Listener as Address
+from barnabas.broker.config.listeners import address_text
 
 _PORT_ATTEMPTS = 16
 _NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)

@@ -19,21 +19,21 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from broker.api.answers import CloseConnection, Parked
-from broker.config.listeners import address_text
-from broker.log_lines import line, logger
-from broker.net.outgoing import Outgoing
-from broker.net.receive import FramingError, Receiver
-from broker.net.told import plain_host
-from storage.errors import StorageError
+from barnabas.broker.api.answers import CloseConnection, Parked
+from barnabas.broker.config.listeners import address_text
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.outgoing import Outgoing
+from barnabas.broker.net.receive import FramingError, Receiver
+from barnabas.broker.net.told import plain_host
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sized
 
-    from broker.api.dispatch import Dispatcher
-    from broker.context import Node
-    from broker.net.listener import Listener
-    from broker.net.told import Told
+    from barnabas.broker.api.dispatch import Dispatcher
+    from barnabas.broker.context import Node
+    from barnabas.broker.net.listener import Listener
+    from barnabas.broker.net.told import Told
 
 _log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10

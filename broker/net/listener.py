@@ -11,15 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker.log_lines import line, logger
-from broker.net.connection import Connection
-from broker.net.memory import FrameMemory, SendMemory
-from broker.net.receive import shared_buffer
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.memory import FrameMemory, SendMemory
+from barnabas.broker.net.receive import shared_buffer
 
 if TYPE_CHECKING:
-    from broker.api.dispatch import Dispatcher
-    from broker.clock import Clock
-    from broker.net.told import Told
+    from barnabas.broker.api.dispatch import Dispatcher
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.net.told import Told
 
 _log = logger("net")
 _BACKLOG = 1024

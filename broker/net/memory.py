@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from barnabas.broker.clock import Clock
 
 STALLED_MS = 10_000
 _SPARE_BYTES_MAX = 4 << 20

@@ -10,15 +10,15 @@ how much came with `received(n)`, takes frames with `next_frame()` until there a
 calls `settle()`.
 
 Invariants: a frame is valid until `settle()`; between two calls of `settle()` no other receiver on the same shared
-buffer may be used; frames come out exactly as `protocol.framing` cuts them.
+buffer may be used; frames come out exactly as `barnabas.protocol.framing` cuts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.net.memory import FrameMemory
-from protocol.framing import SIZE, why_refused
+from barnabas.broker.net.memory import FrameMemory
+from barnabas.protocol.framing import SIZE, why_refused
 
 SHARED_BYTES = 64 << 10
 _ASIDE_BYTES_MAX = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own

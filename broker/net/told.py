@@ -13,10 +13,10 @@ from collections.abc import Callable
 from socket import AF_INET6, inet_ntoa, inet_ntop
 from typing import TYPE_CHECKING
 
-from broker.context import Node
+from barnabas.broker.context import Node
 
 if TYPE_CHECKING:
-    from broker.config.listeners import Listener as Address
+    from barnabas.broker.config.listeners import Listener as Address
 
 _LOCALHOST = "localhost"
 _MAPPED = "::ffff:"

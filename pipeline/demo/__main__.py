@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.admin import create_topic
-from client.client import Client
-from client.clock import SystemClock
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
+from barnabas.client.clock import SystemClock
 from pipeline.demo import kills
 from pipeline.demo.kills import Victim
 from pipeline.demo.notes import Notes

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from client.clock import SystemClock
+from barnabas.client.clock import SystemClock
 
 
 class Notes:

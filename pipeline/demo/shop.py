@@ -12,13 +12,13 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
-from client.client import Client
-from client.clock import SystemClock
-from client.transaction_errors import OutcomeUnknown
-from client.transactional_producer import TransactionalProducer
+from barnabas.client.client import Client
+from barnabas.client.clock import SystemClock
+from barnabas.client.transaction_errors import OutcomeUnknown
+from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
 from pipeline.demo.orders import OrderStream
-from protocol.errors import KafkaError
 
 SPEED = 60  # minutes of order time to a minute of ours
 START_BEFORE_MS = 10 * 3600 * 1000

@@ -6,12 +6,12 @@ import threading
 from collections import Counter
 from typing import NamedTuple
 
-from client.client import Client
-from client.offsets import LATEST, READ_COMMITTED, committed_offsets, list_offsets
-from client.transaction_admin import list_transactions
+from barnabas.client.client import Client
+from barnabas.client.offsets import LATEST, READ_COMMITTED, committed_offsets, list_offsets
+from barnabas.client.transaction_admin import list_transactions
+from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
 from pipeline.demo.shop import Tally
-from protocol.errors import KafkaError
 
 INTERVAL_S = 0.5
 TIMEOUT_MS = 2000

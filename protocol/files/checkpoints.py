@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import uuid_bytes, uuid_text
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import uuid_bytes, uuid_text
 
 _VERSION = "0"
 _PLAIN_DIGITS_MAX = 20  # of a partition and an offset together; what has more is looked at with care

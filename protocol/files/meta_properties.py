@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files import properties
-from protocol.primitives import uuid_bytes, uuid_text
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import properties
+from barnabas.protocol.primitives import uuid_bytes, uuid_text
 
 _VERSION = "1"
 _RESERVED_IDS = 100

@@ -10,8 +10,8 @@ import struct
 from itertools import pairwise
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
 
 ENTRY = struct.Struct(">ii")
 ENTRY_SIZE = 8

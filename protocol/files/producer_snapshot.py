@@ -10,9 +10,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.crc32c import crc32c
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.crc32c import crc32c
 
 _HEADER = struct.Struct(">hIi")
 _ENTRY = struct.Struct(">qhiqiqiq")

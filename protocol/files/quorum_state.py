@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import ZERO_UUID, uuid_bytes, uuid_text
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import ZERO_UUID, uuid_bytes, uuid_text
 
 _FIELDS = {
     0: {"clusterId", "leaderId", "leaderEpoch", "votedId", "appliedOffset", "currentVoters"},

@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
 
 ENTRY = struct.Struct(">hqqqq")
 ENTRY_SIZE = 34

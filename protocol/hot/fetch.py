@@ -12,10 +12,17 @@ from collections.abc import Sequence, Sized
 from struct import Struct
 from typing import Any, NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_topic
-from protocol.hot.writing import LeaderIdAndEpoch, NodeEndpoint, Topic, endpoints_section, leader_tag, topic_name
-from protocol.primitives import read_uvarint, uvarint
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_topic
+from barnabas.protocol.hot.writing import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    Topic,
+    endpoints_section,
+    leader_tag,
+    topic_name,
+)
+from barnabas.protocol.primitives import read_uvarint, uvarint
 
 
 class FetchPartition(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_size, read_string, read_topic
-from protocol.hot.writing import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_size, read_string, read_topic
+from barnabas.protocol.hot.writing import (
     LeaderIdAndEpoch,
     NodeEndpoint,
     Topic,
@@ -22,7 +22,7 @@ from protocol.hot.writing import (
     leader_tag,
     topic_name,
 )
-from protocol.primitives import skip_tags, uvarint
+from barnabas.protocol.primitives import skip_tags, uvarint
 
 ProducePartition = tuple[int, memoryview | None]
 ProduceRequest = tuple[str | None, int, int, list[tuple[Topic, list[ProducePartition]]]]

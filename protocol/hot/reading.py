@@ -7,8 +7,8 @@ DecodeError. Nothing is allocated by a claimed length or count.
 from struct import Struct
 from struct import error as StructError
 
-from protocol.errors import DecodeError
-from protocol.primitives import skip_tags, uvarint_tail
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import skip_tags, uvarint_tail
 
 BROKEN = (StructError, IndexError, UnicodeDecodeError)
 """What running off the end of a frame, or a bad string, raises inside a decoder."""

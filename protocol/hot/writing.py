@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from struct import Struct
 
-from protocol.hot.reading import INT16, INT32
-from protocol.primitives import uvarint
+from barnabas.protocol.hot.reading import INT16, INT32
+from barnabas.protocol.primitives import uvarint
 
 Topic = str | bytes
 """A topic by its name or, in the versions that carry ids, by the 16 bytes of its id."""

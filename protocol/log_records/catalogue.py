@@ -8,10 +8,24 @@ and quotas. The value of a log record is a frame around one of them (its key is 
 All are flexible from version 0. Keys 6, 13 and 16 are not used. Formats: Apache Kafka 4.3.1, metadata.version 30.
 """
 
-from protocol.compile import codec
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer, read_uvarint, uvarint
-from protocol.schema import BOOL, BYTES, FLOAT64, INT8, INT16, INT32, INT64, STRING, UINT16, UUID, Stored, array, field
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer, read_uvarint, uvarint
+from barnabas.protocol.schema import (
+    BOOL,
+    BYTES,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UINT16,
+    UUID,
+    Stored,
+    array,
+    field,
+)
 
 
 class BrokerEndpoint(Stored):

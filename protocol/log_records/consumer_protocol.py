@@ -7,10 +7,10 @@ fields are only ever appended.
 
 from typing import TypeVar
 
-from protocol.compile import codec
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.schema import BYTES, INT32, STRING, Stored, array, field
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import BYTES, INT32, STRING, Stored, array, field
 
 M = TypeVar("M", bound=Stored)
 

@@ -10,10 +10,10 @@ is an error. Tagged fields that are not known are carried in the struct and writ
 from collections.abc import Mapping
 from typing import TypeVar
 
-from protocol.compile import codec
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.schema import Stored
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import Stored
 
 M = TypeVar("M", bound=Stored)
 

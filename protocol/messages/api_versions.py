@@ -6,7 +6,7 @@ does not know is answered in version 0 with UNSUPPORTED_VERSION and the range of
 Versions: 3 the client names itself, features come as tagged fields; 4 features whose lowest level is 0 may be told.
 """
 
-from protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class ApiVersionsRequest(Request, key=18, versions="0-4", flexible="3+"):

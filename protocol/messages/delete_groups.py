@@ -1,6 +1,6 @@
 """DeleteGroups (key 42), versions 0 to 2, flexible from 2: delete groups that have no members."""
 
-from protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, Struct, array, field
 
 
 class DeleteGroupsRequest(Request, key=42, versions="0-2", flexible="2+"):

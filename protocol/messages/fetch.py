@@ -8,8 +8,21 @@ Versions: 4 isolation level and aborted transactions; 5 log start offset; 7 sess
 16 addresses of new leaders; 17 the directory of the replica; 18 the high watermark a follower knows.
 """
 
-from protocol.primitives import ZERO_UUID, Buffer
-from protocol.schema import INT8, INT16, INT32, INT64, RECORDS, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.primitives import ZERO_UUID, Buffer
+from barnabas.protocol.schema import (
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    RECORDS,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class ReplicaState(Struct):

@@ -3,7 +3,20 @@
 Kinds: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (version 2).
 """
 
-from protocol.schema import BOOL, INT8, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class AcknowledgementBatch(Struct):

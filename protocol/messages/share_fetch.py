@@ -1,7 +1,7 @@
 """ShareFetch (key 78), versions 1 to 2, flexible: acquire records of a share group, acknowledging earlier ones."""
 
-from protocol.primitives import Buffer
-from protocol.schema import (
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import (
     BOOL,
     INT8,
     INT16,

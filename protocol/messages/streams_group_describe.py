@@ -2,7 +2,7 @@
 protocol.
 """
 
-from protocol.schema import BOOL, INT16, INT32, INT64, STRING, UINT16, Request, Response, Struct, array, field
+from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, UINT16, Request, Response, Struct, array, field
 
 
 class StreamsGroupDescribeRequest(Request, key=89, versions="0", flexible="0+"):

@@ -4,7 +4,20 @@
 Null fields have not changed since the last heartbeat.
 """
 
-from protocol.schema import BOOL, INT8, INT16, INT32, INT64, STRING, UINT16, Request, Response, Struct, array, field
+from barnabas.protocol.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UINT16,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
 class KeyValue(Struct):

@@ -6,7 +6,7 @@ Versions: 2 leader epochs; 3 member id and generation, so that zombies are fence
 added to the transaction by itself (KIP-890).
 """
 
-from protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
 
 
 class TxnOffsetCommitRequestPartition(Struct):

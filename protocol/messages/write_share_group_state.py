@@ -2,7 +2,7 @@
 brokers.
 """
 
-from protocol.schema import INT8, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
+from barnabas.protocol.schema import INT8, INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class StateBatch(Struct):

@@ -17,9 +17,9 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.crc32c import crc32c
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.crc32c import crc32c
 
 WritableBuffer = bytearray | memoryview
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.primitives import uvarint, write_varint, write_varlong
-from protocol.records import batch as batches
-from protocol.records.batch import BatchHeader, encode_batch
-from protocol.records.compression import NONE, compress
-from protocol.records.crc32c import crc32c
-from protocol.records.record import Record
+from barnabas.protocol.primitives import uvarint, write_varint, write_varlong
+from barnabas.protocol.records import batch as batches
+from barnabas.protocol.records.batch import BatchHeader, encode_batch
+from barnabas.protocol.records.compression import NONE, compress
+from barnabas.protocol.records.crc32c import crc32c
+from barnabas.protocol.records.record import Record
 
 _pack_crc = Struct(">I").pack_into
 _pack_header = batches.HEADER.pack_into

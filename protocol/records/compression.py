@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 COMPRESSION_NAMES: dict[int, str] = {NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}

@@ -2,7 +2,7 @@
 
 Key: i16 version (0), i16 type. A marker's value: i16 version (0), i32 coordinator epoch. Readers take higher versions
 and longer bodies (they read the prefix they know) and refuse negative versions and short ones. The values of the
-Raft types are messages of their own, in protocol.log_records.
+Raft types are messages of their own, in barnabas.protocol.log_records.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.batch import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     CONTROL_MASK,
     CRC_POSITION,
@@ -25,9 +25,9 @@ from protocol.records.batch import (
     TRANSACTIONAL_MASK,
     parse_header,
 )
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.crc32c import crc32c
-from protocol.records.record import iter_records
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.crc32c import crc32c
+from barnabas.protocol.records.record import iter_records
 
 _KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")

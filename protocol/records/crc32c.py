@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder, PathFinder
 from importlib.util import module_from_spec
 
-from protocol.primitives import Buffer
+from barnabas.protocol.primitives import Buffer
 
 
 def load_extension() -> Callable[[Buffer], int] | None:

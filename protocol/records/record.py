@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer, read_varint, read_varlong
-from protocol.records.batch import HEADER_SIZE, TIMESTAMP_TYPE_MASK, BatchHeader, parse_header
-from protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer, read_varint, read_varlong
+from barnabas.protocol.records.batch import HEADER_SIZE, TIMESTAMP_TYPE_MASK, BatchHeader, parse_header
+from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
 
 RECORD_BYTES_MAX = 100 * 1024 * 1024  # default limit of one record: nothing larger fits into a request uncompressed
 

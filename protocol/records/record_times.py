@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer, read_varlong
-from protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader, parse_header
-from protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
-from protocol.records.record import read_short_varint, refill
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer, read_varlong
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader, parse_header
+from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
+from barnabas.protocol.records.record import read_short_varint, refill
 
 _PIECE_BYTES = 1 << 16
 _HEAD_BYTES = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5

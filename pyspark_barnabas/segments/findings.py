@@ -11,12 +11,12 @@ from collections.abc import Generator, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files import producer_snapshot, time_index
-from protocol.files.names import FileKind
-from protocol.files.preallocation import trimmed_size
-from protocol.files.txn_index import ENTRY_SIZE
-from protocol.records.batch import BatchHeader
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import producer_snapshot, time_index
+from barnabas.protocol.files.names import FileKind
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.protocol.files.txn_index import ENTRY_SIZE
+from barnabas.protocol.records.batch import BatchHeader
 from pyspark_barnabas.segments.layout import PartitionFiles
 from pyspark_barnabas.segments.outcomes import marker_at, read_txn_index
 from pyspark_barnabas.segments.splits import Piece, read_offset_index

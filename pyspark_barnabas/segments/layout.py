@@ -11,9 +11,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files.checkpoints import decode_offsets
-from protocol.files.names import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.names import (
     LOG_START_CHECKPOINT,
     META_PROPERTIES,
     DirectoryState,

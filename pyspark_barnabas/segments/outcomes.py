@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.files import txn_index
-from protocol.files.names import FileKind
-from protocol.files.preallocation import trimmed_size
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import BatchHeader
-from protocol.records.control import EndTxnMarker, read_marker
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import txn_index
+from barnabas.protocol.files.names import FileKind
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
 from pyspark_barnabas.segments.layout import PartitionFiles
 from pyspark_barnabas.segments.log_file import LogFile
 from pyspark_barnabas.segments.walk import Bounds, batch_at, walk_headers

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from protocol.errors import DecodeError
-from protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from pyspark_barnabas.segments.findings import Finding
 from pyspark_barnabas.segments.splits import OffsetRange
 from pyspark_barnabas.segments.stretches import Stretch

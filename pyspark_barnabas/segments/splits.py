@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from protocol.files import offset_index
-from protocol.files.names import FileKind
-from protocol.files.preallocation import trimmed_size
+from barnabas.protocol.files import offset_index
+from barnabas.protocol.files.names import FileKind
+from barnabas.protocol.files.preallocation import trimmed_size
 from pyspark_barnabas.segments.layout import PartitionFiles
 from pyspark_barnabas.segments.log_file import LogFile
 from pyspark_barnabas.segments.walk import Bounds, walk_headers, whole_batch

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.records.batch import BatchHeader
-from protocol.records.control import parse_control_key
-from protocol.records.record import iter_records
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import parse_control_key
+from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.segments.findings import describe
 from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, Piece

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
-from protocol.records.batch import HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader, parse_header, verify_crc
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader, parse_header, verify_crc
 from pyspark_barnabas.segments.log_file import LogFile
 
 _TRUSTED_BYTES = 1 << 24  # a header that claims more has to be followed by another, before so much is read

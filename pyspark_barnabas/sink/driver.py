@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from client.client import Client
-from client.clock import Deadline
-from client.errors import UnsupportedByBroker
-from client.transaction_admin import ONGOING, fence, list_transactions
-from client.transaction_sets import end_all, find_transactions
-from client.transactions import ProducerIdentity
-from protocol.errors import KafkaError
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import UnsupportedByBroker
+from barnabas.client.transaction_admin import ONGOING, fence, list_transactions
+from barnabas.client.transaction_sets import end_all, find_transactions
+from barnabas.client.transactions import ProducerIdentity
+from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from client.batch_sender import BatchSender, NewBatch
-from client.client import Client
-from client.metadata import TopicPartition
-from client.transactions import (
+from barnabas.client.batch_sender import BatchSender, NewBatch
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.transactions import (
     EXPLICIT,
     GroupMember,
     ProducerIdentity,
@@ -21,10 +21,10 @@ from client.transactions import (
     end,
     highest_version,
 )
-from protocol.errors import KafkaError
-from protocol.records.batch import HEADER_SIZE
-from protocol.records.builder import NewRecord, build_batch
-from protocol.registry import ApiKey
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.identity import driver_id
 from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_key, encode_value
 from pyspark_barnabas.sink.failure import SinkFailed

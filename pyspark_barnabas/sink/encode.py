@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from client.batch_sender import NewBatch
-from client.metadata import TopicPartition
-from protocol.records.batch import HEADER_SIZE
-from protocol.records.compression import compress
+from barnabas.client.batch_sender import NewBatch
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.compression import compress
 from pyspark_barnabas import columns
 from pyspark_barnabas.digest import MODULUS, digest, seed
 from pyspark_barnabas.sink.layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large

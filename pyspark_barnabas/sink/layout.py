@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.batch import HEADER_SIZE
 
 HEAD_BYTES = 21  # what a record takes in front of its tail (`columns`), at most
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from client.client import Client
+from barnabas.client.client import Client
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.sink.ledger_reader import LedgerReader
 from pyspark_barnabas.sink.ledger_topic import find_ledger, ledger_topic

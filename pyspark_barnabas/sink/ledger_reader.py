@@ -6,11 +6,11 @@ that is not understood is passed over.
 
 from __future__ import annotations
 
-from client.client import Client
-from client.clock import Deadline
-from client.consumer import Consumer
-from client.metadata import TopicPartition
-from client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.consumer import Consumer
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord, decode_value
 from pyspark_barnabas.sink.failure import SinkFailed
 

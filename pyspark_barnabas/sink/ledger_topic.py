@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from client.admin import ResourceType, create_topic, describe_configs
-from client.client import Client
-from client.clock import Deadline
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.client.admin import ResourceType, create_topic, describe_configs
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.sink.failure import SinkFailed
 
 CONFIGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from client.admin import ResourceType, describe_configs
-from client.client import Client
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.client.admin import ResourceType, describe_configs
+from barnabas.client.client import Client
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.commit.refusals import QuerySettings, refuse
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings

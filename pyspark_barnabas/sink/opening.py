@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.client import Client
-from client.transactions import init_producer
-from protocol.errors import KafkaError
+from barnabas.client.client import Client
+from barnabas.client.transactions import init_producer
+from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step

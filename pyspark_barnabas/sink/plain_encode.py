@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from client.batch_sender import NewBatch
-from client.metadata import TopicPartition
-from client.partitioner import partition_for_key
-from protocol.records.batch import HEADER_SIZE
-from protocol.records.builder import NewRecord, build_batch
+from barnabas.client.batch_sender import NewBatch
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.partitioner import partition_for_key
+from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from pyspark_barnabas.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.layout import HEAD_BYTES, BadRows, Layout, bad_partition, no_topic, too_large
 

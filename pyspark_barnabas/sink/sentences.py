@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from client.transaction_errors import FENCED as FENCED_BY_EPOCH
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.client.transaction_errors import FENCED as FENCED_BY_EPOCH
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from client.client import Client
-from client.transactions import EXPLICIT, ProducerIdentity, end
-from protocol.errors import KafkaError
-from protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
+from barnabas.client.client import Client
+from barnabas.client.transactions import EXPLICIT, ProducerIdentity, end
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink

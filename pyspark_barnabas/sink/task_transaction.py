@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from client.batch_sender import BatchSender, NewBatch
-from client.client import Client
-from client.metadata import TopicPartition
-from client.transactions import EXPLICIT, ProducerIdentity, add_partitions, highest_version, init_producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.registry import ApiKey
+from barnabas.client.batch_sender import BatchSender, NewBatch
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.transactions import EXPLICIT, ProducerIdentity, add_partitions, highest_version, init_producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.steps import Produce
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.limits import check_timeout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.client import Client
+from barnabas.client.client import Client
 
 _CREATION_MS = 10_000  # how long a topic that the broker makes by itself may take to be there
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.client import Client
+from barnabas.client.client import Client
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.errors import SourceError, lose
 from pyspark_barnabas.source.offsets import Offsets

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from client.metadata import TopicPartition
+from barnabas.client.metadata import TopicPartition
 from pyspark_barnabas.source.offsets import describe
 from pyspark_barnabas.source.ranges import OffsetRange
 

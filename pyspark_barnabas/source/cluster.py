@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from client.client import Client
-from client.errors import raise_for
-from client.metadata import TopicInfo, TopicPartition
-from client.offsets import EARLIEST, LATEST, list_offsets
-from protocol.errors import ErrorCode
+from barnabas.client.client import Client
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicInfo, TopicPartition
+from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
+from barnabas.protocol.errors import ErrorCode
 from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.offsets import Offsets, describe
 from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Named, Pattern, Subscription, subscribed

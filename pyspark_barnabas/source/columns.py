@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
-from protocol.records.compression import NONE, decompress_chunks
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
+from barnabas.protocol.records.compression import NONE, decompress_chunks
+from barnabas.protocol.records.record import Record, iter_records
 from pyspark_barnabas.source.layout import Layout, Pieces, find_layout
 from pyspark_barnabas.source.varints import Array, Unusual
 

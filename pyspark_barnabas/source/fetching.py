@@ -18,16 +18,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from client.client import Client
-from client.clock import Deadline
-from client.connection import Connection
-from client.decoding import Aborted
-from client.errors import raise_for
-from client.offsets import READ_COMMITTED
-from client.retries import backoffs_ms
-from protocol.errors import DecodeError, ErrorCode, KafkaError
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from protocol.records.batch import BatchHeader, iter_batches
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.decoding import Aborted
+from barnabas.client.errors import raise_for
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.retries import backoffs_ms
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.ranges import OffsetRange
 
@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 class Fetcher:
     """Fetches one range. `position` is the next offset; whoever sets it goes on from there.
 
-    isolation: as in client.offsets. fetch_bytes: what one answer has at most, unless one batch is larger.
+    isolation: as in barnabas.client.offsets. fetch_bytes: what one answer has at most, unless one batch is larger.
     patience_ms: how long nothing may come before that is an error.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from client.metadata import TopicPartition
+from barnabas.client.metadata import TopicPartition
 from pyspark_barnabas.source.offsets import Offsets
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from client.metadata import TopicPartition
+from barnabas.client.metadata import TopicPartition
 
 Offsets = dict[TopicPartition, int]
 Json = dict[str, dict[str, int]]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from client.metadata import TopicPartition
+from barnabas.client.metadata import TopicPartition
 
 
 class OffsetRange(NamedTuple):

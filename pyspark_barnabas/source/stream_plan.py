@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from client.client import Client
-from client.metadata import TopicPartition
-from client.offsets import commit_offsets
-from protocol.errors import KafkaError
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import commit_offsets
+from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.changes import find_changes, new_partitions
 from pyspark_barnabas.source.errors import lose

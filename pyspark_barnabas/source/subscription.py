@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from client.metadata import TopicInfo, TopicPartition
+from barnabas.client.metadata import TopicInfo, TopicPartition
 
 
 class Named(NamedTuple):

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from client.client import Client
-from client.offsets import READ_UNCOMMITTED
-from protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.client.client import Client
+from barnabas.client.offsets import READ_UNCOMMITTED
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from client.decoding import Aborted, AbortedFilter
-from protocol.errors import DecodeError
-from protocol.records.batch import BatchHeader, verify_crc
+from barnabas.client.decoding import Aborted, AbortedFilter
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BatchHeader, verify_crc
 from pyspark_barnabas.source.errors import SourceError
 
 Batch = tuple[BatchHeader, memoryview]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import cache
 
-from protocol.records import compression, crc32c
+from barnabas.protocol.records import compression, crc32c
 
 _LOG = logging.getLogger("pyspark_barnabas")
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import pytest
 
 from barnabas import Barnabas
-from client.client import Client
-from client.producer import Producer
-from client.transactional_producer import TransactionalProducer
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
+from barnabas.client.transactional_producer import TransactionalProducer
 
 NewBroker = Callable[..., Barnabas]
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas import Barnabas, BarnabasError, NotRunning, pool
-from barnabas.channel import encode, receive
-from barnabas.child_process import ChildProcess
-from barnabas.settings import checked
+from barnabas import Barnabas, BarnabasError, NotRunning
+from barnabas.embedded import pool
+from barnabas.embedded.channel import encode, receive
+from barnabas.embedded.child_process import ChildProcess
+from barnabas.embedded.settings import checked
 
 SETTINGS = checked(
     topics=["orders"], config=None, features=None, host="127.0.0.1", port=0, data_dir=None, log_level="info"

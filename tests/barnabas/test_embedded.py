@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from barnabas import Barnabas, BarnabasError, BarnabasWarning, NotRunning, Topic
-from client.admin import ResourceType, describe_configs
-from client.client import Client
-from client.producer import Producer
+from barnabas.client.admin import ResourceType, describe_configs
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.source_tree import ROOT
 
@@ -236,13 +236,14 @@ async def test_async_code_has_it_for_as_long_as_it_is_with_it() -> None:
 def test_the_users_process_is_spared_the_brokers_packages() -> None:
     program = """
 import sys
+PARTS = [["broker"], ["client"], ["protocol"], ["storage"]]
 import barnabas.pytest_plugin
 ours = [name for name in sys.modules if name.startswith("barnabas.")]
 assert ours == ["barnabas.pytest_plugin"], ours
 from barnabas import Barnabas
 with Barnabas(topics=["orders"]) as broker:
     broker.records("orders"), broker.transactions(), broker.restart(), broker.restore(broker.snapshot())
-print([name for name in sys.modules if name.partition(".")[0] in ("broker", "client", "protocol", "storage")])
+print([name for name in sys.modules if name.split(".")[:1] == ["barnabas"] and name.split(".")[1:2] in PARTS])
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")

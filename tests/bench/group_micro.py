@@ -12,13 +12,13 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
-from broker.coordinator.group.records import encode
-from broker.coordinator.loading import Loader
-from broker.coordinator.outcome import Producer
-from broker.coordinator.runtime import Appended
-from protocol.records.builder import NewRecord, build_batch
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
+from barnabas.broker.coordinator.group.records import encode
+from barnabas.broker.coordinator.loading import Loader
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.runtime import Appended
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.group_world import GroupWorld
 from tests.support.memory_topic import MemoryTopic
 

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from protocol.headers import encode_request_header
-from protocol.messages.offset_commit import (
+from barnabas.protocol.headers import encode_request_header
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -17,7 +17,7 @@ from protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from tests.bench.measure import blast, run_json
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Figures, Peer
 from tests.bench.topics import fresh_topic

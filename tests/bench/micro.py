@@ -20,28 +20,28 @@ from typing import Any, NamedTuple, cast
 
 import uvloop
 
-from broker.api.dispatch import Dispatcher
-from broker.app import Broker, open_directory
-from broker.clock import SystemClock
-from broker.config import BrokerConfig
-from broker.config.listeners import PLAINTEXT, Listener
-from broker.coordinator.transaction.model import InitReply, InitRequest
-from broker.coordinator.transaction.states import TransactionState
-from broker.net.bound import BoundAddress
-from broker.net.connection import Connection
-from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.offset_commit import (
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.clock import SystemClock
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.net.connection import Connection
+from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.builder import NewRecord, build_batch
-from protocol.registry import ApiKey, response_codec
-from storage.files import RealFiles
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.storage.files import RealFiles
 from tests.bench import group_micro
 from tests.support.broker_world import request_frame
 

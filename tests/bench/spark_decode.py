@@ -6,9 +6,9 @@ import random
 import time
 from collections.abc import Callable, Iterator
 
-from protocol.records.batch import BatchHeader, iter_batches
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
+from barnabas.protocol.records.batch import BatchHeader, iter_batches
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.source.columns import read_columns
 
 Figures = dict[str, float]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from client import admin
-from client.client import Client
-from client.errors import raise_for
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.builder import NewRecord, build_batch
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.errors import raise_for
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.builder import NewRecord, build_batch
 
 _BATCH_BYTES = 16_384  # the producer's batch.size by default
 _KEY_BYTES = 8

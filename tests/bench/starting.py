@@ -21,10 +21,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from barnabas import Barnabas, pool
-from client.admin import create_topic
-from client.client import Client
-from client.producer import Producer
-from protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.bench.measure import ROOT, held_mb, rss_mb
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS
 from tests.bench.report import number

@@ -18,11 +18,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from client.client import Client
-from client.transactions import init_producer
-from protocol.headers import encode_request_header
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.registry import ApiKey, request_codec
+from barnabas.client.client import Client
+from barnabas.client.transactions import init_producer
+from barnabas.protocol.headers import encode_request_header
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.registry import ApiKey, request_codec
 from tests.bench import report
 from tests.bench.kfake_process import KfakeProcess
 from tests.bench.loads import Load

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.offset_for_leader_epoch import (
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from protocol.registry import ApiKey
-from protocol.schema import Request
-from storage.log_offsets import EARLIEST, LATEST
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
+from barnabas.storage.log_offsets import EARLIEST, LATEST
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli.log import run
-from protocol.files import offset_index, time_index
-from protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker
+from barnabas.broker.cli.log import run
+from barnabas.protocol.files import offset_index, time_index
+from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
 from tests.support.batches import without_max_timestamp
 
 T = 1_700_000_000_000

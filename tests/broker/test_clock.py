@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.clock import SystemClock, TimerQueue
+from barnabas.broker.clock import SystemClock, TimerQueue
 from tests.support.virtual_clock import VirtualClock
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from broker.catalogue.alterations import Alteration
-from client import admin
-from client.client import Client
-from client.consumer import Consumer
-from client.producer import Producer
-from storage.errors import FileRemoved
+from barnabas.broker.catalogue.alterations import Alteration
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.client.producer import Producer
+from barnabas.storage.errors import FileRemoved
 from tests.support.broker_process import BrokerProcess
 from tests.support.broker_world import BrokerWorld
 from tests.support.memory_files import MemoryFiles

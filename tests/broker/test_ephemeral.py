@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from broker import ephemeral
-from broker.ephemeral import EphemeralDirectory, choose_base, sweep
+from barnabas.broker import ephemeral
+from barnabas.broker.ephemeral import EphemeralDirectory, choose_base, sweep
 from tests.support.source_tree import ROOT
 
 HOLD = """
 import sys
-from broker.ephemeral import EphemeralDirectory
+from barnabas.broker.ephemeral import EphemeralDirectory
 print(EphemeralDirectory(sys.argv[1]).path, flush=True)
 sys.stdin.read()
 """

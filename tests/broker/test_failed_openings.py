@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from broker.failed_openings import RETRY_S
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.failed_openings import RETRY_S
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.killed_partitions import fetch, fetched, killed
 

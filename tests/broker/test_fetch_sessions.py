@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.fetch_sessions import (
+from barnabas.broker.fetch_sessions import (
     EPOCH_MAX,
     EVICTABLE_AFTER_MS,
     UNKNOWN_PARTITION,
@@ -12,8 +12,8 @@ from broker.fetch_sessions import (
     FetchSessions,
     SessionRefused,
 )
-from protocol.errors import ErrorCode
-from protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
 from tests.support.virtual_clock import VirtualClock
 
 Told = list[tuple[str, int]]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from broker.flushing import ROUND_LOGS, GroupFlush
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.broker.flushing import ROUND_LOGS, GroupFlush
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 from tests.support.broker_world import turn
 
 

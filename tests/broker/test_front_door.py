@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from broker.app import start_broker
-from broker.cli import main
-from broker.config import load_config
-from broker.config.environment import Environment, read_environment
-from broker.net.bound import bind_listeners, close_sockets
-from client.addresses import Address
-from client.client import Client
-from client.clock import Deadline, SystemClock
-from client.connection import Connection
-from client.consumer import Consumer
-from client.producer import Producer
-from protocol.messages.describe_cluster import DescribeClusterRequest
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.metadata import MetadataRequest
+from barnabas.broker.app import start_broker
+from barnabas.broker.cli import main
+from barnabas.broker.config import load_config
+from barnabas.broker.config.environment import Environment, read_environment
+from barnabas.broker.net.bound import bind_listeners, close_sockets
+from barnabas.client.addresses import Address
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline, SystemClock
+from barnabas.client.connection import Connection
+from barnabas.client.consumer import Consumer
+from barnabas.client.producer import Producer
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support.forwarder import Forwarder
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
@@ -269,7 +269,7 @@ async def test_in_a_container_who_comes_from_the_gateway_is_told_localhost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway, connect = "127.0.0.3", socket.create_connection
-    monkeypatch.setattr("broker.app.default_gateways", lambda: {gateway})
+    monkeypatch.setattr("barnabas.broker.app.default_gateways", lambda: {gateway})
     async with running(tmp_path / "data", is_container=True, listeners="PLAINTEXT://:0") as ports:
         port = ports["PLAINTEXT"]
         assert await asyncio.to_thread(addresses_told, "127.0.0.2", port) == {("127.0.0.2", port)}

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from barnabas import Barnabas
-from broker.garbage_collection import FULL_AT_LEAST_EVERY_MS, FULL_EVERY_MS, QUIET_MS, GarbageCollection
+from barnabas.broker.garbage_collection import FULL_AT_LEAST_EVERY_MS, FULL_EVERY_MS, QUIET_MS, GarbageCollection
 from tests.support.program import Program
 from tests.support.virtual_clock import VirtualClock
 
 _SERVED = """
 import gc, sys
-from broker.cli.serve import run
+from barnabas.broker.cli.serve import run
 
 status = run(sys.argv[1:])
 print("frozen", gc.get_freeze_count() > 1_000 and len(gc.callbacks))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from broker import log_lines
-from broker.log_lines import line, logger
+from barnabas.broker import log_lines
+from barnabas.broker.log_lines import line, logger
 
 Written = Callable[[], str]
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

@@ -14,25 +14,25 @@ from typing import Any
 
 import pytest
 
-from broker.http.connection import HttpConnection
-from broker.http.pages import Pages
-from broker.http.server import HttpServer
-from protocol.errors import ErrorCode
-from protocol.messages.delete_topics import DeleteTopicsRequest
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from protocol.messages.list_transactions import ListTransactionsRequest
-from protocol.messages.metadata import MetadataRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.messages.sync_group import SyncGroupRequest
-from protocol.schema import Request
+from barnabas.broker.http.connection import HttpConnection
+from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.server import HttpServer
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, Peer, settle
 from tests.support.memory_transport import MemoryTransport
 
-_OURS = ("broker", "protocol", "storage")
+_OURS = ("barnabas.broker", "barnabas.protocol", "barnabas.storage")
 _VERSION = 12  # of Produce and Fetch: the last that name topics
 _ROUNDS = 3
 

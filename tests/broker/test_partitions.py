@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from protocol.errors import ErrorCode, KafkaError
-from storage.errors import StorageError
-from storage.log import PartitionLog
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log import PartitionLog
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
 from tests.support.this_thread import HeldThread

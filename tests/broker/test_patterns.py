@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.patterns import InvalidPattern, compile_pattern
+from barnabas.broker.patterns import InvalidPattern, compile_pattern
 
 IDS = ["a", "b", "c", "d.x", "ünï\n"]
 MATCHES = {

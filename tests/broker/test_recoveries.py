@@ -8,17 +8,17 @@ import threading
 
 import pytest
 
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.coordinator.transaction.model import InitRequest
-from broker.recoveries import BEGUN_MAX, StillRecovering
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.txn_offset_commit import (
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.transaction.model import InitRequest
+from barnabas.broker.recoveries import BEGUN_MAX, StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from storage.errors import StorageError
-from storage.sync_job import SyncJob
+from barnabas.storage.errors import StorageError
+from barnabas.storage.sync_job import SyncJob
 from tests.support.broker_world import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn
 from tests.support.killed_partitions import fetch, fetched, killed, produce, produced
 
@@ -29,7 +29,7 @@ TURNS_MAX = 4_000
 
 @pytest.fixture(autouse=True)
 def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.opening.PAUSE_AFTER", 64)
+    monkeypatch.setattr("barnabas.storage.opening.PAUSE_AFTER", 64)
 
 
 def has_marker(world: BrokerWorld) -> bool:
@@ -128,7 +128,7 @@ async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
 
 async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await killed(LONG)
-    monkeypatch.setattr("broker.handlers.produce.PARKED_BYTES_MAX", 100)
+    monkeypatch.setattr("barnabas.broker.handlers.produce.PARKED_BYTES_MAX", 100)
     first, second = world.connect(), world.connect()
     first.ask(produce(world, 0))
     second.ask(produce(world, 0))
@@ -265,7 +265,7 @@ async def test_a_start_after_a_kill_waits_for_the_log_of_transactions() -> None:
 
 async def torn(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
     """A broker over a log that ends inside a batch, and counts as too large to be synced on the loop."""
-    monkeypatch.setattr("storage.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
+    monkeypatch.setattr("barnabas.storage.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
     world = await killed(3)
     file = world.files.open(f"/data/t-0/{0:020d}.log")
     file.truncate(file.size() - 1)
@@ -305,7 +305,7 @@ async def test_a_topic_may_be_deleted_while_its_log_is_synced(monkeypatch: pytes
 
 async def syncing_and_waiting(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
     """A broker that recovers as many partitions of `t` as it begins, all of which sync, and one more that waits."""
-    monkeypatch.setattr("storage.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
+    monkeypatch.setattr("barnabas.storage.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
     world = await killed(*[3] * BEGUN_MAX)
     world.services.catalogue.create_topic("waits")
     world.services.partitions.append("waits", 0, bytearray(world.batch(b"v")))

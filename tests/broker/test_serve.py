@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import main
-from protocol.errors import ErrorCode
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.broker.cli import main
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.data_directory import open_catalogue
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.slices import SLICE_MS, UNDER_WAY_MAX, Slices
-from storage.steps import Steps
+from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX, Slices
+from barnabas.storage.steps import Steps
 from tests.support.broker_world import settle
 from tests.support.virtual_clock import VirtualClock
 

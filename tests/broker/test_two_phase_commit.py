@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import ErrorCode
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.batch import iter_batches
-from protocol.records.record import iter_records
-from protocol.schema import Request
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
 

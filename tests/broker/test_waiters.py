@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.waiters import Waiters, Waiting
+from barnabas.broker.waiters import Waiters, Waiting
 from tests.support.broker_world import settle
 from tests.support.virtual_clock import VirtualClock
 

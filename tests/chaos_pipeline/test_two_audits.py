@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from client.admin import create_topic
-from client.client import Client
-from client.consumer import Consumer
-from client.producer import Producer
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.client.producer import Producer
+from barnabas.protocol.records.record import Record
 from pipeline.demo.orders import OrderStream
-from protocol.records.record import Record
 from tests.support.chaos import audit
 from tests.support.chaos.driver import SparkProgram, stock_jars
 from tests.support.server import Server

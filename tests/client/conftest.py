@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.client import Client
+from barnabas.client.client import Client
 from tests.support.own_broker import OwnBroker
 
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from client.batch_sender import BatchSender, NewBatch, split
-from client.client import Client
-from client.errors import ConnectionFailed
-from client.transactions import ProducerIdentity
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.produce import (
+from barnabas.client.batch_sender import BatchSender, NewBatch, split
+from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.transactions import ProducerIdentity
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.records.batch import HEADER_SIZE, parse_header
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
-from protocol.registry import ApiKey
+from barnabas.protocol.records.batch import HEADER_SIZE, parse_header
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
+from barnabas.protocol.registry import ApiKey
 from tests.support.scripted_broker import HANG_UP, Answer, ScriptedBroker
 
 ME = ProducerIdentity(7, 0)

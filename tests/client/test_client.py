@@ -4,12 +4,12 @@ import socket
 
 import pytest
 
-from client.client import GROUP, Client
-from client.errors import ConnectionFailed
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from protocol.registry import ApiKey
+from barnabas.client.client import GROUP, Client
+from barnabas.client.errors import ConnectionFailed
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import NODE_ID, ScriptedBroker
 

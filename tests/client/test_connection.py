@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from client.addresses import Address
-from client.clock import Deadline, SystemClock
-from client.connection import SOFTWARE_VERSION, Connection
-from client.errors import ConnectionFailed, UnsupportedByBroker
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.api_versions import ApiVersionsResponse
-from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from protocol.registry import ApiKey
+from barnabas.client.addresses import Address
+from barnabas.client.clock import Deadline, SystemClock
+from barnabas.client.connection import SOFTWARE_VERSION, Connection
+from barnabas.client.errors import ConnectionFailed, UnsupportedByBroker
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.api_versions import ApiVersionsResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.registry import ApiKey
 from tests.support.scripted_broker import HANG_UP, ScriptedBroker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")

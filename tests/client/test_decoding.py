@@ -2,11 +2,11 @@
 
 import pytest
 
-from client.decoding import Aborted, decode_records
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import encode_batch, parse_header
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker
+from barnabas.client.decoding import Aborted, decode_records
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.batch import encode_batch, parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
 
 
 def data(base_offset: int, *values: bytes, producer_id: int = -1, transactional: bool = False) -> bytearray:

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from client.assignors import assigned_partitions, encode_assignment, encode_subscription
-from client.client import Client
-from client.group import GroupConsumer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from protocol.messages.offset_commit import (
+from barnabas.client.assignors import assigned_partitions, encode_assignment, encode_subscription
+from barnabas.client.client import Client
+from barnabas.client.group import GroupConsumer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from protocol.messages.offset_fetch import (
+from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -29,9 +29,9 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from protocol.records.builder import NewRecord, build_batch
-from protocol.registry import ApiKey
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import ScriptedBroker
 

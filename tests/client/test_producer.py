@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from client.client import Client
-from client.producer import Producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
-from protocol.records.batch import BatchHeader, parse_header
-from protocol.records.record import Record, iter_records
-from protocol.registry import ApiKey
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
+from barnabas.protocol.records.batch import BatchHeader, parse_header
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.registry import ApiKey
 from tests.support.answers import accepted
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import HANG_UP, Answer, Script, ScriptedBroker

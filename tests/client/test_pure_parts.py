@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.addresses import Address, parse_addresses
-from client.assignors import (
+from barnabas.client.addresses import Address, parse_addresses
+from barnabas.client.assignors import (
     assigned_partitions,
     encode_assignment,
     encode_subscription,
     range_assignment,
     subscribed_topics,
 )
-from client.batching import Batches, Delivery, record_size
-from client.clock import Deadline
-from client.errors import ConnectionFailed, UnsupportedByBroker, raise_for
-from client.metadata import NOTHING_KNOWN, ClusterInfo, PartitionInfo, TopicInfo
-from client.partitioner import KeylessPartitioner, murmur2, partition_for_key
-from client.retries import backoffs_ms, retry
-from client.versions import VersionRange, choose_version
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.builder import NewRecord, build_batch
-from protocol.registry import ApiKey
+from barnabas.client.batching import Batches, Delivery, record_size
+from barnabas.client.clock import Deadline
+from barnabas.client.errors import ConnectionFailed, UnsupportedByBroker, raise_for
+from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, PartitionInfo, TopicInfo
+from barnabas.client.partitioner import KeylessPartitioner, murmur2, partition_for_key
+from barnabas.client.retries import backoffs_ms, retry
+from barnabas.client.versions import VersionRange, choose_version
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 
 # --- addresses ---

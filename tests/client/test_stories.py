@@ -2,16 +2,16 @@
 
 import pytest
 
-from client import admin
-from client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
-from client.client import Client
-from client.consumer import ConsumedRecord, Consumer
-from client.group import GroupConsumer
-from client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, committed_offsets, list_offsets
-from client.partitioner import partition_for_key
-from client.producer import Producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.compression import COMPRESSION_IDS
+from barnabas.client import admin
+from barnabas.client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.client import Client
+from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.group import GroupConsumer
+from barnabas.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, committed_offsets, list_offsets
+from barnabas.client.partitioner import partition_for_key
+from barnabas.client.producer import Producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 T = 1_700_000_000_000  # ms
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from client.client import Client
-from client.transaction_admin import (
+from barnabas.client.client import Client
+from barnabas.client.transaction_admin import (
     Ends,
     Hold,
     PartitionProducer,
@@ -16,23 +16,23 @@ from client.transaction_admin import (
     holds,
     list_transactions,
 )
-from protocol.errors import ErrorCode
-from protocol.messages.describe_producers import (
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     PartitionResponse,
     ProducerState,
     TopicResponse,
 )
-from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from protocol.messages.write_txn_markers import (
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from barnabas.protocol.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from protocol.registry import ApiKey
+from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import Script, ScriptedBroker
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from client.admin import create_topic
-from client.client import TRANSACTION, Client
-from client.transaction_errors import FENCED
-from client.transaction_sets import end_all, find_transactions
-from client.transactions import EXPLICIT, ProducerIdentity, add_partitions, end, init_producer
-from protocol.errors import ErrorCode
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.registry import ApiKey
+from barnabas.client.admin import create_topic
+from barnabas.client.client import TRANSACTION, Client
+from barnabas.client.transaction_errors import FENCED
+from barnabas.client.transaction_sets import end_all, find_transactions
+from barnabas.client.transactions import EXPLICIT, ProducerIdentity, add_partitions, end, init_producer
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.registry import ApiKey
 from tests.support.scripted_broker import HANG_UP, Answer
 from tests.support.scripted_coordinator import ScriptedCoordinator
 

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 import pytest
 
-from client import transactions
-from client.client import Client
-from client.transaction_errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
-from client.transaction_states import NotNow, ProducerState
-from client.transactional_producer import TransactionAborted, TransactionalProducer
-from client.transactions import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
-from protocol.registry import ApiKey
+from barnabas.client import transactions
+from barnabas.client.client import Client
+from barnabas.client.transaction_errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
+from barnabas.client.transaction_states import NotNow, ProducerState
+from barnabas.client.transactional_producer import TransactionAborted, TransactionalProducer
+from barnabas.client.transactions import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted_broker import HANG_UP, Answer
 from tests.support.scripted_coordinator import ScriptedCoordinator

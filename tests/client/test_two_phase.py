@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from client import admin, transactions
-from client.client import Client
-from client.consumer import Consumer
-from client.offsets import READ_COMMITTED
-from client.transactional_producer import TransactionalProducer
-from protocol.errors import KafkaError
+from barnabas.client import admin, transactions
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.protocol.errors import KafkaError
 from tests.support.own_broker import OwnBroker
 
 SWITCHED_ON = {"transaction.two.phase.commit.enable": "true"}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from protocol import reference
-from protocol.compile import codec
-from protocol.registry import ApiKey, spec
-from protocol.schema import Struct
+from barnabas.protocol import reference
+from barnabas.protocol.compile import codec
+from barnabas.protocol.registry import ApiKey, spec
+from barnabas.protocol.schema import Struct
 from tests.support.kio_oracle import kio_decode, kio_encode, kio_entity, to_kio
 from tests.support.messages import make
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from random import Random
 
-from protocol.records.batch import parse_header, verify_crc
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.compression import COMPRESSION_NAMES, NONE
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.records.batch import parse_header, verify_crc
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.compression import COMPRESSION_NAMES, NONE
+from barnabas.protocol.records.record import Record, iter_records
 from tests.support.java import run_program
 
 PROGRAM = Path(__file__).with_name("Batches.java")

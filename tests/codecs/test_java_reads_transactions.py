@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from broker.coordinator.transaction import records
-from protocol.records.record import Record
+from barnabas.broker.coordinator.transaction import records
+from barnabas.protocol.records.record import Record
 from tests.support.java import run_program
 from tests.support.transaction_stories import Story
 from tests.support.transaction_world import PARTITION

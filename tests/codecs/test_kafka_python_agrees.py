@@ -15,11 +15,11 @@ import kafka.protocol.producer
 import kafka.protocol.sasl
 import pytest
 
-from protocol.compile import codec
-from protocol.messages.api_versions import ApiVersionsResponse
-from protocol.primitives import ZERO_UUID
-from protocol.registry import ApiKey, spec
-from protocol.schema import Struct
+from barnabas.protocol.compile import codec
+from barnabas.protocol.messages.api_versions import ApiVersionsResponse
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.protocol.registry import ApiKey, spec
+from barnabas.protocol.schema import Struct
 from tests.support.messages import make
 
 MODULES = (

@@ -8,11 +8,11 @@ from kafka.partitioner.default import murmur2 as their_murmur2  # type: ignore[i
 from kafka.record import MemoryRecords  # type: ignore[import-untyped]  # because kafka-python ships no types
 from kafka.record.default_records import DefaultRecordBatchBuilder  # type: ignore[import-untyped]  # because as above
 
-from client.partitioner import murmur2
-from protocol.records.batch import verify_crc
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.compression import COMPRESSION_NAMES
-from protocol.records.record import Record, iter_records
+from barnabas.client.partitioner import murmur2
+from barnabas.protocol.records.batch import verify_crc
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.records.record import Record, iter_records
 from tests.support.records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from protocol.compile import Codec, codec
-from protocol.errors import DecodeError
-from protocol.schema import Struct
+from barnabas.protocol.compile import Codec, codec
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.schema import Struct
 from tests.support.messages import make, our_messages, our_stored
 
 EVERY_STRUCT = [*our_messages(), *our_stored()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.api.table import API_TABLE
+from barnabas.broker.api.table import API_TABLE
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.compat.tools import (
     API_VERSIONS,

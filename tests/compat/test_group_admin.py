@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import for_code
 
-from broker.cli import main
-from protocol.errors import ErrorCode
+from barnabas.broker.cli import main
+from barnabas.protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
 from tests.compat.tools import ALL_GROUPS, GROUPS, LOG_DIRS, Tools
 from tests.support.server import Server

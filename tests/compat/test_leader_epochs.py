@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from protocol.registry import ApiKey
+from barnabas.protocol.registry import ApiKey
 from tests.compat.conftest import NewServer
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.support.cutting_proxy import CuttingProxy

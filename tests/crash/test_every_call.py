@@ -7,7 +7,7 @@ import errno
 
 import pytest
 
-from storage.config import LogConfig
+from barnabas.storage.config import LogConfig
 from tests.support.crash_story import CrashStory
 
 SCRIPT = (

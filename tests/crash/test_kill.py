@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from protocol.records.batch import iter_batches
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
-from storage.files import RealFiles
-from storage.log import PartitionLog
-from storage.log_directory import LogDirectory
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.append_forever import CONFIG, PRODUCER_ID
 
 KILLS = 12

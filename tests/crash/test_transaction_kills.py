@@ -12,8 +12,8 @@ from random import Random
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.support.killed_broker import KilledBroker, Line
 from tests.support.own_broker import OwnBroker
 from tests.support.transaction_program import IN, OUT, TransactionProgram

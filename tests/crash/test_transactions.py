@@ -17,8 +17,8 @@ from random import Random
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.support.memory_files import Survival
 from tests.support.mortal_broker import MortalBroker
 from tests.support.transaction_program import IN, OUT, Fate, TransactionProgram

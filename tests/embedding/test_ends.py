@@ -14,7 +14,7 @@ from tests.support.waiting import until
 TESTS = """
 import json, os, signal, sys, time
 from pathlib import Path
-from barnabas import pool
+from barnabas.embedded import pool
 
 def test_it(barnabas, barnabas_session, new_barnabas):
     killed = new_barnabas()
@@ -110,7 +110,7 @@ def test_a_nursery_that_is_killed_is_replaced(project: Project) -> None:
         "test_it.py",
         """
 import os, signal
-from barnabas import pool
+from barnabas.embedded import pool
 
 def test_first(barnabas):
     os.kill(pool.current().pid, signal.SIGKILL)

@@ -14,9 +14,9 @@ from random import Random
 
 import pytest
 
-from broker.api.table import API_TABLE, Row
-from protocol.headers import encode_request_header
-from protocol.registry import ApiKey, request_codec, spec
+from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.protocol.headers import encode_request_header
+from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.fuzz.arena import Arena
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent, mutate

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.accepted import ACCEPTED
-from broker.config.differences import DIFFERENT_DEFAULTS
-from broker.config.keys import KEYS, Key, Update
-from broker.config.topic_configs import TOPIC_KEYS, TopicKey
-from broker.config.values import OneOf, Range, ThrottledReplicas
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.differences import DIFFERENT_DEFAULTS
+from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
+from barnabas.broker.config.values import OneOf, Range, ThrottledReplicas
 from tests.support.java import run_program
 
 _WORDS_IN_ANOTHER_CASE = "(case insensitive) "

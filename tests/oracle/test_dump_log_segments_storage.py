@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records.builder import build_batch
-from protocol.records.control import EndTxnMarker
-from storage.config import LogConfig
-from storage.files import RealFiles
-from storage.log import PartitionLog
-from storage.log_directory import LogDirectory
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.config import LogConfig
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.java import run_tool
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"

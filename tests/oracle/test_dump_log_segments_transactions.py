@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from client.client import Client
-from client.transactional_producer import TransactionalProducer
+from barnabas.client.client import Client
+from barnabas.client.transactional_producer import TransactionalProducer
 from tests.compat.tools import Tools
 from tests.support.server import Server
 

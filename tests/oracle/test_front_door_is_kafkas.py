@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from broker.config import BrokerConfig, ConfigError, load_config
-from broker.config.environment import NOT_KEYS, read_environment
+from barnabas.broker.config import BrokerConfig, ConfigError, load_config
+from barnabas.broker.config.environment import NOT_KEYS, read_environment
 from tests.support.java import run_program
 
 SEPARATOR = "\x1f"

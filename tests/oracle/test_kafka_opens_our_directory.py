@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.catalogue import Alteration, Catalogue
-from broker.config import BrokerConfig
-from client import admin
-from client.client import Client
-from client.consumer import Consumer
-from protocol.errors import ErrorCode
-from protocol.files.checkpoints import encode_clean_shutdown
-from protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.broker.catalogue import Alteration, Catalogue
+from barnabas.broker.config import BrokerConfig
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.checkpoints import encode_clean_shutdown
+from barnabas.protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.support.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
 from tests.support.java import run_tool
 from tests.support.kafka_jars import KAFKA_VERSION

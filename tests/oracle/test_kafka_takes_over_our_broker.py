@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from client import admin
-from client.client import Client
+from barnabas.client import admin
+from barnabas.client.client import Client
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 

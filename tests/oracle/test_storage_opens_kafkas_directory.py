@@ -14,14 +14,14 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from protocol.files.checkpoints import decode_partition_metadata
-from protocol.records.batch import iter_batches
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
-from storage.config import LogConfig
-from storage.files import RealFiles
-from storage.log import PartitionLog
-from storage.log_directory import LogDirectory
+from barnabas.protocol.files.checkpoints import decode_partition_metadata
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.config import LogConfig
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.kafka_process import KafkaProcess
 
 ROUNDS = 30

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.messages.end_txn import EndTxnResponse
-from protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from protocol.messages.init_producer_id import InitProducerIdResponse
-from protocol.messages.list_transactions import ListTransactionsResponse, TransactionState
-from protocol.messages.produce import ProduceResponse, TopicProduceResponse
-from protocol.messages.write_txn_markers import WritableTxnMarkerPartitionResult, WritableTxnMarkerTopicResult
+from barnabas.protocol.messages.end_txn import EndTxnResponse
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
+from barnabas.protocol.messages.list_transactions import ListTransactionsResponse, TransactionState
+from barnabas.protocol.messages.produce import ProduceResponse, TopicProduceResponse
+from barnabas.protocol.messages.write_txn_markers import WritableTxnMarkerPartitionResult, WritableTxnMarkerTopicResult
 from tests.support.probes import records
 from tests.support.probes.compare import MISSING, Difference, differences
 from tests.support.probes.differences import Found, render

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.api.table import API_TABLE
+from barnabas.broker.api.table import API_TABLE
 from tests.support.probes.differences import DECISIONS, PLACE, Found, found, render
 from tests.support.probes.page import Page, pages, read
 from tests.support.probes.recording import record

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from protocol.headers import (
+from barnabas.protocol.headers import (
     encode_request_header,
     encode_response_header,
     parse_request_header,
     parse_response_header,
 )
-from protocol.messages.api_versions import ApiVersionsResponse
-from protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.messages.api_versions import ApiVersionsResponse
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 
 class Exchange(NamedTuple):

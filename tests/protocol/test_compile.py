@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from protocol import reference
-from protocol.compile import codec
-from protocol.errors import DecodeError, EncodeError
-from protocol.primitives import Buffer
-from protocol.schema import (
+from barnabas.protocol import reference
+from barnabas.protocol.compile import codec
+from barnabas.protocol.errors import DecodeError, EncodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import (
     BOOL,
     BYTES,
     INT8,

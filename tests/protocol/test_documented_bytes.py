@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.compile import codec
-from protocol.headers import encode_request_header
-from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.registry import ApiKey
+from barnabas.protocol.compile import codec
+from barnabas.protocol.headers import encode_request_header
+from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.registry import ApiKey
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "messages.md").read_text()
 CLASSIC = FindCoordinatorRequest(key="my-group", key_type=0)

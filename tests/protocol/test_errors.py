@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.errors import ErrorCode, KafkaError
-from protocol.primitives import MAX_STRING_BYTES
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.primitives import MAX_STRING_BYTES
 
 
 def test_codes_are_consecutive_from_minus_one_to_133() -> None:

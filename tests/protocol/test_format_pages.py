@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from protocol.files.producer_snapshot import ProducerEntry
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import verify_crc
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker
-from protocol.records.record import iter_records
+from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import verify_crc
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import iter_records
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 T = 1_700_000_000_000

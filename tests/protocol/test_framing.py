@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.framing import FRAME_BYTES_MAX, FrameBuffer, frame, split_frames, why_refused
+from barnabas.protocol.framing import FRAME_BYTES_MAX, FrameBuffer, frame, split_frames, why_refused
 from tests.support.three_ways import three_ways
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from protocol.errors import DecodeError
-from protocol.headers import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.headers import (
     RequestHeader,
     encode_request_header,
     encode_response_header,
     parse_request_header,
     parse_response_header,
 )
-from protocol.registry import ApiKey, request_header_version, response_header_version
+from barnabas.protocol.registry import ApiKey, request_header_version, response_header_version
 
 
 def test_a_classic_request_header_has_no_tags() -> None:

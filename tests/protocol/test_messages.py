@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from protocol import reference
-from protocol.compile import codec
-from protocol.primitives import Buffer
-from protocol.schema import Field, FieldType, Struct, default_instance
+from barnabas.protocol import reference
+from barnabas.protocol.compile import codec
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
 from tests.support.messages import make, our_messages, our_stored
 
 PYTHON_TYPES: dict[str, Any] = {

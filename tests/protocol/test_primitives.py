@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError, EncodeError
-from protocol.primitives import (
+from barnabas.protocol.errors import DecodeError, EncodeError
+from barnabas.protocol.primitives import (
     MAX_STRING_BYTES,
     ZERO_UUID,
     nullable_string,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import protocol.messages
-from protocol.registry import ApiKey, request_codec, response_codec, spec
-from protocol.schema import Request, Response
+import barnabas.protocol.messages
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
+from barnabas.protocol.schema import Request, Response
 
 
 @pytest.mark.parametrize("key", ApiKey, ids=lambda key: key.api_name)
@@ -26,7 +26,7 @@ def test_the_table_agrees_with_the_message_classes(key: ApiKey) -> None:
 
 
 def test_every_file_of_messages_is_one_api() -> None:
-    files = {path.stem for path in Path(protocol.messages.__path__[0]).glob("[a-z]*.py")}
+    files = {path.stem for path in Path(barnabas.protocol.messages.__path__[0]).glob("[a-z]*.py")}
     assert files == {key.name.lower() for key in ApiKey}
 
 
@@ -53,6 +53,7 @@ def test_only_produce_is_advertised_below_what_it_supports() -> None:
 
 
 def test_importing_the_registry_imports_no_message() -> None:
-    program = "import sys, protocol.registry, protocol.headers; print([m for m in sys.modules if 'messages.' in m])"
+    imports = "import sys, barnabas.protocol.registry, barnabas.protocol.headers"
+    program = f"{imports}; print([m for m in sys.modules if 'messages.' in m])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from protocol.schema import (
+from barnabas.protocol.schema import (
     BYTES,
     INT16,
     INT32,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.primitives import Buffer
-from protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header
-from protocol.records.builder import NewRecord, build_batch, rebuild_batch
-from protocol.records.compression import COMPRESSION_NAMES
-from protocol.records.record import iter_records
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.source import columns, layout
 from pyspark_barnabas.source.columns import ROWS, read_columns
 from tests.support.records import batches_of_records

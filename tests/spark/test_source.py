@@ -13,7 +13,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from client.client import Client
+from barnabas.client.client import Client
 from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.support import topics
 from tests.support.kafka_process import KafkaProcess

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from storage.checkpoints import OffsetCheckpoint
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import CorruptFile, StorageError
-from storage.sync_job import SyncJob
+from barnabas.storage.checkpoints import OffsetCheckpoint
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.sync_job import SyncJob
 from tests.support.memory_files import MemoryFiles, PowerCut
 
 NAME = "recovery-point-offset-checkpoint"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from protocol.records.builder import build_batch
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.log_directory import LogDirectory
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.memory_files import MemoryFiles
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "data-directory.md"

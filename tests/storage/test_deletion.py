@@ -6,10 +6,10 @@ import errno
 
 import pytest
 
-from storage.deletion import RETRY_MS, Deletions
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import StorageError
+from barnabas.storage.deletion import RETRY_MS, Deletions
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import StorageError
 from tests.support.memory_files import MemoryFiles
 
 

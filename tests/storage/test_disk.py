@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.disk_file import FileSlice
-from storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
-from storage.files import RealFiles
-from storage.small_file import Replacement, SmallFile
-from storage.sync_job import SyncJob
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.disk_file import FileSlice
+from barnabas.storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
+from barnabas.storage.files import RealFiles
+from barnabas.storage.small_file import Replacement, SmallFile
+from barnabas.storage.sync_job import SyncJob
 from tests.support.memory_files import MemoryFiles, PowerCut
 
 CHANGES_OF_A_REPLACE = 6  # create, truncate, pwrite, sync, rename, sync_directory

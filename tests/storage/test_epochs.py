@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.files.checkpoints import decode_leader_epochs
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.epochs import LeaderEpochs
-from storage.errors import CorruptFile
+from barnabas.protocol.files.checkpoints import decode_leader_epochs
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.epochs import LeaderEpochs
+from barnabas.storage.errors import CorruptFile
 from tests.support.memory_files import MemoryFiles
 
 LOG_END = 100

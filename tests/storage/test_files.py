@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.files import Capabilities, Files, LockHeld, RealFiles, detect_capabilities, raise_descriptor_limit
+from barnabas.storage.files import Capabilities, Files, LockHeld, RealFiles, detect_capabilities, raise_descriptor_limit
 from tests.support.memory_files import MemoryFiles
 
 HERE = detect_capabilities()
@@ -159,7 +159,7 @@ def test_a_lock_is_held_once_even_within_a_process(place: Place) -> None:
 
 HOLDER = """
 import sys
-from storage.files import RealFiles
+from barnabas.storage.files import RealFiles
 lock = RealFiles().lock(sys.argv[1])
 print("held", flush=True)
 sys.stdin.read()
@@ -213,7 +213,7 @@ def test_javas_lock_is_respected(tmp_path: Path) -> None:
 def test_raising_the_descriptor_limit_reaches_the_hard_one() -> None:
     code = (
         "import resource\n"
-        "from storage.files import raise_descriptor_limit\n"
+        "from barnabas.storage.files import raise_descriptor_limit\n"
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
         "assert raise_descriptor_limit() == resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard, hard\n"

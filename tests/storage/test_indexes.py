@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.files import offset_index as offset_format
-from protocol.files import time_index as time_format
-from protocol.files.txn_index import AbortedTxn
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import CorruptFile
-from storage.offset_index import OffsetIndex
-from storage.time_index import TimeIndex
-from storage.txn_index import TransactionIndex
+from barnabas.protocol.files import offset_index as offset_format
+from barnabas.protocol.files import time_index as time_format
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.time_index import TimeIndex
+from barnabas.storage.txn_index import TransactionIndex
 from tests.support.memory_files import MemoryFiles
 
 BASE = 1_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from storage.errors import StorageError
-from storage.log import PartitionLog
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log import PartitionLog
 from tests.support.batches import batch_of
 from tests.support.interrupted_files import InterruptedFiles
 from tests.support.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.files.checkpoints import decode_leader_epochs
-from protocol.records.batch import iter_batches
-from storage.log import PartitionLog
-from storage.log_directory import LogDirectory
-from storage.log_flush import FlushPlan
-from storage.sync_job import SyncJob
+from barnabas.protocol.files.checkpoints import decode_leader_epochs
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_flush import FlushPlan
+from barnabas.storage.sync_job import SyncJob
 from tests.support.batches import batch_of
 from tests.support.interrupted_files import InterruptedFiles
 from tests.support.log_directories import CONFIG, content, flush, names_in, start

@@ -7,15 +7,15 @@ from itertools import product
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.records import compression
-from protocol.records.batch import compute_crc, iter_batches, parse_header, verify_crc
-from protocol.records.builder import build_batch
-from protocol.records.control import end_txn_marker
-from storage.config import LogConfig
-from storage.log_append import AppendOrigin, AppendResult
-from storage.refusals import AppendRefused
-from storage.validate import walk
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records import compression
+from barnabas.protocol.records.batch import compute_crc, iter_batches, parse_header, verify_crc
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log_append import AppendOrigin, AppendResult
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.validate import walk
 from tests.support.log_world import START_MS, LogWorld
 
 PID = 7

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.files import meta_properties
-from protocol.primitives import uuid_text
-from storage.errors import CorruptFile, LockedError, NotADataDirectory, StorageError
-from storage.files import RealFiles
-from storage.log_directory import LogDirectory
+from barnabas.protocol.files import meta_properties
+from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.errors import CorruptFile, LockedError, NotADataDirectory, StorageError
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.log_directories import (
     NODE_ID,
     TOPIC_ID,

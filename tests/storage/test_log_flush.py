@@ -6,9 +6,9 @@ import errno
 
 import pytest
 
-from protocol.records.builder import build_batch
-from storage.config import LogConfig
-from storage.errors import DirectoryOffline, StorageError, SyncFailed
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
 from tests.support.log_world import START_MS, LogWorld
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.builder import build_batch
-from storage import log_offsets
-from storage.config import LogConfig
-from storage.log_offsets import NOT_FOUND, FoundOffset
-from storage.steps import finish
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage import log_offsets
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log_offsets import NOT_FOUND, FoundOffset
+from barnabas.storage.steps import finish
 from tests.support.batches import without_max_timestamp
 from tests.support.log_world import START_MS, LogWorld
 

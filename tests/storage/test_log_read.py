@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.records.batch import iter_batches
-from storage.config import LogConfig
-from storage.errors import FileRemoved
-from storage.refusals import OffsetOutOfRange
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import FileRemoved
+from barnabas.storage.refusals import OffsetOutOfRange
 from tests.support.log_world import START_MS, LogWorld
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.files.txn_index import AbortedTxn, decode
-from protocol.records.batch import BatchHeader
-from protocol.records.builder import build_batch
-from protocol.records.control import EndTxnMarker
-from storage import log_loader
-from storage.config import LogConfig
-from storage.producer import ProducerState
-from storage.producer_rebuild import ProducerRebuild
-from storage.producers import PRODUCER_EPOCH_MAX
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.txn_index import AbortedTxn, decode
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage import log_loader
+from barnabas.storage.config import LogConfig
+from barnabas.storage.producer import ProducerState
+from barnabas.storage.producer_rebuild import ProducerRebuild
+from barnabas.storage.producers import PRODUCER_EPOCH_MAX
+from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import START_MS, LogWorld
 
 PID = 7

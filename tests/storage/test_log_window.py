@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode
-from storage import log
-from storage.config import LogConfig
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.storage import log
+from barnabas.storage.config import LogConfig
+from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
 
 PID = 7

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from storage.files import Files
+from barnabas.storage.files import Files
 from tests.support.memory_files import SECTOR_BYTES, MemoryFiles, PowerCut
 
 SEEDS = range(40)

@@ -6,13 +6,13 @@ from typing import Literal
 
 import pytest
 
-from protocol.files import meta_properties
-from protocol.records.batch import iter_batches, verify_crc
-from protocol.records.builder import build_batch
-from storage.config import LogConfig
-from storage.log_append import AppendOrigin
-from storage.log_offsets import MAX_TIMESTAMP
-from storage.steps import finish
+from barnabas.protocol.files import meta_properties
+from barnabas.protocol.records.batch import iter_batches, verify_crc
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log_append import AppendOrigin
+from barnabas.storage.log_offsets import MAX_TIMESTAMP
+from barnabas.storage.steps import finish
 from tests.support.batches import without_max_timestamp
 from tests.support.log_world import ROOT, START_MS, LogWorld
 

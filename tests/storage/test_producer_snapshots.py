@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.files.producer_snapshot import ProducerEntry, decode
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.producer_snapshots import ProducerSnapshots
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.producer_snapshots import ProducerSnapshots
 from tests.support.memory_files import MemoryFiles
 
 ENTRY = ProducerEntry(4000, 3, 8, 101, 1, 1_700_000_000_005, -1, 100)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import SEQUENCE_MAX
-from protocol.records.control import EndTxnMarker
-from storage.producer import SeenBatch
-from storage.producers import EXPIRY_GRACE_MS, Producers
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import SEQUENCE_MAX
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.producer import SeenBatch
+from barnabas.storage.producers import EXPIRY_GRACE_MS, Producers
+from barnabas.storage.refusals import AppendRefused
 from tests.support.producer_batches import PID, batch
 
 DAY_MS = 86_400_000

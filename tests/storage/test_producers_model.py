@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.errors import ErrorCode
-from protocol.records.batch import SEQUENCE_MAX, BatchHeader, increment_sequence
-from protocol.records.control import EndTxnMarker
-from storage.open_transactions import CompletedTxn
-from storage.producer import WINDOW_BATCHES
-from storage.producers import Producers
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.batch import SEQUENCE_MAX, BatchHeader, increment_sequence
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.open_transactions import CompletedTxn
+from barnabas.storage.producer import WINDOW_BATCHES
+from barnabas.storage.producers import Producers
+from barnabas.storage.refusals import AppendRefused
 from tests.support.producer_batches import batch
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage import recovery
-from storage.recovery import (
+from barnabas.storage import recovery
+from barnabas.storage.recovery import (
     SEGMENT_CASES,
     TAIL_CASES,
     Leftovers,

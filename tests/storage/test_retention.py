@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.config import LogConfig
-from storage.retention import deletable_segments
+from barnabas.storage.config import LogConfig
+from barnabas.storage.retention import deletable_segments
 
 FOREVER = LogConfig(retention_ms=-1, retention_bytes=-1)
 DELETE_AND_COMPACT = frozenset({"delete", "compact"})

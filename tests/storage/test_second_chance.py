@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.second_chance import SecondChance
+from barnabas.storage.second_chance import SecondChance
 
 
 class Member:

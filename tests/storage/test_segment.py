@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.files import offset_index as offset_format
-from protocol.files import time_index as time_format
-from protocol.records.batch import iter_batches, parse_header
-from storage import scan
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.segment import Segment
-from storage.segment_times import record_at_timestamp, record_of_max_timestamp
-from storage.steps import finish
+from barnabas.protocol.files import offset_index as offset_format
+from barnabas.protocol.files import time_index as time_format
+from barnabas.protocol.records.batch import iter_batches, parse_header
+from barnabas.storage import scan
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_times import record_at_timestamp, record_of_max_timestamp
+from barnabas.storage.steps import finish
 from tests.support.segment_model import BASE, CONFIG, Model, appends
 
 

@@ -6,14 +6,14 @@ import errno
 
 import pytest
 
-from protocol.files import offset_index as offset_format
-from protocol.files import time_index as time_format
-from protocol.files.txn_index import AbortedTxn
-from protocol.records.batch import parse_header
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
-from storage.segment import Segment
+from barnabas.protocol.files import offset_index as offset_format
+from barnabas.protocol.files import time_index as time_format
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import parse_header
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
+from barnabas.storage.segment import Segment
 from tests.support.batches import batch_sized
 from tests.support.segment_model import BASE, CONFIG, Model
 

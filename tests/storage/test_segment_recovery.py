@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.records.builder import build_batch
-from protocol.records.control import end_txn_marker
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.recovery import Tail
-from storage.segment import Segment
-from storage.segment_recovery import SegmentWalk
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.recovery import Tail
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_recovery import SegmentWalk
 from tests.support.memory_files import MemoryFiles
 
 BATCH_BYTES_MAX = 10_000

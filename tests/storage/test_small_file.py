@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.errors import StorageError
-from storage.files import Files, RealFiles
-from storage.small_file import Replacement, SmallFile
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.errors import StorageError
+from barnabas.storage.files import Files, RealFiles
+from barnabas.storage.small_file import Replacement, SmallFile
 from tests.support.interrupted_files import InterruptedFiles
 
 NAME = "small"

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.config import LogConfig
+from barnabas.storage.config import LogConfig
 from tests.support.log_world import LogWorld
 
 PRODUCERS = (1, 2, 3)

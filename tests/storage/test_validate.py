@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.records import compression
-from protocol.records.batch import (
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records import compression
+from barnabas.protocol.records.batch import (
     HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -18,12 +18,12 @@ from protocol.records.batch import (
     set_max_timestamp,
     verify_crc,
 )
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker
-from protocol.records.record import Record, iter_records
-from storage.config import LogConfig
-from storage.refusals import AppendRefused
-from storage.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.storage.config import LogConfig
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
 from tests.support.batches import without_max_timestamp
 
 NOW = 1_700_000_000_000

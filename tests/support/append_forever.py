@@ -12,10 +12,10 @@ import os
 import sys
 import time
 
-from protocol.records.builder import build_batch
-from storage.config import LogConfig
-from storage.files import RealFiles
-from storage.log_directory import LogDirectory
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage.config import LogConfig
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log_directory import LogDirectory
 
 CONFIG = LogConfig(segment_bytes=20_000, index_interval_bytes=300)
 PRODUCER_ID = 7

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, set_max_timestamp
-from protocol.records.builder import build_batch
+from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, set_max_timestamp
+from barnabas.protocol.records.builder import build_batch
 
 RECORD_OVERHEAD = 7  # of a record with a short value and neither key nor headers
 

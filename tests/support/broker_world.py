@@ -11,16 +11,16 @@ import random
 from struct import Struct
 from typing import Any
 
-from broker.api.dispatch import Dispatcher
-from broker.app import Broker, open_directory
-from broker.config import BrokerConfig
-from broker.config.listeners import PLAINTEXT, Listener
-from broker.net.bound import BoundAddress
-from broker.net.connection import Connection
-from protocol.headers import encode_request_header, parse_response_header
-from protocol.records.builder import NewRecord, build_batch
-from protocol.registry import ApiKey, request_codec, response_codec
-from protocol.schema import Request
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.net.connection import Connection
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Request
 from tests.support.memory_files import MemoryFiles
 from tests.support.memory_transport import MemoryTransport
 from tests.support.virtual_clock import VirtualClock

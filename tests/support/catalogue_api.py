@@ -6,11 +6,11 @@ import importlib
 from dataclasses import fields
 from typing import Any
 
-from broker.api.table import API_TABLE, offered_apis
-from broker.context import Node, RequestContext, Services
-from broker.coordinator.producer_ids import ProducerIds
-from protocol.registry import request_codec, response_codec
-from protocol.schema import Request
+from barnabas.broker.api.table import API_TABLE, offered_apis
+from barnabas.broker.context import Node, RequestContext, Services
+from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.protocol.registry import request_codec, response_codec
+from barnabas.protocol.schema import Request
 from tests.support.catalogue_world import NODE_ID, CatalogueWorld
 from tests.support.virtual_clock import VirtualClock
 
@@ -46,7 +46,7 @@ class CatalogueApi:
         row = next(row for row in API_TABLE if row.key == type(request).__schema__.key)
         version = row.max_version if version is None else version
         asked, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
-        handler = importlib.import_module(f"broker.handlers.{row.handler}")
+        handler = importlib.import_module(f"barnabas.broker.handlers.{row.handler}")
         answer = handler.handle(asked, RequestContext(self.services, row.key, version))
         codec = response_codec(row.key, version)
         return codec.decode(codec.encode(answer))[0]

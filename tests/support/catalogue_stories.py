@@ -17,11 +17,11 @@ from __future__ import annotations
 import errno
 from typing import Any
 
-from broker.catalogue import Alteration, NewPartitions, Operation
-from protocol.errors import KafkaError
-from protocol.records.batch import iter_batches
-from protocol.records.control import parse_control_key
-from protocol.records.record import iter_records
+from barnabas.broker.catalogue import Alteration, NewPartitions, Operation
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.control import parse_control_key
+from barnabas.protocol.records.record import iter_records
 from tests.support.catalogue_world import CatalogueWorld
 
 _RESOURCES = {"broker": (4, "1"), "every-broker": (4, "")}
@@ -145,7 +145,7 @@ class Story:
             self._seen = header.next_offset
 
     def _tell(self, value: bytes | None) -> str:
-        from broker.catalogue.framing import decode_record
+        from barnabas.broker.catalogue.framing import decode_record
 
         record: Any = decode_record(value)
         kind = type(record).__name__.removesuffix("Record")

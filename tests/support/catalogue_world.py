@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from broker.catalogue import Catalogue
-from broker.catalogue.framing import decode_record
-from broker.config import BrokerConfig
-from protocol.records.batch import iter_batches
-from protocol.records.control import parse_control_key
-from protocol.records.record import iter_records
-from storage.directory import Directory
-from storage.disk import Disk
+from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.catalogue.framing import decode_record
+from barnabas.broker.config import BrokerConfig
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.control import parse_control_key
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
 from tests.support.memory_files import MemoryFiles, Survival
 
 NODE_ID = 1

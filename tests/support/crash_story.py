@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from protocol.errors import ErrorCode
-from storage.config import LogConfig
-from storage.errors import StorageError
-from storage.log import PartitionLog
-from storage.log_append import AppendResult
-from storage.refusals import AppendRefused
+from barnabas.protocol.errors import ErrorCode
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_append import AppendResult
+from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
 from tests.support.memory_files import PowerCut
 

@@ -14,8 +14,8 @@ from enum import Enum
 from types import TracebackType
 from typing import Self
 
-from protocol.framing import FrameBuffer, frame
-from protocol.registry import ApiKey
+from barnabas.protocol.framing import FrameBuffer, frame
+from barnabas.protocol.registry import ApiKey
 
 _UNCOUNTED = frozenset({ApiKey.API_VERSIONS})
 

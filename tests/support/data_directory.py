@@ -7,15 +7,21 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker.catalogue import Catalogue
-from broker.config import BrokerConfig
-from protocol.files.checkpoints import encode_partition_metadata
-from protocol.files.meta_properties import MetaProperties, decode, encode
-from protocol.files.names import META_PROPERTIES, PARTITION_METADATA, FileKind, partition_directory, segment_file
-from protocol.records.builder import NewRecord, build_batch
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.files import RealFiles
+from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.config import BrokerConfig
+from barnabas.protocol.files.checkpoints import encode_partition_metadata
+from barnabas.protocol.files.meta_properties import MetaProperties, decode, encode
+from barnabas.protocol.files.names import (
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    FileKind,
+    partition_directory,
+    segment_file,
+)
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.files import RealFiles
 
 CLUSTER_METADATA = "__cluster_metadata-0"
 CLUSTER_ID = "Barnabas-Test-Cluster0"

@@ -11,12 +11,12 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 
-from broker.api.error_responses import error_response
-from broker.context import Deferred, RequestContext
-from broker.coordinator.group.model import GroupConfig
-from protocol.errors import KafkaError
-from protocol.registry import ApiKey, request_codec, response_codec, spec
-from protocol.schema import Request
+from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.context import Deferred, RequestContext
+from barnabas.broker.coordinator.group.model import GroupConfig
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
+from barnabas.protocol.schema import Request
 from tests.support.catalogue_api import CatalogueApi
 from tests.support.group_world import GroupWorld
 
@@ -55,7 +55,7 @@ class GroupApi:
     async def _answer(self, request: Request, version: int, client_id: str | None) -> Any:
         key = ApiKey(type(request).__schema__.key)
         asked, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
-        handler = importlib.import_module(f"broker.handlers.{key.name.lower()}")
+        handler = importlib.import_module(f"barnabas.broker.handlers.{key.name.lower()}")
         context = RequestContext(self.services, key, version, client_id=client_id, client_host="10.0.0.9")
         try:
             answer = handler.handle(asked, context)

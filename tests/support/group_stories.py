@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from broker.coordinator.group import records
-from broker.coordinator.group.model import GroupConfig, GroupStored, JoinReply, SyncReply
-from broker.coordinator.placement import partition_for
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.control import read_marker
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator.group import records
+from barnabas.broker.coordinator.group.model import GroupConfig, GroupStored, JoinReply, SyncReply
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.control import read_marker
+from barnabas.protocol.records.record import iter_records
 from tests.support.group_world import GroupWorld, reply_of
 
 _UUID = re.compile(r"-00000000-0000-4000-8000-([0-9a-f]{12})")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.model import (
     CommitRequest,
     GroupConfig,
     JoinRequest,
@@ -19,10 +19,10 @@ from broker.coordinator.group.model import (
     OffsetToCommit,
     SyncRequest,
 )
-from broker.coordinator.groups import GroupCoordinator
-from broker.coordinator.outcome import Producer
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.control import EndTxnMarker
+from barnabas.broker.coordinator.groups import GroupCoordinator
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
 

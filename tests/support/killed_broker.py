@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import Any
 
-from protocol.schema import Request
+from barnabas.protocol.schema import Request
 from tests.support.fuzz.socket_client import SocketClient
 from tests.support.server import Server
 

@@ -17,7 +17,7 @@ from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from protocol.schema import Field, Response, Struct, default_instance
+from barnabas.protocol.schema import Field, Response, Struct, default_instance
 
 
 @cache

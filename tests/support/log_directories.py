@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from storage.config import LogConfig
-from storage.files import Files
-from storage.log import PartitionLog
-from storage.log_directory import LogDirectory
+from barnabas.storage.config import LogConfig
+from barnabas.storage.files import Files
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.batches import batch_of
 from tests.support.memory_files import MemoryFiles
 

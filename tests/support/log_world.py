@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from typing import Literal
 
-from protocol.records.batch import iter_batches
-from protocol.records.builder import build_batch
-from protocol.records.control import EndTxnMarker
-from protocol.records.record import Record, iter_records
-from storage.config import LogConfig
-from storage.errors import StorageError
-from storage.log import PartitionLog
-from storage.log_append import AppendResult
-from storage.log_directory import LogDirectory
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.log_append import AppendResult
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 
 ROOT = "/data"

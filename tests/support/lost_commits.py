@@ -17,12 +17,12 @@ import tempfile
 import threading
 from pathlib import Path
 
-from client import admin
-from client.client import Client
-from client.transaction_admin import describe_transactions, partition_ends
-from client.transaction_errors import OutcomeUnknown
-from client.transactional_producer import TransactionalProducer
-from protocol.errors import KafkaError
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.transaction_admin import describe_transactions, partition_ends
+from barnabas.client.transaction_errors import OutcomeUnknown
+from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.protocol.errors import KafkaError
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_jars import KAFKA_VERSION
 from tests.support.kafka_process import KafkaProcess

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from broker.coordinator.outcome import Producer
-from broker.coordinator.runtime import Appended
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import EndTxnMarker, end_txn_marker
-from protocol.records.record import Record, iter_records
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.runtime import Appended
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
+from barnabas.protocol.records.record import Record, iter_records
 
 
 class MemoryTopic:

@@ -9,14 +9,14 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from client import admin, transactions
-from client.client import Client
-from client.errors import raise_for
-from client.transactions import EXPLICIT, ProducerIdentity
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.batch import iter_batches
-from protocol.records.builder import NewRecord, build_batch, rebuild_batch
-from protocol.records.record import Record, iter_records
+from barnabas.client import admin, transactions
+from barnabas.client.client import Client
+from barnabas.client.errors import raise_for
+from barnabas.client.transactions import EXPLICIT, ProducerIdentity
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.record import Record, iter_records
 from tests.support.server import Server
 
 START_MS = 1_700_000_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from protocol.schema import Request
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, Peer, settle
 from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.this_thread import InThisThread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.records.batch import TRANSACTIONAL_MASK, BatchHeader
+from barnabas.protocol.records.batch import TRANSACTIONAL_MASK, BatchHeader
 
 PID = 4000
 

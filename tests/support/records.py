@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from protocol.records.builder import NewRecord
+from barnabas.protocol.records.builder import NewRecord
 
 contents = st.none() | st.binary(max_size=40)
 new_records = st.builds(

@@ -19,10 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from protocol.errors import KafkaError
-from protocol.files.checkpoints import encode_offsets
-from storage.config import LogConfig
-from storage.errors import StorageError
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.files.checkpoints import encode_offsets
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
 from tests.support.log_world import PARTITION, ROOT, TOPIC, LogWorld
 
 _SHORT = re.compile(r"^0*(\d+)(\.|-)")

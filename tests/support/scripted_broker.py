@@ -13,17 +13,17 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
-from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from protocol.messages.metadata import (
+from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from barnabas.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.registry import ApiKey
-from protocol.schema import Request, Response
-from protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request, Response
+from barnabas.protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
 
 NODE_ID = 1
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from storage.config import LogConfig
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.segment import Segment
+from barnabas.storage.config import LogConfig
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.segment import Segment
 from tests.support.batches import batch_of
 from tests.support.memory_files import MemoryFiles
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from client.client import Client
-from client.consumer import ConsumedRecord, Consumer
-from client.metadata import TopicPartition
-from client.offsets import LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from barnabas.client.client import Client
+from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.sink import driver, task

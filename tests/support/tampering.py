@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from protocol.records.batch import HEADER_SIZE, BatchHeader, encode_batch, iter_batches
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker, read_marker
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, encode_batch, iter_batches
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker, read_marker
+from barnabas.protocol.records.record import Record, iter_records
 
 Batch = tuple[BatchHeader, bytes]
 

@@ -22,10 +22,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from broker.coordinator.transaction import records
-from broker.coordinator.transaction.model import AddRequest, EndRequest, InitRequest, TopicPartition, Transaction
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.coordinator.transaction import records
+from barnabas.broker.coordinator.transaction.model import (
+    AddRequest,
+    EndRequest,
+    InitRequest,
+    TopicPartition,
+    Transaction,
+)
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.transaction_world import PARTITION, TransactionWorld
 
 _ID = "x"

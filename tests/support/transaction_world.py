@@ -11,12 +11,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from broker.coordinator.loading import Loader
-from broker.coordinator.outcome import Effect, FinishTransaction, Outcome
-from broker.coordinator.runtime import Shard
-from broker.coordinator.transaction import adding, completing, ending, initialising
-from broker.coordinator.transaction.machine import TransactionMachine
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.loading import Loader
+from barnabas.broker.coordinator.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime import Shard
+from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.model import (
     AddRequest,
     EndReply,
     EndRequest,
@@ -28,7 +28,7 @@ from broker.coordinator.transaction.model import (
     TransactionConfig,
     TransactionStored,
 )
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.model import (
     AddRequest,
     EndReply,
     EndRequest,
@@ -18,11 +18,11 @@ from broker.coordinator.transaction.model import (
     TopicPartition,
     Transaction,
 )
-from broker.coordinator.transactions import TransactionCoordinator
-from protocol.errors import ErrorCode, KafkaError
-from protocol.hot.produce import PartitionResult
-from protocol.records.batch import iter_batches
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator.transactions import TransactionCoordinator
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.hot.produce import PartitionResult
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 
@@ -179,8 +179,8 @@ class Producer:
         world: TransactionalBroker | None = None,
     ) -> PartitionResult:
         """Produce one record through the handler."""
-        from broker.context import RequestContext
-        from broker.handlers import produce
+        from barnabas.broker.context import RequestContext
+        from barnabas.broker.handlers import produce
 
         world = world or self.world
         where = topic, partition

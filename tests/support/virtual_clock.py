@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.clock import Timer, TimerQueue
+from barnabas.broker.clock import Timer, TimerQueue
 
 
 class VirtualClock:
-    """A `broker.clock.Clock` moved by `advance`."""
+    """A `barnabas.broker.clock.Clock` moved by `advance`."""
 
     def __init__(self, start_ms: int = 1_700_000_000_000) -> None:
         self._start_ms = start_ms

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from broker.cli import main
-from client import admin, transaction_admin, transactions
-from client.client import Client
-from client.consumer import Consumer
-from client.group import GroupConsumer
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
-from client.transaction_errors import ProducerFatal, TransactionAbortable
-from client.transactional_producer import TransactionalProducer
-from client.transactions import EXPLICIT, IMPLICIT, GroupMember
-from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from barnabas.broker.cli import main
+from barnabas.client import admin, transaction_admin, transactions
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.client.group import GroupConsumer
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
+from barnabas.client.transaction_errors import ProducerFatal, TransactionAbortable
+from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions import EXPLICIT, IMPLICIT, GroupMember
+from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.support.server import Server
 from tests.support.waiting import until
 

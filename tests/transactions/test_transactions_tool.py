@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from protocol.errors import ErrorCode
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.builder import build_batch
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.builder import build_batch
 from tests.compat.tools import TRANSACTIONS, Tools
 from tests.support.probes.wire import Wire
 from tests.support.server import Server

@@ -49,12 +49,12 @@ MISSING = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tool named first, with the arguments that follow; the exit status."""
-    from broker.cli import FAILURE, guarded
+    from barnabas.broker.cli import FAILURE, guarded
 
     name, given = arguments[0], list(arguments[1:])
     module = TOOLS.get(name)
     if module is not None:
-        tool = getattr(import_module(f"broker.cli.kafka.{module}"), name.replace("-", "_"))
+        tool = getattr(import_module(f"barnabas.broker.cli.kafka.{module}"), name.replace("-", "_"))
         return guarded(lambda: int(tool(given)))
     why = MISSING.get(name, "this image has no such tool")
     print(f"barnabas: {name} is not here: {why}", file=sys.stderr)

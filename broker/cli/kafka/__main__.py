@@ -1,8 +1,8 @@
-"""`python -m broker.cli.kafka TOOL …` runs a tool; `--names` lists those that /opt/kafka/bin has."""
+"""`python -m barnabas.broker.cli.kafka TOOL …` runs a tool; `--names` lists those that /opt/kafka/bin has."""
 
 import sys
 
-from broker.cli.kafka import MISSING, TOOLS, main
+from barnabas.broker.cli.kafka import MISSING, TOOLS, main
 
 if sys.argv[1:] == ["--names"]:
     print("\n".join(sorted((*TOOLS, *MISSING))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.cli.failures import UsageError
-from broker.cli.kafka.flags import parse, tool
-from broker.cli.options import connected
-from protocol.registry import ApiKey
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.kafka.flags import parse, tool
+from barnabas.broker.cli.options import connected
+from barnabas.protocol.registry import ApiKey
 
 
 def kafka_broker_api_versions(arguments: Sequence[str]) -> int:

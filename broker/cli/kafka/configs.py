@@ -6,8 +6,8 @@ import argparse
 import re
 from collections.abc import Sequence
 
-from broker.cli.failures import UsageError
-from broker.cli.kafka.flags import barnabas, choose, parse, tool
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
 
 _ACTIONS = ("describe", "alter")
 _ASSIGNMENT = re.compile(r"([^=,\s]+)=(?:\[([^]]*)\]|([^,]*))(?:,|$)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from broker.cli.log import run
-from broker.cli.options import Parser
+from barnabas.broker.cli.log import run
+from barnabas.broker.cli.options import Parser
 
 _WITHOUT_EFFECT = ["deep-iteration", "verify-index-only", "index-sanity-check", "offsets-decoder"]
 _WITHOUT_EFFECT += ["transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"]

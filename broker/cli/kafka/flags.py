@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from broker.cli.failures import UsageError
-from broker.cli.options import Parser
+from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.options import Parser
 
 _SETTINGS_FILES = [f"--{word}" for word in ("command-config", "consumer.config", "producer.config")]
 _SETTINGS_FILES += ["--consumer-config", "--producer-config"]
@@ -47,7 +47,9 @@ def pairs(words: Iterable[str]) -> list[tuple[str, str]]:
 
 def barnabas(command: str, options: argparse.Namespace, *words: str) -> int:
     """Run `barnabas COMMAND …` against the tool's broker; the exit status. Raises what the command raises."""
-    status: int = import_module(f"broker.cli.{command}").run([*words, "--bootstrap-server", options.bootstrap_server])
+    status: int = import_module(f"barnabas.broker.cli.{command}").run(
+        [*words, "--bootstrap-server", options.bootstrap_server]
+    )
     return status
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from broker.cli.group_offsets import log_ends
-from broker.cli.kafka.flags import barnabas, choose, parse, tool
-from broker.cli.options import Parser, connected
-from broker.cli.output import print_table
-from client import groups
-from client.client import Client
-from client.offsets import committed_offsets
+from barnabas.broker.cli.group_offsets import log_ends
+from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
+from barnabas.broker.cli.options import Parser, connected
+from barnabas.broker.cli.output import print_table
+from barnabas.client import groups
+from barnabas.client.client import Client
+from barnabas.client.offsets import committed_offsets
 
 _ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 _GOALS = ("to-earliest", "to-latest", "to-current")

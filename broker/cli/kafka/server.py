@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from broker.cli.failures import UsageError
-from protocol.primitives import uuid_text
+from barnabas.broker.cli.failures import UsageError
+from barnabas.protocol.primitives import uuid_text
 
 
 def kafka_server_start(arguments: Sequence[str]) -> int:
     """`kafka-server-start FILE [--override KEY=VALUE]…` is `barnabas serve --config FILE --set KEY=VALUE…`."""
-    from broker.cli.serve import run
+    from barnabas.broker.cli.serve import run
 
     if not arguments or arguments[0].startswith("-"):
         raise UsageError("kafka-server-start: the first argument is a server.properties; -daemon is not here")

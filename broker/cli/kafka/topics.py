@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from broker.cli.kafka.flags import barnabas, choose, parse, tool
-from broker.cli.options import connected
-from client import admin
-from client.client import Client
-from client.metadata import TopicInfo
-from client.offsets import EARLIEST, LATEST, list_offsets
-from protocol.primitives import uuid_text
+from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
+from barnabas.broker.cli.options import connected
+from barnabas.client import admin
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicInfo
+from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
+from barnabas.protocol.primitives import uuid_text
 
 _ACTIONS = ("create", "list", "describe", "delete", "alter")
 _LATEST_TIMES, _EARLIEST_TIMES = ("-1", "latest"), ("-2", "earliest")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker.cli.options import Parser
+from barnabas.broker.cli.options import Parser
 
 FOUND_SOMETHING = 1
 
@@ -33,8 +33,8 @@ def run(arguments: Sequence[str]) -> int:
 def _dump(options: argparse.Namespace) -> int:
     import json
 
-    from broker.cli.log.describe import line
-    from broker.cli.log.dump import dump, files_below
+    from barnabas.broker.cli.log.describe import line
+    from barnabas.broker.cli.log.dump import dump, files_below
 
     status = 0
     for path in (file for given in options.path for file in files_below(given)):
@@ -50,7 +50,7 @@ def _dump(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     import json
 
-    from broker.cli.log.verify import Totals, partition_directories, verify
+    from barnabas.broker.cli.log.verify import Totals, partition_directories, verify
 
     if not partition_directories(options.path):
         print(f"barnabas: {options.path} is not a data directory: there is no partition in it", file=sys.stderr)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from broker.cli.log.describe import shown
-from protocol.compile import codec
-from protocol.files import names
-from protocol.log_records import catalogue, control, group, transaction
-from protocol.log_records.prefixed import decode_key, decode_value
-from protocol.records.batch import BatchHeader
-from protocol.records.control import ControlRecordType, parse_control_key, parse_marker_value
-from protocol.records.record import Record
-from protocol.schema import Stored, Struct, schema_of
+from barnabas.broker.cli.log.describe import shown
+from barnabas.protocol.compile import codec
+from barnabas.protocol.files import names
+from barnabas.protocol.log_records import catalogue, control, group, transaction
+from barnabas.protocol.log_records.prefixed import decode_key, decode_value
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import ControlRecordType, parse_control_key, parse_marker_value
+from barnabas.protocol.records.record import Record
+from barnabas.protocol.schema import Stored, Struct, schema_of
 
 Decoder = Callable[[Record], dict[str, Any]]
 

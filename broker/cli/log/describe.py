@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from protocol.errors import DecodeError
-from protocol.records.batch import BatchHeader
-from protocol.records.compression import COMPRESSION_NAMES
-from protocol.records.record import Record
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.records.record import Record
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 

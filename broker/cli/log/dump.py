@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from broker.cli.log.decoders import decoder_for
-from broker.cli.log.describe import batch_fields, record_fields
-from broker.cli.log.scan import SegmentScan, offset_entries, time_entries
-from protocol.errors import DecodeError
-from protocol.files import checkpoints, names, producer_snapshot, txn_index
-from protocol.records.batch import verify_crc
-from protocol.records.record import iter_records
+from barnabas.broker.cli.log.decoders import decoder_for
+from barnabas.broker.cli.log.describe import batch_fields, record_fields
+from barnabas.broker.cli.log.scan import SegmentScan, offset_entries, time_entries
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import checkpoints, names, producer_snapshot, txn_index
+from barnabas.protocol.records.batch import verify_crc
+from barnabas.protocol.records.record import iter_records
 
 Row = dict[str, Any]
 

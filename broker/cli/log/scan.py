@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from protocol.errors import DecodeError
-from protocol.files import offset_index, time_index
-from protocol.files.preallocation import trimmed_size
-from protocol.primitives import Buffer
-from protocol.records.batch import BatchHeader, next_batch_size, parse_header
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import offset_index, time_index
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import BatchHeader, next_batch_size, parse_header
 
 
 class SegmentScan:

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.cli.log.scan import SegmentScan, offset_entries, time_entries
-from protocol.errors import DecodeError
-from protocol.files import names, producer_snapshot, txn_index
-from protocol.files.checkpoints import decode_leader_epochs
-from protocol.primitives import Buffer
-from protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader, verify_crc
-from protocol.records.compression import LZ4, lz4_blocks_are_independent
-from protocol.records.record import iter_records
-from storage.steps import finish
-from storage.time_search import max_timestamp_of
+from barnabas.broker.cli.log.scan import SegmentScan, offset_entries, time_entries
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import names, producer_snapshot, txn_index
+from barnabas.protocol.files.checkpoints import decode_leader_epochs
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader, verify_crc
+from barnabas.protocol.records.compression import LZ4, lz4_blocks_are_independent
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.steps import finish
+from barnabas.storage.time_search import max_timestamp_of
 
 
 class Finding(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.model import (
     Group,
     GroupRecord,
     GroupStored,
@@ -19,11 +19,11 @@ from broker.coordinator.group.model import (
     StoredMember,
     SyncReply,
 )
-from broker.coordinator.group.pending_ids import PENDING_IDS_MAX
-from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.moves import Go
-from broker.coordinator.outcome import Answer, CancelTimer, Effect, Outcome, SetTimer, TimerKey, Waiter
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.pending_ids import PENDING_IDS_MAX
+from barnabas.broker.coordinator.group.states import Event, State, on
+from barnabas.broker.coordinator.moves import Go
+from barnabas.broker.coordinator.outcome import Answer, CancelTimer, Effect, Outcome, SetTimer, TimerKey, Waiter
+from barnabas.protocol.errors import ErrorCode
 
 GroupOutcome = Outcome[GroupRecord, Group]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from broker.coordinator.group import offsets
-from broker.coordinator.group.draft import GroupOutcome
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import NO_TOPIC_ID, GroupConfig
-from broker.coordinator.group.state import DurableGroups
-from broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.group import offsets
+from barnabas.broker.coordinator.group.draft import GroupOutcome
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.model import NO_TOPIC_ID, GroupConfig
+from barnabas.broker.coordinator.group.state import DurableGroups
+from barnabas.broker.coordinator.outcome import Outcome
 
 RECORDS_PER_BATCH = 1_000
 

@@ -5,8 +5,8 @@ A JoinGroup that has to wait for the others is parked; the end of the join phase
 
 from __future__ import annotations
 
-from broker.coordinator.group.draft import Draft, GroupOutcome, join_waiter
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.draft import Draft, GroupOutcome, join_waiter
+from barnabas.broker.coordinator.group.model import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Group,
     GroupConfig,
@@ -16,17 +16,17 @@ from broker.coordinator.group.model import (
     Member,
     StoredGroup,
 )
-from broker.coordinator.group.rebalance import (
+from barnabas.broker.coordinator.group.rebalance import (
     check_barrier,
     joined_members,
     prepare_rebalance,
     present_generation,
     vote,
 )
-from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.moves import Go, Say
-from broker.coordinator.outcome import Outcome, Park
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.states import Event, State, on
+from barnabas.broker.coordinator.moves import Go, Say
+from barnabas.broker.coordinator.outcome import Outcome, Park
+from barnabas.protocol.errors import ErrorCode
 
 _MEMBER_NAME_CHARS_MAX = 255
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.coordinator.group.draft import Draft, GroupOutcome
-from broker.coordinator.group.model import Group, GroupConfig, LeavingMember
-from broker.coordinator.group.rebalance import member_removed
-from broker.coordinator.group.states import State
-from broker.coordinator.outcome import Outcome
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.draft import Draft, GroupOutcome
+from barnabas.broker.coordinator.group.model import Group, GroupConfig, LeavingMember
+from barnabas.broker.coordinator.group.rebalance import member_removed
+from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.protocol.errors import ErrorCode
 
 
 def leave(group: Group | None, leaving: Sequence[LeavingMember], *, now_ms: int, config: GroupConfig) -> GroupOutcome:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from broker.coordinator.group import records, sessions
-from broker.coordinator.group.draft import GroupOutcome, from_stored
-from broker.coordinator.group.model import Group, GroupConfig, GroupRecord
-from broker.coordinator.group.state import DurableGroups
-from broker.coordinator.group.states import State
-from broker.coordinator.outcome import TimerKey
-from broker.log_lines import line, logger
+from barnabas.broker.coordinator.group import records, sessions
+from barnabas.broker.coordinator.group.draft import GroupOutcome, from_stored
+from barnabas.broker.coordinator.group.model import Group, GroupConfig, GroupRecord
+from barnabas.broker.coordinator.group.state import DurableGroups
+from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.outcome import TimerKey
+from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from broker.coordinator.group.pending_ids import PendingIds
-from broker.coordinator.group.states import State
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.pending_ids import PendingIds
+from barnabas.broker.coordinator.group.states import State
+from barnabas.protocol.errors import ErrorCode
 
 NO_TOPIC_ID = bytes(16)
 NO_OFFSET = -1

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from broker.coordinator.group.draft import Draft, GroupOutcome
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.draft import Draft, GroupOutcome
+from barnabas.broker.coordinator.group.model import (
     NO_EXPIRY_MS,
     CommitRequest,
     CommittedOffset,
@@ -19,12 +19,12 @@ from broker.coordinator.group.model import (
     OffsetCommitted,
     OffsetToCommit,
 )
-from broker.coordinator.group.sessions import still_alive
-from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics, topics_in_use
-from broker.coordinator.moves import Say
-from broker.coordinator.outcome import Outcome, Producer
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.sessions import still_alive
+from barnabas.broker.coordinator.group.states import Event, State, on
+from barnabas.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics, topics_in_use
+from barnabas.broker.coordinator.moves import Say
+from barnabas.broker.coordinator.outcome import Outcome, Producer
+from barnabas.protocol.errors import ErrorCode
 
 Offsets = Mapping[str, Mapping[int, CommittedOffset]]
 """topic -> partition -> what is committed"""

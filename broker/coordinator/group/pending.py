@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from broker.coordinator.group.by_topic import GroupsByTopic
-from broker.coordinator.group.model import CommittedOffset
+from barnabas.broker.coordinator.group.by_topic import GroupsByTopic
+from barnabas.broker.coordinator.group.model import CommittedOffset
 
 Key = tuple[str, str, int]
 """(group id, topic, partition)"""

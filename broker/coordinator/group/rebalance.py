@@ -10,11 +10,11 @@ These functions work on a `Draft`; the decisions that call them are in `joining`
 
 from __future__ import annotations
 
-from broker.coordinator.group.draft import JOIN_TIMER, SYNC_TIMER, Draft
-from broker.coordinator.group.model import Group, GroupConfig, JoinedMember, JoinReply, SyncReply
-from broker.coordinator.group.states import Event, State
-from broker.coordinator.outcome import CancelTimer, SetTimer
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.draft import JOIN_TIMER, SYNC_TIMER, Draft
+from barnabas.broker.coordinator.group.model import Group, GroupConfig, JoinedMember, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.states import Event, State
+from barnabas.broker.coordinator.outcome import CancelTimer, SetTimer
+from barnabas.protocol.errors import ErrorCode
 
 
 def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.model import (
     NO_EXPIRY_MS,
     NO_TOPIC_ID,
     CommittedOffset,
@@ -19,9 +19,9 @@ from broker.coordinator.group.model import (
     StoredGroup,
     StoredMember,
 )
-from protocol.errors import DecodeError
-from protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
-from protocol.log_records.group import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
+from barnabas.protocol.log_records.group import (
     GroupMetadataKey,
     GroupMetadataValue,
     LegacyOffsetCommitKey,
@@ -29,8 +29,8 @@ from protocol.log_records.group import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
-from protocol.schema import Stored
+from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
+from barnabas.protocol.schema import Stored
 
 _KEYS: dict[int, type[Stored]] = {0: LegacyOffsetCommitKey, 1: OffsetCommitKey, 2: GroupMetadataKey}
 _OFFSET_VERSION = 4

@@ -6,14 +6,19 @@ SyncGroup is alive by waiting; only newcomers have a limit there (five minutes).
 
 from __future__ import annotations
 
-from broker.coordinator.group.draft import JOIN_TIMER, SYNC_TIMER, Draft, GroupOutcome, session_timer
-from broker.coordinator.group.model import Group, GroupConfig
-from broker.coordinator.group.rebalance import check_barrier, join_timer_fired, member_removed, prepare_rebalance
-from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.group.syncing import sync_timer_fired
-from broker.coordinator.moves import Say
-from broker.coordinator.outcome import Outcome, SetTimer, TimerKey
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.draft import JOIN_TIMER, SYNC_TIMER, Draft, GroupOutcome, session_timer
+from barnabas.broker.coordinator.group.model import Group, GroupConfig
+from barnabas.broker.coordinator.group.rebalance import (
+    check_barrier,
+    join_timer_fired,
+    member_removed,
+    prepare_rebalance,
+)
+from barnabas.broker.coordinator.group.states import Event, State, on
+from barnabas.broker.coordinator.group.syncing import sync_timer_fired
+from barnabas.broker.coordinator.moves import Say
+from barnabas.broker.coordinator.outcome import Outcome, SetTimer, TimerKey
+from barnabas.protocol.errors import ErrorCode
 
 
 def heartbeat(group: Group | None, member_id: str, group_instance_id: str | None, generation_id: int) -> GroupOutcome:

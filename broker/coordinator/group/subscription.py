@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Set
 
-from broker.coordinator.group.model import Group
+from barnabas.broker.coordinator.group.model import Group
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 _HEAD = struct.Struct(">hi")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from broker.coordinator.group.draft import SYNC_TIMER, Draft, GroupOutcome, sync_waiter
-from broker.coordinator.group.model import Group, GroupConfig, SyncReply, SyncRequest
-from broker.coordinator.group.rebalance import drop_assignments, prepare_rebalance
-from broker.coordinator.group.states import Event, State, on
-from broker.coordinator.moves import Say
-from broker.coordinator.outcome import CancelTimer, Outcome, Park
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.draft import SYNC_TIMER, Draft, GroupOutcome, sync_waiter
+from barnabas.broker.coordinator.group.model import Group, GroupConfig, SyncReply, SyncRequest
+from barnabas.broker.coordinator.group.rebalance import drop_assignments, prepare_rebalance
+from barnabas.broker.coordinator.group.states import Event, State, on
+from barnabas.broker.coordinator.moves import Say
+from barnabas.broker.coordinator.outcome import CancelTimer, Outcome, Park
+from barnabas.protocol.errors import ErrorCode
 
 
 def sync(group: Group | None, request: SyncRequest, *, now_ms: int, config: GroupConfig) -> GroupOutcome:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from broker.coordinator.moves import Say
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.transaction.model import AddRequest, TopicPartition, Transaction, TransactionOutcome
-from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, TransactionState, on
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.moves import Say
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.transaction.model import AddRequest, TopicPartition, Transaction, TransactionOutcome
+from barnabas.broker.coordinator.transaction.moving import moved, written
+from barnabas.broker.coordinator.transaction.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
 
 
 def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from protocol.errors import ErrorCode
-from protocol.registry import ApiKey
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.registry import ApiKey
 
 _FENCED_SINCE = {
     ApiKey.INIT_PRODUCER_ID: 4,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from broker.coordinator.moves import Go
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.moves import Go
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.transaction.model import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMEOUT_MS,
@@ -14,8 +14,8 @@ from broker.coordinator.transaction.model import (
     TransactionOutcome,
     TransactionStored,
 )
-from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import TABLE, Event, TransactionState
+from barnabas.broker.coordinator.transaction.moving import moved, written
+from barnabas.broker.coordinator.transaction.states import TABLE, Event, TransactionState
 
 
 def marker(txn: Transaction) -> Marker:

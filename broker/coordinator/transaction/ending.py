@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.coordinator.moves import Proceed, Say
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.moves import Proceed, Say
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.transaction.model import (
     EPOCH_BUMP_VERSION,
     EXHAUSTED_PRODUCER_EPOCH,
     LAST_PRODUCER_EPOCH,
@@ -26,9 +26,9 @@ from broker.coordinator.transaction.model import (
     TransactionOutcome,
     is_exhausted,
 )
-from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, TransactionState, on
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.transaction.moving import moved, written
+from barnabas.broker.coordinator.transaction.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
 
 _TV1_CLIENT = 0
 """What a transaction that was ended under TV1 says of its client, whatever feature level the broker has."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.coordinator.moves import Go, Say
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.transaction.ending import abort_for_fencing
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.moves import Go, Say
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.transaction.ending import abort_for_fencing
+from barnabas.broker.coordinator.transaction.model import (
     EPOCH_BUMP_VERSION,
     NO_PRODUCER_EPOCH,
     NO_TIMEOUT_MS,
@@ -23,9 +23,9 @@ from broker.coordinator.transaction.model import (
     TransactionOutcome,
     is_exhausted,
 )
-from broker.coordinator.transaction.moving import moved, written
-from broker.coordinator.transaction.states import Event, TransactionState, on
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.transaction.moving import moved, written
+from barnabas.broker.coordinator.transaction.states import Event, TransactionState, on
+from barnabas.protocol.errors import ErrorCode
 
 
 def refusal(request: InitRequest, *, config: TransactionConfig, transaction_version: int) -> ErrorCode:

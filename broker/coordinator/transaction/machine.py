@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.coordinator.outcome import TimerKey
-from broker.coordinator.transaction import records
-from broker.coordinator.transaction.model import Transaction, TransactionOutcome, TransactionStored
-from broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
-from broker.log_lines import line, logger
+from barnabas.broker.coordinator.outcome import TimerKey
+from barnabas.broker.coordinator.transaction import records
+from barnabas.broker.coordinator.transaction.model import Transaction, TransactionOutcome, TransactionStored
+from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
+from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
 

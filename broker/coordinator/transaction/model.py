@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from broker.coordinator.outcome import Outcome
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import ErrorCode
 
 TopicPartition = tuple[str, int]
 

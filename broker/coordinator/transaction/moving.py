@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.coordinator.moves import Go
-from broker.coordinator.outcome import Effect, FinishTransaction, Outcome
-from broker.coordinator.transaction.model import TopicPartition, Transaction, TransactionOutcome, TransactionStored
-from broker.coordinator.transaction.states import Event, on
+from barnabas.broker.coordinator.moves import Go
+from barnabas.broker.coordinator.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.transaction.model import (
+    TopicPartition,
+    Transaction,
+    TransactionOutcome,
+    TransactionStored,
+)
+from barnabas.broker.coordinator.transaction.states import Event, on
 
 _FINISH: tuple[Effect, ...] = (FinishTransaction(),)
 

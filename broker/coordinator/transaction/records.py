@@ -14,18 +14,18 @@ from itertools import groupby
 from operator import itemgetter
 from struct import Struct
 
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction.model import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     TopicPartition,
     Transaction,
     TransactionStored,
 )
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import DecodeError
-from protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
-from protocol.log_records.transaction import KEYS, PartitionsSchema, TransactionLogKey, TransactionLogValue
-from protocol.primitives import nullable_string, uvarint
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.transaction import KEYS, PartitionsSchema, TransactionLogKey, TransactionLogValue
+from barnabas.protocol.primitives import nullable_string, uvarint
 
 _STATES = {state.id: state for state in TransactionState}
 # A fence that is begun has not closed the transaction: its timeout will.

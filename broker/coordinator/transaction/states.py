@@ -31,8 +31,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from broker.coordinator.moves import Go, Move, Never, Proceed, Say
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.moves import Go, Move, Never, Proceed, Say
+from barnabas.protocol.errors import ErrorCode
 
 
 class TransactionState(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.http.metrics.sources import Readings, Sources
 
 
 def read_broker(sources: Sources, readings: Readings) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker.http.metrics.sources import Readings, Sources
-from broker.http.metrics.table import PARTITIONS_MAX, TOPICS_MAX
-from broker.turns import let_others_run
-from storage.errors import StorageError
+from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.http.metrics.table import PARTITIONS_MAX, TOPICS_MAX
+from barnabas.broker.turns import let_others_run
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from broker.catalogue.image import Topic
-    from broker.partitions import Partitions
+    from barnabas.broker.catalogue.image import Topic
+    from barnabas.broker.partitions import Partitions
 
 _SLICE = 100  # partitions read, some ten µs each, before others have their turn
 

@@ -1,9 +1,9 @@
-"""docs/metrics.md, made from the table of metrics: `python -m broker.http.metrics.reference_page > docs/metrics.md`."""
+"""docs/metrics.md, from the table of metrics: `python -m barnabas.broker.http.metrics.reference_page` prints it."""
 
 import sys
 from collections.abc import Iterator
 
-from broker.http.metrics.table import (
+from barnabas.broker.http.metrics.table import (
     GROUP_PARTITIONS_MAX,
     GROUPS_MAX,
     JMX,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import accumulate
 
-from broker.api.metering import TIME_BUCKETS
-from broker.http.metrics.sources import Readings, Sources, Times
-from protocol.errors import ErrorCode
+from barnabas.broker.api.metering import TIME_BUCKETS
+from barnabas.broker.http.metrics.sources import Readings, Sources, Times
+from barnabas.protocol.errors import ErrorCode
 
 _NS_PER_MS = 1_000_000
 _FIRST_BOUND = 4

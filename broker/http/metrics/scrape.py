@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from broker.http.metrics.broker import read_broker
-from broker.http.metrics.groups import read_groups
-from broker.http.metrics.partitions import read_partitions
-from broker.http.metrics.requests import read_requests
-from broker.http.metrics.sources import Readings, Sources
-from broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
-from broker.http.metrics.transactions import read_transactions
-from broker.turns import let_others_run
+from barnabas.broker.http.metrics.broker import read_broker
+from barnabas.broker.http.metrics.groups import read_groups
+from barnabas.broker.http.metrics.partitions import read_partitions
+from barnabas.broker.http.metrics.requests import read_requests
+from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
+from barnabas.broker.http.metrics.transactions import read_transactions
+from barnabas.broker.turns import let_others_run
 
 if TYPE_CHECKING:
     from prometheus_client import Metric as Family

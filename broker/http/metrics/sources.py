@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.http.metrics.table import BY_NAME, HISTOGRAM
+from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
 
 if TYPE_CHECKING:
-    from broker.api.metering import Meter
-    from broker.context import Services
+    from barnabas.broker.api.metering import Meter
+    from barnabas.broker.context import Services
 
 STARTING, RUNNING, STOPPING = 1, 3, 6
 """Kafka's numbers of a broker's states."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from broker.coordinator.transaction.model import NO_TIMESTAMP
-from broker.coordinator.transaction.states import TransactionState
-from broker.http.metrics.sources import Readings, Sources
-from broker.turns import let_others_run
-from protocol.files.names import TRANSACTION_STATE_TOPIC
+from barnabas.broker.coordinator.transaction.model import NO_TIMESTAMP
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.turns import let_others_run
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
 _SLICE = 2_000  # transactions looked at before others have their turn
 _NEVER_SEEN = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from broker.api.dispatch import Dispatcher
-from broker.api.metering import Meter
-from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.registry import ApiKey
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.api.metering import Meter
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.registry import ApiKey
 from tests.support.broker_world import BrokerWorld, Peer, settle
 
 PRODUCE_VERSION, FETCH_VERSION = 11, 12

@@ -6,10 +6,10 @@ from importlib import import_module
 
 import pytest
 
-from broker.api.reference_page import PAGE, page
-from broker.api.table import API_TABLE, Row, offered_apis, table_for
-from broker.config import BrokerConfig
-from protocol.registry import ApiKey, spec
+from barnabas.broker.api.reference_page import PAGE, page
+from barnabas.broker.api.table import API_TABLE, Row, offered_apis, table_for
+from barnabas.broker.config import BrokerConfig
+from barnabas.protocol.registry import ApiKey, spec
 
 
 def test_each_api_is_there_once_in_order_of_its_key() -> None:
@@ -25,7 +25,7 @@ def test_the_versions_served_are_all_of_kafkas(row: Row) -> None:
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
 def test_there_is_a_handler(row: Row) -> None:
-    assert callable(import_module(f"broker.handlers.{row.handler}").handle)
+    assert callable(import_module(f"barnabas.broker.handlers.{row.handler}").handle)
 
 
 def test_what_is_offered_is_the_table_and_produce_from_0() -> None:
@@ -43,4 +43,4 @@ def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
 
 
 def test_the_page_shows_the_table() -> None:
-    assert PAGE.read_text() == page(), "python -m broker.api.reference_page writes it anew"
+    assert PAGE.read_text() == page(), "python -m barnabas.broker.api.reference_page writes it anew"

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.catalogue import Alteration, CatalogueError, NewPartitions, NewTopic, Topic
-from broker.catalogue.framing import Versioned
-from broker.config.log_configs import log_config
-from broker.coordinator.producer_ids import ProducerIds
-from protocol.errors import ErrorCode, KafkaError
-from protocol.log_records.catalogue import FeatureLevelRecord
-from protocol.primitives import uuid_text
+from barnabas.broker.catalogue import Alteration, CatalogueError, NewPartitions, NewTopic, Topic
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.config.log_configs import log_config
+from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
+from barnabas.protocol.primitives import uuid_text
 from tests.support.catalogue_world import CatalogueWorld, state_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
+from barnabas.broker.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
 from tests.support.catalogue_world import CatalogueWorld, state_of
 from tests.support.memory_files import PowerCut, Survival
 

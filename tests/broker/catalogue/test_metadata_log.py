@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from broker.catalogue import CatalogueError
-from broker.catalogue.framing import Versioned, encode_record
-from protocol.files import quorum_state
-from protocol.files.quorum_state import QuorumState
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue import CatalogueError
+from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.protocol.files import quorum_state
+from barnabas.protocol.files.quorum_state import QuorumState
+from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
@@ -18,9 +18,9 @@ from protocol.log_records.catalogue import (
     ProducerIdsRecord,
     TopicRecord,
 )
-from protocol.records.batch import HEADER_SIZE
-from protocol.records.builder import NewRecord, build_batch
-from protocol.schema import Stored
+from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.schema import Stored
 from tests.support.catalogue_world import LOG, CatalogueWorld, state_of
 
 DIRECTORY = LOG.rpartition("/")[0]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
-from broker.catalogue.framing import Versioned, decode_record, encode_record
-from broker.catalogue.image import Image, ReplayError
-from protocol.errors import DecodeError, KafkaError
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
+from barnabas.broker.catalogue.framing import Versioned, decode_record, encode_record
+from barnabas.broker.catalogue.image import Image, ReplayError
+from barnabas.protocol.errors import DecodeError, KafkaError
+from barnabas.protocol.log_records.catalogue import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
@@ -20,7 +20,7 @@ from protocol.log_records.catalogue import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from protocol.schema import Stored
+from barnabas.protocol.schema import Stored
 from tests.support.catalogue_world import CatalogueWorld, state_of
 
 TOPIC = bytes(range(16))

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from broker.catalogue.framing import Versioned, decode_record
-from broker.catalogue.journal import SNAPSHOT_BYTES_MAX
-from protocol.log_records.catalogue import (
+from barnabas.broker.catalogue.framing import Versioned, decode_record
+from barnabas.broker.catalogue.journal import SNAPSHOT_BYTES_MAX
+from barnabas.protocol.log_records.catalogue import (
     FeatureLevelRecord,
     NoOpRecord,
     PartitionRecord,
     RegisterBrokerRecord,
     UserScramCredentialRecord,
 )
-from protocol.records.batch import iter_batches
-from protocol.records.control import ControlRecordType, parse_control_key
-from protocol.records.record import iter_records
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.control import ControlRecordType, parse_control_key
+from barnabas.protocol.records.record import iter_records
 from tests.support.catalogue_world import CatalogueWorld, state_of
 from tests.support.memory_files import PowerCut, Survival
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from protocol.records.batch import iter_batches
-from protocol.records.record import iter_records
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
 from tests.support.catalogue_world import DIRECTORY_ID, CatalogueWorld
 
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "catalogue.md"

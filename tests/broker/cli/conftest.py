@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.cli import main
+from barnabas.broker.cli import main
 from tests.support.command_line import Barnabas, run_here
 from tests.support.own_broker import OwnBroker
 

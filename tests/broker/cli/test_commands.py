@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from client.client import Client
-from client.offsets import committed_offsets
-from client.producer import Producer
+from barnabas.client.client import Client
+from barnabas.client.offsets import committed_offsets
+from barnabas.client.producer import Producer
 from tests.support.command_line import Barnabas, Outcome
 from tests.support.own_broker import OwnBroker
 
@@ -160,7 +160,7 @@ def test_bytes_that_are_no_text_are_base64_in_json_and_raw_otherwise(
         producer.send("bytes", b"\xff\x00", key=b"\xfe")
     record = json.loads(consumed(barnabas, "bytes", "--json").stdout)
     assert (record["key_base64"], record["value_base64"]) == ("/g==", "/wA=")
-    from broker.cli import main
+    from barnabas.broker.cli import main
 
     main(["consume", "bytes", "--from-beginning", "--exit-at-end", "--bootstrap-server", broker.address])
     assert capfdbinary.readouterr().out == b"\xff\x00\n"

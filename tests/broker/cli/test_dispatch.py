@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import COMMANDS, main
-from broker.cli.failures import UsageError, describe
-from protocol.errors import DecodeError, ErrorCode, KafkaError
-from storage.errors import StorageError
+from barnabas.broker.cli import COMMANDS, main
+from barnabas.broker.cli.failures import UsageError, describe
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 
 
@@ -150,7 +150,7 @@ def test_our_own_mistakes_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> N
     def fail(arguments: object) -> int:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("broker.cli.topics.run", fail)
+    monkeypatch.setattr("barnabas.broker.cli.topics.run", fail)
     with pytest.raises(ZeroDivisionError):
         main(["topics"])
 
@@ -159,12 +159,19 @@ def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(arguments: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("broker.cli.topics.run", interrupt)
+    monkeypatch.setattr("barnabas.broker.cli.topics.run", interrupt)
     assert main(["topics"]) == 130
 
 
 def test_naming_a_command_imports_no_other() -> None:
-    program = "import sys; from broker.cli import main; main(['--help']); print(*sys.modules)"
+    program = "import sys; from barnabas.broker.cli import main; main(['--help']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert "broker.cli" in loaded
-    assert not {"argparse", "asyncio", "json", "client", "storage", "broker.cli.topics"} & set(loaded)
+    assert "barnabas.broker.cli" in loaded
+    assert not {
+        "argparse",
+        "asyncio",
+        "json",
+        "barnabas.client",
+        "barnabas.storage",
+        "barnabas.broker.cli.topics",
+    } & set(loaded)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import COMMANDS, main
+from barnabas.broker.cli import COMMANDS, main
 
 DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "cli.md").read_text()
 OPTION = re.compile(r"--[a-z][a-z-]*")
@@ -28,7 +28,7 @@ def parser_of(name: str, monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentPa
     for parse in ("parse_args", "parse_intermixed_args"):
         monkeypatch.setattr(argparse.ArgumentParser, parse, catch)
     try:
-        import_module(f"broker.cli.{name}").run(["--help"])
+        import_module(f"barnabas.broker.cli.{name}").run(["--help"])
     except ParserFound as found:
         parser = found.args[0]
         assert isinstance(parser, argparse.ArgumentParser)

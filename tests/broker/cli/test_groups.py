@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from broker.cli.group_offsets import standing
-from client.client import Client
-from client.group import GroupConsumer
-from client.offsets import commit_offsets, committed_offsets
-from client.producer import Producer
+from barnabas.broker.cli.group_offsets import standing
+from barnabas.client.client import Client
+from barnabas.client.group import GroupConsumer
+from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.producer import Producer
 from tests.support.command_line import Barnabas
 from tests.support.own_broker import OwnBroker
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from broker.cli import txn_words
-from broker.coordinator.transaction.states import TransactionState
-from client import admin, transactions
-from client.client import Client
-from client.consumer import Consumer
-from client.offsets import READ_COMMITTED
-from client.transaction_admin import STATES, Hold, TransactionInfo, describe_transactions
-from client.transaction_errors import ProducerFatal
-from client.transactional_producer import TransactionalProducer
+from barnabas.broker.cli import txn_words
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.client import admin, transactions
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.transaction_admin import STATES, Hold, TransactionInfo, describe_transactions
+from barnabas.client.transaction_errors import ProducerFatal
+from barnabas.client.transactional_producer import TransactionalProducer
 from tests.support.command_line import Barnabas
 from tests.support.own_broker import OwnBroker
 

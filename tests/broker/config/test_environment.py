@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.config import ConfigError, load_config
-from broker.config.accepted import ACCEPTED
-from broker.config.environment import NOT_KEYS, key_of, read_environment
-from broker.config.keys import KEYS
+from barnabas.broker.config import ConfigError, load_config
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.environment import NOT_KEYS, key_of, read_environment
+from barnabas.broker.config.keys import KEYS
 
 PARTS = st.lists(st.tuples(st.sampled_from("._-"), st.text("abz09", min_size=1, max_size=4)), max_size=6)
 KEY = PARTS.map(lambda parts: "key" + "".join(mark + word for mark, word in parts))

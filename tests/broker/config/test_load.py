@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config import BrokerConfig, ConfigError, Listener, load_config
-from broker.config.accepted import ACCEPTED
-from broker.config.environment import Environment
-from broker.config.keys import KEYS
+from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_config
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.keys import KEYS
 
 
 def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config import BrokerConfig, Source, Synonym
-from broker.config.log_configs import log_config
-from broker.config.replicas import effective_min_insync_replicas
-from broker.config.topic_configs import TOPIC_KEYS, effective, source, synonyms, validate
-from protocol.errors import ErrorCode, KafkaError
-from storage.config import LogConfig
+from barnabas.broker.config import BrokerConfig, Source, Synonym
+from barnabas.broker.config.log_configs import log_config
+from barnabas.broker.config.replicas import effective_min_insync_replicas
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source, synonyms, validate
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.config import LogConfig
 
 
 def test_without_any_setting_a_log_has_kafkas_defaults() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.coordinator import ownership
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.coordinator.loading import Loader
-from broker.coordinator.placement import partition_for
-from broker.coordinator.transaction.states import TransactionState as S
-from protocol.errors import ErrorCode
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.broker.coordinator import ownership
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.loading import Loader
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.memory_files import MemoryFiles
 from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker, code_of
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator import loading
-from broker.coordinator.latest import Latest, keep_latest
-from broker.coordinator.loading import Loader
-from broker.coordinator.transaction.machine import TransactionMachine
-from broker.coordinator.transaction.model import Transaction, TransactionStored
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import DecodeError
-from protocol.records.batch import iter_batches, patch_offset_and_epoch
-from protocol.records.builder import NewRecord, build_batch, build_single
-from protocol.records.control import end_txn_marker
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator import loading
+from barnabas.broker.coordinator.latest import Latest, keep_latest
+from barnabas.broker.coordinator.loading import Loader
+from barnabas.broker.coordinator.transaction.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import iter_batches, patch_offset_and_epoch
+from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import iter_records
 from tests.support.memory_topic import MemoryTopic
 
 _EMPTY = Transaction(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import CommittedOffset, GroupConfig, OffsetCommitted
-from broker.coordinator.group.records import encode
-from broker.coordinator.loading import SLICE_BYTES, Loader
-from broker.coordinator.placement import partition_for
-from protocol.errors import ErrorCode
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import end_txn_marker
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.model import CommittedOffset, GroupConfig, OffsetCommitted
+from barnabas.broker.coordinator.group.records import encode
+from barnabas.broker.coordinator.loading import SLICE_BYTES, Loader
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
 from tests.support.group_world import GroupWorld, refusal
 from tests.support.memory_topic import MemoryTopic
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator import markers
-from broker.coordinator.runtime import Appended
-from broker.coordinator.transaction.states import TransactionState as S
-from broker.partitions import Partitions
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.records.control import EndTxnMarker
-from storage.log_append import AppendResult
+from barnabas.broker.coordinator import markers
+from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.broker.partitions import Partitions
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.log_append import AppendResult
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import Producer, TransactionalBroker
 

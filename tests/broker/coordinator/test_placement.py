@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.coordinator.placement import java_hash, partition_for
+from barnabas.broker.coordinator.placement import java_hash, partition_for
 
 
 @pytest.mark.parametrize(

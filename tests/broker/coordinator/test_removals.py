@@ -6,13 +6,13 @@ from collections.abc import Collection
 
 import pytest
 
-from broker.coordinator import removals
-from broker.coordinator.group.housekeeping import Leaving
-from broker.coordinator.group.records import decode
-from broker.coordinator.group.state import DurableGroups
-from broker.coordinator.removals import LOOKED_AT_IN_A_TURN, REMOVED_IN_A_TURN, RETRY_MS
-from protocol.errors import ErrorCode
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator import removals
+from barnabas.broker.coordinator.group.housekeeping import Leaving
+from barnabas.broker.coordinator.group.records import decode
+from barnabas.broker.coordinator.group.state import DurableGroups
+from barnabas.broker.coordinator.removals import LOOKED_AT_IN_A_TURN, REMOVED_IN_A_TURN, RETRY_MS
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.record import iter_records
 from tests.support.group_world import GroupWorld
 from tests.support.memory_topic import MemoryTopic
 

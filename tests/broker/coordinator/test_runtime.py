@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.coordinator.group.model import GroupConfig, JoinReply
-from broker.coordinator.groups import EXPIRED_IN_A_TURN
-from broker.coordinator.outcome import FinishTransaction, Outcome
-from broker.coordinator.runtime import Shard
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.coordinator.group.model import GroupConfig, JoinReply
+from barnabas.broker.coordinator.groups import EXPIRED_IN_A_TURN
+from barnabas.broker.coordinator.outcome import FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime import Shard
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.group_world import GroupWorld, refusal, reply_of
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock

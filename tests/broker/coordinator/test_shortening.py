@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from broker.coordinator import shortening
-from broker.coordinator.transaction.model import Transaction
-from broker.coordinator.transaction.states import TransactionState as S
-from protocol.files.names import TRANSACTION_STATE_TOPIC
+from barnabas.broker.coordinator import shortening
+from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from tests.support.broker_world import settle, turn
 from tests.support.memory_files import PowerCut
 from tests.support.this_thread import InThisThread

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from broker.catalogue import Catalogue
-from broker.config import BrokerConfig, log_configs
-from broker.coordinator import GroupCoordinator
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.coordinator.outcome import Producer
-from broker.coordinator.placement import partition_for
-from broker.flushing import GroupFlush
-from broker.partitions import Partitions
-from broker.waiters import Waiters
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import parse_header
-from protocol.records.control import EndTxnMarker
-from storage.directory import Directory
-from storage.disk import Disk
-from storage.log_directory import LogDirectory
+from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.config import BrokerConfig, log_configs
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.flushing import GroupFlush
+from barnabas.broker.partitions import Partitions
+from barnabas.broker.waiters import Waiters
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.batch import parse_header
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.directory import Directory
+from barnabas.storage.disk import Disk
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.group_world import refusal
 from tests.support.memory_files import MemoryFiles, Survival
 from tests.support.virtual_clock import VirtualClock

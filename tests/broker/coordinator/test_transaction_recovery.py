@@ -10,14 +10,14 @@ import errno
 
 import pytest
 
-from broker.coordinator import loading, markers, outcome
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.coordinator.transaction.model import EndRequest
-from broker.coordinator.transaction.states import TransactionState as S
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.records.control import read_marker
-from storage.errors import StorageError
+from barnabas.broker.coordinator import loading, markers, outcome
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.transaction.model import EndRequest
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.records.control import read_marker
+from barnabas.storage.errors import StorageError
 from tests.support.broker_world import settle, turn
 from tests.support.transactional_broker import Producer, TransactionalBroker
 

@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from broker.coordinator import markers, sweeping
-from broker.coordinator.transaction.states import TransactionState as S
-from protocol.errors import ErrorCode, KafkaError
-from protocol.records.builder import build_batch
-from storage.log_append import AppendOrigin
+from barnabas.broker.coordinator import markers, sweeping
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.builder import build_batch
+from barnabas.storage.log_append import AppendOrigin
 from tests.support.broker_world import settle
 from tests.support.memory_files import PowerCut
 from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker, code_of

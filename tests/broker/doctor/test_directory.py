@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from broker.catalogue.framing import Versioned
-from broker.catalogue.image import ReplayError
-from broker.config import load_config
-from broker.config.environment import Environment
-from broker.doctor import directory
-from broker.doctor.finding import Finding
-from protocol.files import meta_properties
-from protocol.log_records.catalogue import FeatureLevelRecord
-from storage.files import RealFiles
-from storage.log_directory import LogDirectory
+from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.image import ReplayError
+from barnabas.broker.config import load_config
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.doctor import directory
+from barnabas.broker.doctor.finding import Finding
+from barnabas.protocol.files import meta_properties
+from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
+from barnabas.storage.files import RealFiles
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.data_directory import open_catalogue
 
 HOLDER = """
 import sys
-from storage.files import RealFiles
+from barnabas.storage.files import RealFiles
 RealFiles().lock(sys.argv[1])
 print("locked", flush=True)
 sys.stdin.read()

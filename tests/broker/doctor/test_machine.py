@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from broker.doctor.finding import Level
-from broker.doctor.machine import examine_clock, examine_descriptors, examine_python, examine_volume
-from storage.files import Volume
+from barnabas.broker.doctor.finding import Level
+from barnabas.broker.doctor.machine import examine_clock, examine_descriptors, examine_python, examine_volume
+from barnabas.storage.files import Volume
 
 GIB, MIB = 1 << 30, 1 << 20
 
@@ -39,7 +39,7 @@ def test_a_clock_that_went_back_is_told() -> None:
 
 def test_a_python_without_the_quick_parts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert examine_python().level is Level.OK
-    monkeypatch.setattr("broker.doctor.machine.find_spec", lambda name: None)
+    monkeypatch.setattr("barnabas.broker.doctor.machine.find_spec", lambda name: None)
     found = examine_python()
     assert (found.level, "without uvloop, crc32c" in found.says) == (Level.WARNING, True)
     assert found.says.startswith(f"Python {sys.version_info[0]}.")

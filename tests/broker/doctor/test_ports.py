@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.config import BrokerConfig, load_config
-from broker.config.environment import Environment
-from broker.doctor import ports
-from broker.doctor.finding import Finding
-from client.clock import SystemClock
+from barnabas.broker.config import BrokerConfig, load_config
+from barnabas.broker.config.environment import Environment
+from barnabas.broker.doctor import ports
+from barnabas.broker.doctor.finding import Finding
+from barnabas.client.clock import SystemClock
 from tests.support.forwarder import Forwarder
 from tests.support.ipv6 import speaks_ipv6
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from broker.doctor.processes import descriptors_of, listening_processes, named
+from barnabas.broker.doctor.processes import descriptors_of, listening_processes, named
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 

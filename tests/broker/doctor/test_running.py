@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.app import start_broker
-from broker.config import load_config
-from broker.doctor import running
-from broker.doctor.finding import Finding
-from broker.net.bound import bind_listeners
-from client.addresses import Address
-from client.clock import SystemClock
+from barnabas.broker.app import start_broker
+from barnabas.broker.config import load_config
+from barnabas.broker.doctor import running
+from barnabas.broker.doctor.finding import Finding
+from barnabas.broker.net.bound import bind_listeners
+from barnabas.client.addresses import Address
+from barnabas.client.clock import SystemClock
 from tests.support.forwarder import Forwarder
 
 TIMEOUT_MS = 2_000

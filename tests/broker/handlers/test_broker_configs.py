@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.support.catalogue_api import CatalogueApi
 
 BROKER = 4

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from broker.config.accepted import ACCEPTED
-from broker.config.keys import KEYS
-from broker.context import RequestContext
-from broker.handlers import describe_configs
-from broker.handlers.describe_configs import handle
-from protocol.errors import ErrorCode
-from protocol.messages import alter_configs, incremental_alter_configs
-from protocol.messages.alter_configs import AlterConfigsRequest
-from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from protocol.registry import ApiKey
+from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.keys import KEYS
+from barnabas.broker.context import RequestContext
+from barnabas.broker.handlers import describe_configs
+from barnabas.broker.handlers.describe_configs import handle
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages import alter_configs, incremental_alter_configs
+from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from barnabas.protocol.registry import ApiKey
 from tests.support.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode

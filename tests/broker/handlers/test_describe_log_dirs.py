@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
-from protocol.registry import ApiKey
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from barnabas.protocol.registry import ApiKey
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import VOLUME_BYTES
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
-from protocol.records.batch import iter_batches
-from protocol.records.control import EndTxnMarker
-from protocol.registry import ApiKey
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.protocol.registry import ApiKey
 from tests.support.broker_world import BrokerWorld, Peer, settle
 
 E = ErrorCode

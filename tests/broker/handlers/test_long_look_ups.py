@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.slices import SLICE_MS, UNDER_WAY_MAX
-from protocol.errors import ErrorCode
-from protocol.messages.list_offsets import (
+from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from protocol.records.batch import CREATE_TIME, set_max_timestamp
-from protocol.records.builder import build_batch
-from protocol.records.compression import ZSTD
+from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.compression import ZSTD
 from tests.support.broker_world import BrokerWorld, Peer, settle
 
 LATEST, MAX_TIMESTAMP = -1, -3

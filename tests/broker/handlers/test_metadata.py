@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from broker.api.table import API_TABLE
-from broker.handlers.api_versions import unsupported_version
-from protocol.errors import ErrorCode
-from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.describe_cluster import DescribeClusterRequest
-from protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.primitives import ZERO_UUID
+from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.handlers.api_versions import unsupported_version
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.primitives import ZERO_UUID
 from tests.support.catalogue_api import CLUSTER_ID, CatalogueApi, versions
 
 E = ErrorCode

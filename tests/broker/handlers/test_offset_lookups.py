@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from broker.context import RequestContext, Services
-from broker.handlers import delete_records, list_offsets, offset_for_leader_epoch
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from protocol.messages.list_offsets import (
+from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.handlers import delete_records, list_offsets, offset_for_leader_epoch
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -19,15 +19,15 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-from protocol.messages.offset_for_leader_epoch import (
+from barnabas.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from protocol.registry import ApiKey, response_codec
-from storage.log import PartitionLog
-from storage.steps import finish
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.storage.log import PartitionLog
+from barnabas.storage.steps import finish
 from tests.support.log_world import START_MS, LogWorld
 
 EPOCH = 3

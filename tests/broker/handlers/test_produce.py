@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from broker.handlers import produce
-from protocol.errors import ErrorCode
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.compression import GZIP, ZSTD
-from protocol.registry import ApiKey
-from storage.config import LogConfig
-from storage.errors import StorageError
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.handlers import produce
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.compression import GZIP, ZSTD
+from barnabas.protocol.registry import ApiKey
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
 from tests.support.broker_world import BrokerWorld, settle
 
 E = ErrorCode

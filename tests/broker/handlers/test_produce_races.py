@@ -11,7 +11,7 @@ import errno
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode
 from tests.support.broker_world import turn
 from tests.support.transactional_broker import TransactionalBroker
 

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
-from broker.coordinator.markers import MarkerWriter
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.verification import produce_error, txn_offset_commit_error
-from protocol.errors import ErrorCode
-from protocol.messages.produce import ProduceResponse
+from barnabas.broker.coordinator.markers import MarkerWriter
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.verification import produce_error, txn_offset_commit_error
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
 from tests.support.broker_world import settle, turn
 from tests.support.transactional_broker import Producer, TransactionalBroker

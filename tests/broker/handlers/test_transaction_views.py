@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.transaction.model import AddRequest, EndRequest, InitReply, InitRequest
-from protocol.errors import ErrorCode
-from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from protocol.messages.describe_transactions import DescribeTransactionsRequest
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.list_transactions import ListTransactionsRequest
-from protocol.records.control import EndTxnMarker
-from protocol.schema import Request
+from barnabas.broker.coordinator.transaction.model import AddRequest, EndRequest, InitReply, InitRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, settle
 
 E = ErrorCode

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.placement import partition_for
-from broker.coordinator.transaction.model import Transaction
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import ErrorCode
-from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from protocol.messages.add_partitions_to_txn import (
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.schema import Request
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, settle
 
 E = ErrorCode

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from broker.catalogue import NewTopic
-from broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from broker.handlers.delete_topics import SLICE_PARTITIONS
-from broker.handlers.list_groups import SLICE
-from broker.handlers.metadata import SLICE_TOPICS
-from broker.housekeeping import REMOVED_IN_A_TURN
-from protocol.errors import ErrorCode
-from protocol.messages.delete_topics import DeleteTopicsRequest
-from protocol.messages.list_groups import ListGroupsRequest
-from protocol.messages.metadata import MetadataRequest
-from protocol.schema import Request
+from barnabas.broker.catalogue import NewTopic
+from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.handlers.delete_topics import SLICE_PARTITIONS
+from barnabas.broker.handlers.list_groups import SLICE
+from barnabas.broker.handlers.metadata import SLICE_TOPICS
+from barnabas.broker.housekeeping import REMOVED_IN_A_TURN
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, settle
 
 E = ErrorCode

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import MESSAGE_CHARS_MAX, ErrorCode
-from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from barnabas.protocol.errors import MESSAGE_CHARS_MAX, ErrorCode
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.support.catalogue_api import CatalogueApi, versions
 
 UP, SAFE, UNSAFE = 1, 2, 3

@@ -6,9 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.files.names import CONSUMER_OFFSETS_TOPIC
-from protocol.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import Producer, TransactionalBroker
 

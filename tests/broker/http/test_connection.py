@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
-from broker.http.pages import Pages
-from broker.http.server import CONNECTIONS_MAX, HttpServer
+from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
+from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from tests.support.broker_world import settle
 from tests.support.memory_transport import MemoryTransport
 from tests.support.virtual_clock import VirtualClock

@@ -9,28 +9,28 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from broker.api.dispatch import Dispatcher
-from broker.api.metering import Meter
-from broker.http.metrics import groups as group_metrics
-from broker.http.metrics import partitions as partition_metrics
-from broker.http.metrics.reference_page import render
-from broker.http.metrics.scrape import scrape
-from broker.http.metrics.sources import RUNNING, Sources
-from broker.http.metrics.table import METRICS
-from broker.http.pages import METRICS_TEXT
-from protocol.messages.add_partitions_to_txn import (
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.api.metering import Meter
+from barnabas.broker.http.metrics import groups as group_metrics
+from barnabas.broker.http.metrics import partitions as partition_metrics
+from barnabas.broker.http.metrics.reference_page import render
+from barnabas.broker.http.metrics.scrape import scrape
+from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.broker.http.metrics.table import METRICS
+from barnabas.broker.http.pages import METRICS_TEXT
+from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from protocol.messages.end_txn import EndTxnRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.offset_commit import (
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
 from tests.support.source_tree import ROOT
@@ -95,7 +95,7 @@ def _a_thread_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         await settle()
 
     for module in ("scrape", "partitions", "groups", "transactions"):
-        monkeypatch.setattr(f"broker.http.metrics.{module}.let_others_run", at_once)
+        monkeypatch.setattr(f"barnabas.broker.http.metrics.{module}.let_others_run", at_once)
 
 
 async def test_offsets_sizes_and_traffic_are_those_of_the_log() -> None:
@@ -284,7 +284,7 @@ async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
 
 
 def test_the_page_is_the_table() -> None:
-    """`python -m broker.http.metrics.reference_page > docs/metrics.md` brings it up to date."""
+    """`python -m barnabas.broker.http.metrics.reference_page > docs/metrics.md` brings it up to date."""
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == render()
 
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.net.memory import SEND_PIECE_BYTES
-from protocol.errors import ErrorCode
-from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.metadata import MetadataRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.broker.net.memory import SEND_PIECE_BYTES
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.broker_world import BrokerWorld, Peer, request_frame, settle
 
 VERSION = 12  # of Produce and Fetch: the last that name topics

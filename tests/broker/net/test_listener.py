@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from broker.net.bound import bind
-from broker.net.connection import Connection
-from broker.net.listener import Listener
-from protocol.headers import parse_response_header
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.metadata import MetadataRequest
-from protocol.registry import ApiKey, response_codec
-from protocol.schema import Request
+from barnabas.broker.net.bound import bind
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.listener import Listener
+from barnabas.protocol.headers import parse_response_header
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, request_frame, turn
 
 VERSION = 12

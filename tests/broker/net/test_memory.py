@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.net.memory import SEND_PIECE_BYTES, SEND_PIECE_BYTES_WHEN_FULL, STALLED_MS, FrameMemory, SendMemory
+from barnabas.broker.net.memory import SEND_PIECE_BYTES, SEND_PIECE_BYTES_WHEN_FULL, STALLED_MS, FrameMemory, SendMemory
 from tests.support.virtual_clock import VirtualClock
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.net.outgoing import Outgoing
+from barnabas.broker.net.outgoing import Outgoing
 
 
 class Slice:

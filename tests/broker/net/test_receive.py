@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.net.memory import FrameMemory
-from broker.net.receive import SHARED_BYTES, FramingError, Receiver, shared_buffer
-from protocol.framing import FrameBuffer, frame
+from barnabas.broker.net.memory import FrameMemory
+from barnabas.broker.net.receive import SHARED_BYTES, FramingError, Receiver, shared_buffer
+from barnabas.protocol.framing import FrameBuffer, frame
 from tests.support.three_ways import three_ways
 from tests.support.virtual_clock import VirtualClock
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config import Listener
-from broker.context import Node
-from broker.net.told import Told, gateways_of, plain_host
+from barnabas.broker.config import Listener
+from barnabas.broker.context import Node
+from barnabas.broker.net.told import Told, gateways_of, plain_host
 
 OWN, PEER, GATEWAY, LOOPBACK = "172.18.0.2", "172.18.0.7", "172.18.0.1", "127.0.0.1"
 NODE = Node(1, "cluster", "unused", 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from client.client import Client
-from client.consumer import ConsumedRecord, Consumer
-from client.group import GroupConsumer
-from client.producer import Producer
+from barnabas.client.client import Client
+from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.group import GroupConsumer
+from barnabas.client.producer import Producer
 from tests.compat.model import PARTITIONS, Message, Stored
 
 

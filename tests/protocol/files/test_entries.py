@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from protocol.files.preallocation import trimmed_size
-from protocol.files.producer_snapshot import ProducerEntry
-from protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.files.txn_index import AbortedTxn
 
 T = 1700000000000  # ms
 
@@ -81,7 +81,7 @@ def test_any_single_damage_to_a_producer_snapshot_is_noticed(entries: list[Produ
 
 
 def test_a_producer_snapshot_that_claims_more_than_it_holds_is_refused() -> None:
-    from protocol.records.crc32c import crc32c
+    from barnabas.protocol.records.crc32c import crc32c
 
     body = (2**31 - 1).to_bytes(4, "big")
     with pytest.raises(DecodeError, match="for 2147483647 entries"):

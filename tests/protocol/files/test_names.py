@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.files.names import (
+from barnabas.protocol.files.names import (
     DirectoryState,
     FileKind,
     FileState,

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.files import checkpoints, meta_properties, properties, quorum_state
-from protocol.files.meta_properties import MetaProperties
-from protocol.files.quorum_state import QuorumState
-from protocol.primitives import ZERO_UUID, uuid_bytes
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import checkpoints, meta_properties, properties, quorum_state
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.protocol.files.quorum_state import QuorumState
+from barnabas.protocol.primitives import ZERO_UUID, uuid_bytes
 
 TOPIC_ID = uuid_bytes("AAAAAAAAAAAAAAAAAAAAAQ")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.headers import encode_response_header
-from protocol.hot import fetch
-from protocol.messages.fetch import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.headers import encode_response_header
+from barnabas.protocol.hot import fetch
+from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
@@ -24,7 +24,7 @@ from protocol.messages.fetch import (
     PartitionData,
     ReplicaState,
 )
-from protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 FETCH = ApiKey.FETCH
 VERSIONS = range(FETCH.min_version, FETCH.max_version + 1)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.headers import encode_response_header
-from protocol.hot.produce import PartitionResult, decode_request, encode_response
-from protocol.messages.produce import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.headers import encode_response_header
+from barnabas.protocol.hot.produce import PartitionResult, decode_request, encode_response
+from barnabas.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -21,7 +21,7 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 PRODUCE = ApiKey.PRODUCE
 VERSIONS = range(PRODUCE.min_version, PRODUCE.max_version + 1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.errors import DecodeError
-from protocol.log_records.catalogue import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.catalogue import (
     RECORDS,
     ConfigRecord,
     NoOpRecord,
@@ -14,7 +14,7 @@ from protocol.log_records.catalogue import (
     decode_record,
     encode_record,
 )
-from protocol.schema import Stored
+from barnabas.protocol.schema import Stored
 
 TOPIC_ID = bytes.fromhex("425e73d6d7edd38daeae9f10721987e3")
 DIRECTORY_ID = bytes(range(16))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.records.batch import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import (
     CREATE_TIME,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -19,8 +19,8 @@ from protocol.records.batch import (
     set_max_timestamp,
     verify_crc,
 )
-from protocol.records.builder import build_batch
-from protocol.records.record import iter_records
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
 
 
 def a_batch(value: bytes = b"v") -> bytearray:

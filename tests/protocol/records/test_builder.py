@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.records.builder import NewRecord, build_batch, build_single
+from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=20_000), st.integers(-1, 2**50))

@@ -10,9 +10,9 @@ from cramjam import snappy
 from hypothesis import given
 from hypothesis import strategies as st
 
-import protocol.records.compression as codecs
-from protocol.errors import DecodeError
-from protocol.records.compression import (
+import barnabas.protocol.records.compression as codecs
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.compression import (
     COMPRESSION_IDS,
     GZIP,
     LZ4,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.records.batch import encode_batch, parse_header
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import (
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import encode_batch, parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import (
     END_TXN_MARKER_SIZE,
     ControlRecordType,
     control_batch,
@@ -17,7 +17,7 @@ from protocol.records.control import (
     parse_marker_value,
     read_marker,
 )
-from protocol.records.record import iter_records
+from barnabas.protocol.records.record import iter_records
 
 
 @pytest.mark.parametrize("commit", [True, False])

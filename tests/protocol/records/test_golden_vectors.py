@@ -2,11 +2,11 @@
 
 import pytest
 
-from protocol.records.batch import compute_crc, encode_batch, parse_header, patch_offset_and_epoch, verify_crc
-from protocol.records.builder import NewRecord, build_batch
-from protocol.records.control import EndTxnMarker, end_txn_marker, read_marker
-from protocol.records.crc32c import crc32c, load_extension, load_package, load_plain
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.records.batch import compute_crc, encode_batch, parse_header, patch_offset_and_epoch, verify_crc
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker, read_marker
+from barnabas.protocol.records.crc32c import crc32c, load_extension, load_package, load_plain
+from barnabas.protocol.records.record import Record, iter_records
 
 T = 1700000000000  # ms
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
-from protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header, verify_crc
-from protocol.records.builder import NewRecord, build_batch, rebuild_batch
-from protocol.records.compression import COMPRESSION_NAMES
-from protocol.records.record import Record, iter_records
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header, verify_crc
+from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.compression import COMPRESSION_NAMES
+from barnabas.protocol.records.record import Record, iter_records
 from tests.support.records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)

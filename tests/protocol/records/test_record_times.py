@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from protocol.errors import DecodeError
-from protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, parse_header, set_max_timestamp
-from protocol.records.builder import build_batch
-from protocol.records.compression import NONE, ZSTD, compress
-from protocol.records.record import iter_records
-from protocol.records.record_times import iter_times
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, parse_header, set_max_timestamp
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.compression import NONE, ZSTD, compress
+from barnabas.protocol.records.record import iter_records
+from barnabas.protocol.records.record_times import iter_times
 from tests.support.batches import batch_of
 
 START_MS = 1_700_000_000_000

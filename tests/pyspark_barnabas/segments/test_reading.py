@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.files import offset_index
-from protocol.files.names import LOG_START_CHECKPOINT, FileKind
+from barnabas.protocol.files import offset_index
+from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.segments.layout import NoDataDirectory, PartitionFiles, read_layout
 from pyspark_barnabas.segments.pushdown import narrow

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.records.batch import parse_header
+from barnabas.protocol.records.batch import parse_header
 from pyspark_barnabas.segments.log_file import LogFile
 from pyspark_barnabas.segments.walk import Bounds, Damage, Found, walk_batches, walk_headers
 from tests.support.segment_files import LogWriter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger_topic import ledger_topic

@@ -8,19 +8,19 @@ from itertools import chain, repeat
 
 import pytest
 
-from client.client import Client
-from client.decoding import Aborted
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.fetch import (
+from barnabas.client.client import Client
+from barnabas.client.decoding import Aborted
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
-from protocol.records.builder import build_batch
-from protocol.registry import ApiKey
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.fetching import Answer, Fetcher, Unfinished
 from pyspark_barnabas.source.ranges import OffsetRange

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.metadata import PartitionInfo, TopicInfo
+from barnabas.client.metadata import PartitionInfo, TopicInfo
 from pyspark_barnabas.source.changes import find_changes
 from pyspark_barnabas.source.errors import DataLoss, lose
 from pyspark_barnabas.source.limits import Patience, limit, waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED
+from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings, stream_settings
 from pyspark_barnabas.source.subscription import Assigned, ByTime, Given, Named, Pattern

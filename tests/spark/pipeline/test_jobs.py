@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
-from client.admin import create_topic
-from client.client import Client
-from client.transactional_producer import TransactionalProducer
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
+from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.protocol.records.record import Record
 from pipeline.auditing import Audit, AuditConfig
 from pipeline.demo.orders import OrderStream
 from pipeline.jobs.aggregate import AggregateConfig
@@ -22,7 +23,6 @@ from pipeline.jobs.aggregate import build as build_aggregate
 from pipeline.jobs.validate import ValidateConfig
 from pipeline.jobs.validate import build as build_validate
 from pipeline.verdict import Check, Verdict
-from protocol.records.record import Record
 from tests.support.broker_process import BrokerProcess
 from tests.support.tampering import Batch, as_abort, changed, moved, rewrite
 

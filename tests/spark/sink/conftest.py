@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from client.client import Client
+from barnabas.client.client import Client
 from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.batch_sender import NewBatch
-from client.partitioner import murmur2, partition_for_key
-from protocol.primitives import write_varlong
-from protocol.records.batch import BatchHeader, encode_batch
-from protocol.records.record import iter_records
+from barnabas.client.batch_sender import NewBatch
+from barnabas.client.partitioner import murmur2, partition_for_key
+from barnabas.protocol.primitives import write_varlong
+from barnabas.protocol.records.batch import BatchHeader, encode_batch
+from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas import columns, digest
 from pyspark_barnabas.sink.encode import Encoder
 from pyspark_barnabas.sink.layout import BadRows, Layout

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from client.admin import create_topic
-from client.client import Client
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets

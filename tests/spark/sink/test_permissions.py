@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.admin import create_topic
-from client.client import Client
-from client.errors import raise_for
-from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.client.admin import create_topic
+from barnabas.client.client import Client
+from barnabas.client.errors import raise_for
+from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets

@@ -8,11 +8,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from client.admin import ConfigChange, ConfigOperation, ResourceType, alter_configs, create_topic, delete_records
-from client.client import Client
-from client.producer import Producer
-from client.transaction_admin import fence
-from client.transactional_producer import TransactionalProducer
+from barnabas.client.admin import (
+    ConfigChange,
+    ConfigOperation,
+    ResourceType,
+    alter_configs,
+    create_topic,
+    delete_records,
+)
+from barnabas.client.client import Client
+from barnabas.client.producer import Producer
+from barnabas.client.transaction_admin import fence
+from barnabas.client.transactional_producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from client.admin import create_topic, describe_topics
-from client.client import Client
-from client.consumer import ConsumedRecord, Consumer
-from client.offsets import READ_COMMITTED
-from client.producer import Producer
-from client.transaction_admin import list_transactions
+from barnabas.client.admin import create_topic, describe_topics
+from barnabas.client.client import Client
+from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.producer import Producer
+from barnabas.client.transaction_admin import list_transactions
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
 
 PARTITIONS = 2

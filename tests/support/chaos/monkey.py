@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from client.client import Client
-from client.consumer import Consumer
-from protocol.errors import KafkaError
+from barnabas.client.client import Client
+from barnabas.client.consumer import Consumer
+from barnabas.protocol.errors import KafkaError
 from tests.support.chaos import audit
 from tests.support.chaos.driver import Driver, Stream, command_of, parents_of
 from tests.support.server import Server

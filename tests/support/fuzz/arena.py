@@ -14,7 +14,7 @@ import tracemalloc
 from random import Random
 from typing import Any
 
-from protocol.schema import Request
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import BrokerWorld, Peer, settle
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent

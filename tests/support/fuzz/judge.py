@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from broker.api.table import API_TABLE
-from protocol.errors import DecodeError, ErrorCode
-from protocol.framing import SIZE_BYTES, split_frames
-from protocol.headers import parse_request_header, parse_response_header
-from protocol.primitives import MAX_STRING_BYTES
-from protocol.registry import ApiKey, request_codec, response_codec
-from protocol.schema import Struct
+from barnabas.broker.api.table import API_TABLE
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.framing import SIZE_BYTES, split_frames
+from barnabas.protocol.headers import parse_request_header, parse_response_header
+from barnabas.protocol.primitives import MAX_STRING_BYTES
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Struct
 
 _SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in API_TABLE}
 _NEVER = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.KAFKA_STORAGE_ERROR)

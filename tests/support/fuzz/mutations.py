@@ -11,7 +11,7 @@ from random import Random
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.registry import ApiKey
+from barnabas.protocol.registry import ApiKey
 
 _SIZE = Struct(">i")
 _HEADER_BYTES = 10  # key, version, correlation id, the client id's length

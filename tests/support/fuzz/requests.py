@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, TypeVar
 
-from protocol.schema import Field, FieldType, Struct, default_instance
+from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
 from tests.support.fuzz.stage import Facts
 from tests.support.fuzz.words import INTEGER_BITS, LONG_TEXT, ODD_NAMES, UUIDS, Focus, batch, edge, focus, words
 

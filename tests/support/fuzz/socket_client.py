@@ -8,9 +8,9 @@ from contextlib import suppress
 from struct import Struct
 from typing import Any
 
-from protocol.headers import parse_response_header
-from protocol.registry import ApiKey, response_codec
-from protocol.schema import Request
+from barnabas.protocol.headers import parse_response_header
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.protocol.schema import Request
 from tests.support.broker_world import request_frame
 from tests.support.fuzz.judge import Finding
 from tests.support.fuzz.mutations import Sent

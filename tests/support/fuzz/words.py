@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from protocol.records.batch import HEADER, BatchHeader, compute_crc
-from protocol.records.builder import build_batch
+from barnabas.protocol.records.batch import HEADER, BatchHeader, compute_crc
+from barnabas.protocol.records.builder import build_batch
 from tests.support.fuzz.stage import Facts, Member, Producer
 
 INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}

@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import Any
 
-from protocol.primitives import ZERO_UUID
+from barnabas.protocol.primitives import ZERO_UUID
 
 # Fields that hold an id, and the kind of it. What the reader of a story gave itself stays as it is.
 _KINDS = {

@@ -1,6 +1,6 @@
 """Between a story's words and messages: a request out of a Node, an answer into one.
 
-Names are those of the messages (`protocol.messages`). What is not said in a request has its default, and what a version
+Names are those of the messages (`protocol/messages`). What is not said in a request has its default, and what a version
 does not have is left away, so that one text asks in several versions. An answer tells every field that has no default,
 and the others where they differ from it; error codes are told by name. Not told: the words of error messages, which are
 each server's own, and what nobody reads beside an error. Mostly the order of rows and numbers says nothing, as it is
@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from protocol.primitives import ZERO_UUID
-from protocol.schema import BOOL, BYTES, FLOAT64, MISSING, RECORDS, STRING, UUID, Field, FieldType, Struct
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.protocol.schema import BOOL, BYTES, FLOAT64, MISSING, RECORDS, STRING, UUID, Field, FieldType, Struct
 from tests.support.probes import records
 from tests.support.probes.names import Names
 from tests.support.probes.tree import EMPTY_LIST, NULL, RUN, Node, items, listed, quoted, unquoted

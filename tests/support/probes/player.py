@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 
-from protocol.registry import ApiKey, request_codec, spec
+from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.probes.names import Names, Unknown
 from tests.support.probes.notation import node_of, struct_of
 from tests.support.probes.page import Answer, Step, Story

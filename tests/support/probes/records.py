@@ -15,11 +15,11 @@ import struct
 import zlib
 from typing import Any
 
-from protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
-from protocol.records.builder import build_batch
-from protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES
-from protocol.records.control import read_marker
-from protocol.records.crc32c import crc32c
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.compression import COMPRESSION_IDS, COMPRESSION_NAMES
+from barnabas.protocol.records.control import read_marker
+from barnabas.protocol.records.crc32c import crc32c
 from tests.support.probes.names import Names
 from tests.support.probes.tree import Node
 

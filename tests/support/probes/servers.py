@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from broker.coordinator.placement import partition_for
-from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from protocol.messages.describe_transactions import DescribeTransactionsRequest
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.support.kafka_process import KafkaProcess
 from tests.support.own_broker import OwnBroker
 from tests.support.probes.names import Names

@@ -6,8 +6,8 @@ takes to arrive. Run as a program, with the arguments of `barnabas`.
 
 import sys
 
-from broker.cli import main
-from broker.coordinator import markers
+from barnabas.broker.cli import main
+from barnabas.broker.coordinator import markers
 
 if __name__ == "__main__":
     markers.SLICE_PARTITIONS = 1

@@ -6,9 +6,9 @@ import socket
 import struct
 from typing import Any, Self
 
-from protocol.headers import encode_request_header, parse_response_header
-from protocol.registry import ApiKey, request_codec, response_codec
-from protocol.schema import Request
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Request
 
 CONNECT_TIMEOUT_S = 30.0
 CLOSED, SILENT = "closed", "silent"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.model import (
     CommittedOffset,
     GroupRecord,
     GroupStored,
@@ -12,7 +12,7 @@ from broker.coordinator.group.model import (
     StoredGroup,
     StoredMember,
 )
-from broker.coordinator.group.records import decode, encode
+from barnabas.broker.coordinator.group.records import decode, encode
 
 _PAGE = Path(__file__).parents[4] / "docs" / "formats" / "consumer-offsets.md"
 _NOW_MS = 1_700_000_000_000

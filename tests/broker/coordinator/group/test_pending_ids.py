@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator.group.pending_ids import OWN_MAX, PENDING_IDS_MAX, PendingIds
-from protocol.errors import ErrorCode
+from barnabas.broker.coordinator.group.pending_ids import OWN_MAX, PENDING_IDS_MAX, PendingIds
+from barnabas.protocol.errors import ErrorCode
 from tests.support.group_world import GroupWorld
 
 _STEPS = st.lists(st.tuples(st.sampled_from(["add", "discard", "copy"]), st.integers(0, 99)), max_size=300)

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator.group.draft import as_stored
-from broker.coordinator.group.machine import GroupMachine
-from broker.coordinator.group.model import Group, GroupConfig, JoinReply, SyncReply
-from broker.coordinator.group.states import State
-from broker.coordinator.loading import Loader
-from broker.coordinator.placement import partition_for
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.coordinator.group.draft import as_stored
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.model import Group, GroupConfig, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.loading import Loader
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.group_world import GroupWorld, reply_of
 
 _PARTITION = partition_for("g", 50)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.model import (
     CommittedOffset,
     GroupRecord,
     GroupStored,
@@ -12,8 +12,8 @@ from broker.coordinator.group.model import (
     StoredGroup,
     StoredMember,
 )
-from broker.coordinator.group.records import decode, encode
-from protocol.errors import DecodeError, EncodeError
+from barnabas.broker.coordinator.group.records import decode, encode
+from barnabas.protocol.errors import DecodeError, EncodeError
 
 _NOW_MS = 1_700_000_000_000
 _TEXT = st.text(max_size=20)

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from broker.coordinator.group.states import TABLE, Event, State, on
-from broker.coordinator.moves import Go, Never, Say
+from barnabas.broker.coordinator.group.states import TABLE, Event, State, on
+from barnabas.broker.coordinator.moves import Go, Never, Say
 
 
 def test_every_event_has_a_meaning_in_every_state() -> None:

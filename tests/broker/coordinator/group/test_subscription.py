@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.coordinator.group.model import Group, Member
-from broker.coordinator.group.states import State
-from broker.coordinator.group.subscription import parse_topics, subscribed_topics, topics_in_use
+from barnabas.broker.coordinator.group.model import Group, Member
+from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.group.subscription import parse_topics, subscribed_topics, topics_in_use
 
 _TWO_TOPICS = bytes.fromhex("0001" "00000002" "000161" "00026262" "ffffffff" "00000000")  # fmt: skip
 

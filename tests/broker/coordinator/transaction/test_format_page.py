@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.placement import partition_for
-from broker.coordinator.transaction.model import Transaction, TransactionStored
-from broker.coordinator.transaction.records import decode, encode
-from broker.coordinator.transaction.states import TransactionState
-from protocol.records.control import end_txn_marker
-from protocol.records.record import iter_records
+from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.records import decode, encode
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import iter_records
 
 _PAGE = Path(__file__).parents[4] / "docs" / "formats" / "transaction-state.md"
 _NOW_MS = 1_700_000_000_000

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from broker.coordinator.transaction.machine import TransactionMachine
-from broker.coordinator.transaction.model import Transaction, TransactionStored
-from broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction.machine import TransactionMachine
+from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.states import TransactionState
 
 _COMMITTING = Transaction(
     transactional_id="x",

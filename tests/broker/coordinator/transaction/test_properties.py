@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator.transaction import records
-from broker.coordinator.transaction.model import (
+from barnabas.broker.coordinator.transaction import records
+from barnabas.broker.coordinator.transaction.model import (
     LAST_PRODUCER_EPOCH,
     AddRequest,
     EndReply,
@@ -26,8 +26,8 @@ from broker.coordinator.transaction.model import (
     Transaction,
     TransactionConfig,
 )
-from broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
-from protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.transaction_world import PARTITION, TransactionWorld
 
 _Pair = tuple[int, int]

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.coordinator.transaction.model import Transaction, TransactionStored
-from broker.coordinator.transaction.records import decode, encode
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import DecodeError, EncodeError
-from protocol.log_records.prefixed import encode_key, encode_value
-from protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.records import decode, encode
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import DecodeError, EncodeError
+from barnabas.protocol.log_records.prefixed import encode_key, encode_value
+from barnabas.protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
 _NOW_MS = 1_700_000_000_000
 _DURABLE = list(TransactionState)[:6]

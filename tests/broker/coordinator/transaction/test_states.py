@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from broker.coordinator.moves import Go, Never
-from broker.coordinator.transaction.states import LEGAL_MOVES, TABLE, Event, TransactionState, on
+from barnabas.broker.coordinator.moves import Go, Never
+from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TABLE, Event, TransactionState, on
 
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, DEAD, PREPARE_EPOCH_FENCE = (
     TransactionState

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from barnabas.errors import BarnabasError, NotRunning
-from barnabas.inside.host import FORESEEN, Host, open_host
-from barnabas.running import LOG_NAME
-from broker import log_lines
-from broker.ephemeral import EphemeralDirectory
+from barnabas.broker import log_lines
+from barnabas.broker.ephemeral import EphemeralDirectory
+from barnabas.embedded.errors import BarnabasError, NotRunning
+from barnabas.embedded.inside.host import FORESEEN, Host, open_host
+from barnabas.embedded.running import LOG_NAME
 
 ANSWER_TIMEOUT_S = 60.0
 _DESCRIPTORS = 1024  # what a process may have open where nobody says otherwise; its limit is the user's to raise

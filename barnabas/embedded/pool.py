@@ -18,9 +18,9 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 
-from barnabas.channel import HEAD, encode
-from barnabas.errors import BarnabasError
-from barnabas.settings import Wire
+from barnabas.embedded.channel import HEAD, encode
+from barnabas.embedded.errors import BarnabasError
+from barnabas.embedded.settings import Wire
 
 _PROGRAM = """\
 import sys
@@ -29,7 +29,7 @@ sys.path.append(root)
 import site
 site.main()
 sys.path.extend(others)
-from barnabas.inside.nursery import main
+from barnabas.embedded.inside.nursery import main
 main(int(descriptor), int(parent))
 """
 _NEEDED = ("crc32c", "cramjam", "lz4", "re2", "uvloop", "zstandard")
@@ -107,8 +107,8 @@ class Pool:
 
 
 def import_path() -> list[str]:
-    """Where this package lies, then the directories of what it needs: these may be outside what `site` knows."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    """Where `barnabas` lies, then the directories of what it needs: these may be outside what `site` knows."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     origins = [spec.origin for name in _NEEDED if (spec := find_spec(name)) is not None and spec.origin]
     places = [os.path.dirname(each) for each in origins]
     places = [os.path.dirname(place) if os.path.basename(place) in _NEEDED else place for place in places]

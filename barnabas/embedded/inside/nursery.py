@@ -1,6 +1,6 @@
 """The process that brokers are forked from: it has everything imported, and nothing running.
 
-Started by `barnabas.pool`, once for each process that uses brokers, with a socket. For every request it gets there
+Started by `embedded.pool`, once for each process that uses brokers, with a socket. For every request it gets there
 (settings, and a socket for the broker to be) it forks; the child opens its broker and answers on that socket, the
 nursery goes on waiting. What is not needed for the first broker is imported while nobody asks for one.
 
@@ -23,9 +23,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from barnabas.channel import HEAD, decode, encode, read_exactly
-from barnabas.running import LOG_NAME
-from broker.ephemeral import EphemeralDirectory
+from barnabas.broker.ephemeral import EphemeralDirectory
+from barnabas.embedded.channel import HEAD, decode, encode, read_exactly
+from barnabas.embedded.running import LOG_NAME
 
 
 def main(descriptor: int, parent_pid: int) -> NoReturn:
@@ -129,7 +129,7 @@ class Nursery:
             for each in (self._requests, self._ended, self._wake):
                 each.close()
             _speak_into(home)
-            from barnabas.inside.child import run
+            from barnabas.embedded.inside.child import run
 
             run(owner, request, home, self._parent)
         except BaseException:
@@ -151,11 +151,11 @@ def _speak_into(home: str) -> None:
 
 def prepare() -> Iterator[str]:
     """Import what brokers need, a little at a time, the most needed first; then make ready to be forked."""
-    for name in ("barnabas.inside.child", "uvloop"):
+    for name in ("barnabas.embedded.inside.child", "uvloop"):
         with suppress(ImportError):
             import_module(name)
         yield name
-    from barnabas.inside.rehearsal import rehearse
+    from barnabas.embedded.inside.rehearsal import rehearse
 
     yield from rehearse()
     gc.collect()

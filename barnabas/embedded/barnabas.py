@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.answers import OpenTransaction, PartitionOffsets, Record, Transaction
-from barnabas.errors import BarnabasError, BarnabasWarning, NotRunning
-from barnabas.running import Running
-from barnabas.settings import Topics, Wire, checked, texts
-from barnabas.snapshots import Snapshot, replace_directory
+from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+from barnabas.embedded.running import Running
+from barnabas.embedded.settings import Topics, Wire, checked, texts
+from barnabas.embedded.snapshots import Snapshot, replace_directory
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
 _LAST_LINES = 10
@@ -256,10 +256,10 @@ class Barnabas:
 
     def _begin(self, settings: Wire) -> Running:
         if self._in_process:
-            from barnabas.thread import begin
+            from barnabas.embedded.thread import begin
 
             return begin(settings, self._home)
-        from barnabas.child_process import ChildProcess
+        from barnabas.embedded.child_process import ChildProcess
 
         return ChildProcess(settings, self._home)
 

@@ -10,11 +10,11 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
-from barnabas import pool
-from barnabas.channel import encode, receive
-from barnabas.errors import BarnabasError, NotRunning
-from barnabas.running import LOG_NAME
-from barnabas.settings import Wire
+from barnabas.embedded import pool
+from barnabas.embedded.channel import encode, receive
+from barnabas.embedded.errors import BarnabasError, NotRunning
+from barnabas.embedded.running import LOG_NAME
+from barnabas.embedded.settings import Wire
 
 START_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 60.0

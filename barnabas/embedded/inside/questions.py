@@ -10,13 +10,13 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from broker.context import Services
-from broker.recoveries import StillRecovering
-from broker.turns import let_others_run
-from client.decoding import Aborted, decode_records
-from protocol.errors import ErrorCode, KafkaError
-from protocol.files.names import TRANSACTION_STATE_TOPIC
-from storage.log import PartitionLog
+from barnabas.broker.context import Services
+from barnabas.broker.recoveries import StillRecovering
+from barnabas.broker.turns import let_others_run
+from barnabas.client.decoding import Aborted, decode_records
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
+from barnabas.storage.log import PartitionLog
 
 _PAGE_BYTES = 1 << 20
 _RECOVERY_MS = 60_000  # asked again then
@@ -65,7 +65,7 @@ async def _log_of(services: Services, topic: str, partition: int) -> PartitionLo
 
 
 async def transactions(services: Services) -> list[tuple[Any, ...]]:
-    """Every transactional id, as the fields of barnabas.answers.Transaction. KafkaError."""
+    """Every transactional id, as the fields of barnabas.embedded.answers.Transaction. KafkaError."""
     if TRANSACTION_STATE_TOPIC not in services.catalogue.topics:
         return []
     while True:

@@ -9,19 +9,23 @@ from collections.abc import Iterator
 from importlib import import_module
 from tempfile import TemporaryDirectory
 
-_COORDINATORS = ("broker.coordinator.groups", "broker.coordinator.transactions", "broker.coordinator.topic")
-_LAZY = ("client.decoding", "concurrent.futures.thread", "shutil")
+_COORDINATORS = (
+    "barnabas.broker.coordinator.groups",
+    "barnabas.broker.coordinator.transactions",
+    "barnabas.broker.coordinator.topic",
+)
+_LAZY = ("barnabas.client.decoding", "concurrent.futures.thread", "shutil")
 
 
 def rehearse() -> Iterator[str]:
     """A step for each thing done; the caller may do something else in between."""
     _write_a_catalogue()
     yield "a catalogue"
-    from broker.api.table import API_TABLE
-    from protocol.registry import request_codec, response_codec
+    from barnabas.broker.api.table import API_TABLE
+    from barnabas.protocol.registry import request_codec, response_codec
 
     for row in API_TABLE:
-        import_module(f"broker.handlers.{row.handler}")
+        import_module(f"barnabas.broker.handlers.{row.handler}")
         request_codec(row.key, row.max_version)
         response_codec(row.key, row.max_version)
         yield row.handler
@@ -34,11 +38,11 @@ def _write_a_catalogue() -> None:
     """So that the codecs of its records are there, and those of the data directory's own files."""
     import os
 
-    from broker.app import open_directory
-    from broker.catalogue import Catalogue
-    from broker.config.load import load_config
-    from protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
-    from storage.files import RealFiles
+    from barnabas.broker.app import open_directory
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.config.load import load_config
+    from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
+    from barnabas.storage.files import RealFiles
 
     with TemporaryDirectory(prefix="barnabas-") as path:
         config = load_config(flags={"log.dirs": os.path.join(path, "data")}).config

@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
 from typing import Any
 
-from barnabas.inside import questions
-from barnabas.snapshots import copy_directory
-from broker.app import Broker, start_broker
-from broker.catalogue import CatalogueError
-from broker.catalogue.topics import NewTopic
-from broker.config.broker_config import ConfigError
-from broker.config.load import load_config
-from broker.net.bound import BoundAddress, bind_listeners, close_sockets
-from protocol.errors import KafkaError
-from storage.errors import StorageError
+from barnabas.broker.app import Broker, start_broker
+from barnabas.broker.catalogue import CatalogueError
+from barnabas.broker.catalogue.topics import NewTopic
+from barnabas.broker.config.broker_config import ConfigError
+from barnabas.broker.config.load import load_config
+from barnabas.broker.net.bound import BoundAddress, bind_listeners, close_sockets
+from barnabas.embedded.inside import questions
+from barnabas.embedded.snapshots import copy_directory
+from barnabas.protocol.errors import KafkaError
+from barnabas.storage.errors import StorageError
 
 FORESEEN = (CatalogueError, ConfigError, KafkaError, OSError, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
@@ -66,7 +66,7 @@ class Host:
 
 
 async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit: int) -> Host:
-    """A broker of these settings (barnabas.settings.Settings) that accepts connections. FORESEEN."""
+    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN."""
     host = f"[{settings['host']}]" if ":" in settings["host"] else settings["host"]
     loaded = load_config(
         flags={"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir},
