@@ -56,6 +56,15 @@ def test_over_connect_streams_writes_and_updates_are_exact(server: Server, sourc
     assert topics.numbers(server.address, f"{source}-copy-counts") == [100, 100, 100]
 
 
+def test_spark_needs_none_of_the_brokers_own_packages(server: Server, source: str, tmp_path: Path) -> None:
+    codecs = ["crc32c", "cramjam", "lz4", "zstandard"]
+    bare = bare_environment(tmp_path / "bare", [*EXECUTORS_HAVE, *codecs])
+    for name in ("uvloop", "prometheus_client", "h11", "re2"):
+        assert subprocess.run([bare, "-c", f"import {name}"], capture_output=True, check=False).returncode == 1
+    _copy(server, source, tmp_path, "local[2]", python=bare, packed=_packed(tmp_path))
+    assert topics.numbers(server.address, f"{source}-copy") == EXPECTED
+
+
 @pytest.mark.long
 def test_executors_without_wheels_run_from_one_file(server: Server, source: str, tmp_path: Path) -> None:
     bare = bare_environment(tmp_path / "bare", EXECUTORS_HAVE)
