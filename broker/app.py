@@ -21,18 +21,18 @@ from barnabas.broker.clock import Clock, SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Node, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
-from barnabas.broker.fetch_sessions import FetchSessions
-from barnabas.broker.flushing import GroupFlush
-from barnabas.broker.housekeeping import Housekeeping
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.advertised import Told, default_gateways
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.listener import Listener
-from barnabas.broker.net.told import Told, default_gateways
-from barnabas.broker.partitions import Partitions
+from barnabas.broker.partitions.fetch_sessions import FetchSessions
+from barnabas.broker.partitions.flushing import GroupFlush
+from barnabas.broker.partitions.housekeeping import Housekeeping
+from barnabas.broker.partitions.partitions import Partitions
+from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.slices import Slices
-from barnabas.broker.waiters import Waiters
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
-from barnabas.storage.files import RealFiles
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.http.server import HttpServer
     from barnabas.protocol.files.meta_properties import MetaProperties
-    from barnabas.storage.files import Files
+    from barnabas.storage.disk.files import Files
 
 _log = logger("app")
 _DRAIN_MS = 1_500

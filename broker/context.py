@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.producer_ids import ProducerIds
-    from barnabas.broker.fetch_sessions import FetchSessions
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.fetch_sessions import FetchSessions
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.slices import Slices
-    from barnabas.broker.waiters import Waiters
 
 T = TypeVar("T")
 

@@ -13,11 +13,11 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.protocol.primitives import uuid_text
-from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk.checkpoints import TopicPartition
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import Lock, LockHeld
 from barnabas.storage.errors import LockedError, NotADataDirectory, from_os_error
-from barnabas.storage.files import Lock, LockHeld
 
 _EXEMPT = "remote-log-index-cache"  # Kafka's tiered storage keeps it here
 _OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_SUFFIX})

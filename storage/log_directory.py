@@ -1,6 +1,6 @@
 """A data directory: the lock, whose it is, what is known of its partitions, and the logs opened in this run.
 
-Knows partitions by name; what is in them is storage/log.py's. docs/formats/data-directory.md shows the files.
+Knows partitions by name; what is in them is storage/log/log.py's. docs/formats/data-directory.md shows the files.
 
 Theory of operation: starting and stopping costs what a run uses, not what is on the disk. A partition is opened when
 somebody asks for it. What the checkpoints say of it is kept over runs in which nobody does: its recovery point was its
@@ -23,18 +23,18 @@ from weakref import WeakValueDictionary
 from barnabas.protocol.files import checkpoints as formats
 from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
-from barnabas.storage.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
 from barnabas.storage.config import LogConfig
 from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
-from barnabas.storage.deletion import Deletions
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import OPEN_FILES_MAX, Disk
+from barnabas.storage.disk.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
+from barnabas.storage.disk.deletion import Deletions
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
+from barnabas.storage.disk.files import Files, Lock, Volume
+from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import FileRemoved, StorageError
-from barnabas.storage.files import Files, Lock, Volume
-from barnabas.storage.log import PartitionLog
-from barnabas.storage.opening import Opening, open_at_once
-from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
-from barnabas.storage.sync_job import SyncJob
+from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovery.opening import Opening, open_at_once
 
 
 class LogDirectory:

@@ -12,7 +12,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.waiters import Waiting
+    from barnabas.broker.partitions.waiters import Waiting
 
 _log = logger("api")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
 from barnabas.broker.context import RequestContext, Services
-from barnabas.broker.waiters import Waiting
+from barnabas.broker.partitions.waiters import Waiting
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.hot import fetch, produce
 from barnabas.protocol.hot.writing import Topic

@@ -35,7 +35,7 @@ from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
 from barnabas.protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
-from barnabas.storage.directory import Directory
+from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")

@@ -31,7 +31,7 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import control_batch
-from barnabas.storage.directory import Directory
+from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")

@@ -31,8 +31,8 @@ from barnabas.protocol.records.batch import (
     parse_header,
     verify_crc,
 )
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk_file import DiskFile
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 
 _log = logger("catalogue")

@@ -28,7 +28,7 @@ from barnabas.protocol.log_records.control import (
 from barnabas.protocol.primitives import uuid_text
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key
 from barnabas.protocol.records.record import Record
-from barnabas.storage.directory import Directory
+from barnabas.storage.disk.directory import Directory
 
 KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
 _CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts

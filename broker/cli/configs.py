@@ -15,8 +15,8 @@ from barnabas.broker.cli.options import (
     whole,
 )
 from barnabas.broker.cli.output import print_json, print_table
-from barnabas.client import admin
-from barnabas.client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import ConfigChange, ConfigOperation, ConfigSource, ResourceType
 from barnabas.client.client import Client
 
 SOURCES: dict[int, str] = {

@@ -16,11 +16,11 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.options import Parser, connected, positive, shared_options, whole
 from barnabas.broker.cli.output import Progress, counted
 from barnabas.broker.cli.stopping import StopSignals
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.consumer import ConsumedRecord, Consumer
-from barnabas.client.group import GroupConsumer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError

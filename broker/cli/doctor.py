@@ -57,7 +57,7 @@ def _examine_start(options: Options) -> list[Finding]:
     from barnabas.broker.config.environment import read_environment
     from barnabas.broker.doctor import configuration, directory, machine, ports
     from barnabas.client.clock import SystemClock
-    from barnabas.storage.files import raise_descriptor_limit
+    from barnabas.storage.disk.files import raise_descriptor_limit
 
     wishes(options)
     findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]

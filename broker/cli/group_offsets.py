@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.cli.options import whole
 from barnabas.broker.cli.output import print_json, print_table
-from barnabas.client import groups
+from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import (

@@ -16,9 +16,9 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.lines import lines_as_they_come
 from barnabas.broker.cli.options import Parser, assignment, connected, shared_options, whole
 from barnabas.broker.cli.output import Progress, counted, print_json
-from barnabas.client.batching import Delivery
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
+from barnabas.client.produce.batching import Delivery
+from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS
 

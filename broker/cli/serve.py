@@ -123,7 +123,7 @@ async def _run(
 ) -> int:
     from barnabas.broker.app import start_broker
     from barnabas.broker.catalogue.topics import NewTopic
-    from barnabas.storage.files import raise_descriptor_limit
+    from barnabas.storage.disk.files import raise_descriptor_limit
 
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,7 +15,7 @@ from barnabas.broker.cli.options import (
     unique_keys,
 )
 from barnabas.broker.cli.output import counted, print_json, print_table
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
 from barnabas.client.offsets import EARLIEST, LATEST, list_offsets

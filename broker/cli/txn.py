@@ -11,10 +11,8 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.group_offsets import add_topic_option, named_partitions
 from barnabas.broker.cli.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.output import counted, print_json, print_table
-from barnabas.client import transaction_admin
-from barnabas.client.client import Client
-from barnabas.client.metadata import TopicPartition
-from barnabas.client.transaction_admin import (
+from barnabas.client.admin import transactions as transaction_admin
+from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
     ONGOING,
     OPEN_STATES,
@@ -23,6 +21,8 @@ from barnabas.client.transaction_admin import (
     PartitionProducer,
     TransactionInfo,
 )
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 

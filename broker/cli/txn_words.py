@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from barnabas.broker.cli.output import counted
-from barnabas.client.transaction_admin import ONGOING, Hold, PartitionProducer, TransactionInfo
+from barnabas.client.admin.transactions import ONGOING, Hold, PartitionProducer, TransactionInfo
 
 NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))

@@ -5,7 +5,7 @@ KAFKA_LOG_SEGMENT_BYTES is log.segment.bytes. A few names mean Kafka's scripts, 
 found is a server.properties file, backslashes and line breaks included, since a file is what the image makes of it.
 
 `BARNABAS_CONTAINER` is ours: set to anything but nothing it says that this is a container, whose gateway brings those
-that come in by a mapped port (`broker/net/told.py`). Knows no particular key and reads no environment itself.
+that come in by a mapped port (`broker/net/advertised.py`). Knows no particular key and reads no environment itself.
 """
 
 from collections.abc import Mapping

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Unio
 from uuid import UUID
 
 from barnabas.broker.clock import Clock, Timer
-from barnabas.broker.coordinator.group import housekeeping, joining, leaving, offsets, sessions, syncing
-from barnabas.broker.coordinator.group.draft import GroupOutcome
-from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group import expiry
+from barnabas.broker.coordinator.group.classic import joining, leaving, sessions, syncing
+from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
+from barnabas.broker.coordinator.group.classic.model import (
     CommitRequest,
     CommittedOffset,
     Group,
@@ -32,11 +32,13 @@ from barnabas.broker.coordinator.group.model import (
     SyncReply,
     SyncRequest,
 )
-from barnabas.broker.coordinator.outcome import Producer
-from barnabas.broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.offsets import offsets
 from barnabas.broker.coordinator.removals import OffsetRemovals
-from barnabas.broker.coordinator.runtime import Appended, Shard
+from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -45,7 +47,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
 
@@ -112,7 +114,7 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
-        from barnabas.broker.coordinator.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
         def topic_id(name: str) -> bytes | None:
             topic = catalogue.topics.get(name)
@@ -358,7 +360,7 @@ class GroupCoordinator:
         for partition, group_id in looked_at:
             if partition.shard.is_closed:
                 continue
-            for outcome in housekeeping.expire(partition.machine, group_id, self._now_ms(), self._config):
+            for outcome in expiry.expire(partition.machine, group_id, self._now_ms(), self._config):
                 try:
                     self._execute(partition, group_id, outcome)
                 except KafkaError as refusal:

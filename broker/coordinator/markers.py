@@ -30,14 +30,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
-from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
 

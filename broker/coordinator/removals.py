@@ -1,6 +1,6 @@
 """Committed offsets of topics that are gone are deleted: a bounded number in each turn of the loop.
 
-Knows which topics to look at and when; which offsets go is decided in `group/housekeeping`. Kafka does the same after
+Knows which topics to look at and when; which offsets go is decided in `group/expiry.py`. Kafka does the same after
 the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
 
 Theory of operation: a topic is looked for in one partition of `__consumer_offsets` when it is deleted, all topics are
@@ -20,16 +20,16 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from barnabas.broker.coordinator.group.housekeeping import leaving, staying_ids
-from barnabas.broker.coordinator.group.model import CommittedOffset, OffsetCommitted
-from barnabas.broker.coordinator.outcome import Outcome
-from barnabas.broker.coordinator.ownership import CoordinatorPartition
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, OffsetCommitted
+from barnabas.broker.coordinator.group.expiry import leaving, staying_ids
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
 from barnabas.broker.log_lines import Seldom, logger
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Timer
-    from barnabas.broker.coordinator.group.draft import GroupOutcome
+    from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
     from barnabas.broker.coordinator.group.machine import GroupMachine
 
 REMOVED_IN_A_TURN = 500

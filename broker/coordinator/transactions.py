@@ -18,14 +18,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
 from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.compaction import ShortenedTopic, Shortener
 from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
-from barnabas.broker.coordinator.outcome import Effect
-from barnabas.broker.coordinator.ownership import CoordinatorPartition, CoordinatorPartitions
-from barnabas.broker.coordinator.placement import KEY_BYTES_MAX, fits_a_key
-from barnabas.broker.coordinator.runtime import Shard
-from barnabas.broker.coordinator.shortening import ShortenedTopic, Shortener
-from barnabas.broker.coordinator.sweeping import Sweeps
+from barnabas.broker.coordinator.runtime.outcome import Effect
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions
+from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.runtime.sweeping import Sweeps
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -49,7 +49,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
 
@@ -114,7 +114,7 @@ class TransactionCoordinator:
         fresh_producer_id: Callable[[], int],
     ) -> TransactionCoordinator:
         """The coordinator of a broker; `offsets` gives its group coordinator."""
-        from barnabas.broker.coordinator.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),

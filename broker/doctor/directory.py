@@ -19,10 +19,10 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.data_root import take_inventory
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.file_lock import lock_holder
 from barnabas.storage.errors import StorageError
-from barnabas.storage.file_lock import lock_holder
 
 _CHECK = "data directory"
 _WRITABLE = os.W_OK | os.X_OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from barnabas.storage.files import File, Lock, RealFiles
+from barnabas.storage.disk.files import File, Lock, RealFiles
 
 
 class LookOnlyFiles(RealFiles):

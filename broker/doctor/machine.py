@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from barnabas.broker.app import open_files_max, sockets_max
 from barnabas.broker.doctor.finding import Finding, ok, problem, warning
-from barnabas.storage.files import Volume
+from barnabas.storage.disk.files import Volume
 
 _DESCRIPTORS_MIN = 256
 _DESCRIPTORS_FEW = 1024

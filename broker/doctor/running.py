@@ -16,7 +16,7 @@ from barnabas.client.client import Client
 from barnabas.client.clock import Clock
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from barnabas.storage.files import Volume
+from barnabas.storage.disk.files import Volume
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _DESCRIPTORS_USED_SHARE_MAX = 0.8

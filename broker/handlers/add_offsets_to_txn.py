@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext, Services
-from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.answers import told
 from barnabas.broker.coordinator.transaction.model import AddRequest
 from barnabas.protocol.errors import ErrorCode, KafkaError

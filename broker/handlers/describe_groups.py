@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import Group
-from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.group.classic.model import Group
+from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_groups import (
     DescribedGroup,

@@ -18,17 +18,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused, Wanted
-from barnabas.broker.leader_epochs import check_leader_epoch
-from barnabas.broker.recoveries import StillRecovering
+from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused, Wanted
+from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.waiters import Waiting
-    from barnabas.storage.log import PartitionLog
+    from barnabas.broker.partitions.waiters import Waiting
+    from barnabas.storage.log.log import PartitionLog
 
 _TOPIC_IDS_SINCE = 13
 _STORAGE_ERROR_SINCE = 6

@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from sys import intern
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import JoinReply, JoinRequest
+from barnabas.broker.coordinator.group.classic.model import JoinReply, JoinRequest
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 

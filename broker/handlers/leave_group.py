@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import LeavingMember
+from barnabas.broker.coordinator.group.classic.model import LeavingMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from asyncio import Future
 from collections import Counter
 
+from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.leader_epochs import check_leader_epoch
 from barnabas.broker.refusals import REFUSALS, code_of
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_offsets import (
@@ -25,7 +25,7 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from barnabas.storage.errors import FileRemoved
-from barnabas.storage.log_offsets import (
+from barnabas.storage.log.offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

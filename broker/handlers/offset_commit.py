@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.group.classic.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,

@@ -6,8 +6,8 @@ KAFKA_STORAGE_ERROR. An epoch that was never is no error: epoch -1, offset -1.
 
 from __future__ import annotations
 
+from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.leader_epochs import check_leader_epoch
 from barnabas.broker.refusals import REFUSALS, code_of
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_for_leader_epoch import (

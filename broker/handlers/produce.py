@@ -33,18 +33,18 @@ from barnabas.broker.coordinator.verification import (
     confirm,
     produce_error,
 )
-from barnabas.broker.recoveries import StillRecovering
+from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
-from barnabas.storage.log_append import AppendResult
+from barnabas.storage.log.append import AppendResult
+from barnabas.storage.log.validate import check_shape, walk
 from barnabas.storage.refusals import AppendRefused
-from barnabas.storage.validate import check_shape, walk
 
 if TYPE_CHECKING:
-    from barnabas.storage.log import PartitionLog
+    from barnabas.storage.log.log import PartitionLog
 
 Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list[PartitionResult | Awaitable[PartitionResult]]]]

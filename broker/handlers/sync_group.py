@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import SyncReply, SyncRequest
+from barnabas.broker.coordinator.group.classic.model import SyncReply, SyncRequest
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

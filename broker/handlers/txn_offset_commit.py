@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.verification import (
     OFFSET_COMMIT_ADDS_SINCE,
     Verdicts,
@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.verification import (
     confirm,
     txn_offset_commit_error,
 )
-from barnabas.broker.recoveries import StillRecovering
+from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.txn_offset_commit import (

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, cast
 from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import address_text
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.net.advertised import plain_host
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
-from barnabas.broker.net.told import plain_host
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.context import Node
+    from barnabas.broker.net.advertised import Told
     from barnabas.broker.net.listener import Listener
-    from barnabas.broker.net.told import Told
 
 _log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10

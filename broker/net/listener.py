@@ -19,7 +19,7 @@ from barnabas.broker.net.receive import shared_buffer
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.clock import Clock
-    from barnabas.broker.net.told import Told
+    from barnabas.broker.net.advertised import Told
 
 _log = logger("net")
 _BACKLOG = 1024

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.clock import SystemClock
 from pipeline.demo import kills

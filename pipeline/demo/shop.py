@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from barnabas.client.client import Client
 from barnabas.client.clock import SystemClock
-from barnabas.client.transaction_errors import OutcomeUnknown
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.errors import OutcomeUnknown
+from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
 from pipeline.demo.orders import OrderStream

@@ -6,9 +6,9 @@ import threading
 from collections import Counter
 from typing import NamedTuple
 
+from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
 from barnabas.client.offsets import LATEST, READ_COMMITTED, committed_offsets, list_offsets
-from barnabas.client.transaction_admin import list_transactions
 from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
 from pipeline.demo.shop import Tally

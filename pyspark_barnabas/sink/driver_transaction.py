@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.client.batch_sender import BatchSender, NewBatch
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.transactions import (
+from barnabas.client.produce.batch_sender import BatchSender, NewBatch
+from barnabas.client.transaction_requests import (
     EXPLICIT,
     GroupMember,
     ProducerIdentity,

@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from barnabas.client.batch_sender import NewBatch
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.produce.batch_sender import NewBatch
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
 from pyspark_barnabas import columns

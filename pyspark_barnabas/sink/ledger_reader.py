@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.consumer import Consumer
+from barnabas.client.consume.consumer import Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord, decode_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from barnabas.client.client import Client
-from barnabas.client.transactions import init_producer
+from barnabas.client.transaction_requests import init_producer
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger

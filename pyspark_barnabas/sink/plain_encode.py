@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from barnabas.client.batch_sender import NewBatch
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.partitioner import partition_for_key
+from barnabas.client.produce.batch_sender import NewBatch
+from barnabas.client.produce.partitioner import partition_for_key
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from pyspark_barnabas.digest import MODULUS, row_hash, tail

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from barnabas.client.client import Client
-from barnabas.client.transactions import EXPLICIT, ProducerIdentity, end
+from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, end
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
 from pyspark_barnabas.clients import client_for

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from barnabas.client.batch_sender import BatchSender, NewBatch
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.transactions import EXPLICIT, ProducerIdentity, add_partitions, highest_version, init_producer
+from barnabas.client.produce.batch_sender import BatchSender, NewBatch
+from barnabas.client.transaction_requests import (
+    EXPLICIT,
+    ProducerIdentity,
+    add_partitions,
+    highest_version,
+    init_producer,
+)
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.steps import Produce

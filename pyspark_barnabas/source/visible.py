@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.client.decoding import Aborted, AbortedFilter
+from barnabas.client.consume.decoding import Aborted, AbortedFilter
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader, verify_crc
 from pyspark_barnabas.source.errors import SourceError

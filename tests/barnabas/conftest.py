@@ -9,8 +9,8 @@ import pytest
 
 from barnabas import Barnabas
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 
 NewBroker = Callable[..., Barnabas]
 

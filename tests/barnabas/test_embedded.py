@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from barnabas import Barnabas, BarnabasError, BarnabasWarning, NotRunning, Topic
-from barnabas.client.admin import ResourceType, describe_configs
+from barnabas.client.admin.topics import ResourceType, describe_configs
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
+from barnabas.client.produce.producer import Producer
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.source_tree import ROOT
 

@@ -12,12 +12,12 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
 from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.group.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
 from barnabas.broker.coordinator.group.records import encode
-from barnabas.broker.coordinator.loading import Loader
-from barnabas.broker.coordinator.outcome import Producer
-from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.coordinator.runtime.loading import Loader
+from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.group_world import GroupWorld
 from tests.support.memory_topic import MemoryTopic

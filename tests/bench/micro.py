@@ -41,7 +41,7 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.files import RealFiles
+from barnabas.storage.disk.files import RealFiles
 from tests.bench import group_micro
 from tests.support.broker_world import request_frame
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -21,9 +21,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from barnabas import Barnabas, pool
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
+from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.bench.measure import ROOT, held_mb, rss_mb
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS

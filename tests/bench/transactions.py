@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.client.client import Client
-from barnabas.client.transactions import init_producer
+from barnabas.client.transaction_requests import init_producer
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.registry import ApiKey, request_codec

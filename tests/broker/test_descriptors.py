@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.catalogue.alterations import Alteration
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
-from barnabas.client.producer import Producer
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.produce.producer import Producer
 from barnabas.storage.errors import FileRemoved
 from tests.support.broker_process import BrokerProcess
 from tests.support.broker_world import BrokerWorld

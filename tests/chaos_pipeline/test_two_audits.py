@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
-from barnabas.client.producer import Producer
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.produce.producer import Producer
 from barnabas.protocol.records.record import Record
 from pipeline.demo.orders import OrderStream
 from tests.support.chaos import audit

@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.addresses import Address, parse_addresses
-from barnabas.client.assignors import (
+from barnabas.client.clock import Deadline
+from barnabas.client.consume.assignors import (
     assigned_partitions,
     encode_assignment,
     encode_subscription,
     range_assignment,
     subscribed_topics,
 )
-from barnabas.client.batching import Batches, Delivery, record_size
-from barnabas.client.clock import Deadline
 from barnabas.client.errors import ConnectionFailed, UnsupportedByBroker, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, PartitionInfo, TopicInfo
-from barnabas.client.partitioner import KeylessPartitioner, murmur2, partition_for_key
+from barnabas.client.produce.batching import Batches, Delivery, record_size
+from barnabas.client.produce.partitioner import KeylessPartitioner, murmur2, partition_for_key
 from barnabas.client.retries import backoffs_ms, retry
 from barnabas.client.versions import VersionRange, choose_version
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -2,14 +2,14 @@
 
 import pytest
 
-from barnabas.client import admin
-from barnabas.client.admin import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import ConfigChange, ConfigOperation, ConfigSource, ResourceType
 from barnabas.client.client import Client
-from barnabas.client.consumer import ConsumedRecord, Consumer
-from barnabas.client.group import GroupConsumer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, committed_offsets, list_offsets
-from barnabas.client.partitioner import partition_for_key
-from barnabas.client.producer import Producer
+from barnabas.client.produce.partitioner import partition_for_key
+from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS
 

@@ -8,7 +8,7 @@ from kafka.partitioner.default import murmur2 as their_murmur2  # type: ignore[i
 from kafka.record import MemoryRecords  # type: ignore[import-untyped]  # because kafka-python ships no types
 from kafka.record.default_records import DefaultRecordBatchBuilder  # type: ignore[import-untyped]  # because as above
 
-from barnabas.client.partitioner import murmur2
+from barnabas.client.produce.partitioner import murmur2
 from barnabas.protocol.records.batch import verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES

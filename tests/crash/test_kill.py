@@ -11,8 +11,8 @@ from pathlib import Path
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
-from barnabas.storage.files import RealFiles
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.append_forever import CONFIG, PRODUCER_ID
 

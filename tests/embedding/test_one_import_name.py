@@ -23,7 +23,7 @@ from barnabas import Barnabas
 with Barnabas(topics=["orders"], in_process=True) as broker:
     assert broker.topics() == {"orders": 1}
     assert broker.records("orders") == []
-import barnabas.client.transactional_producer
+import barnabas.client.transactions.producer
 import pyspark_barnabas.options
 
 names = {}

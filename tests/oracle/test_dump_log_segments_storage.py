@@ -15,8 +15,8 @@ import pytest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
-from barnabas.storage.files import RealFiles
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.java import run_tool
 

@@ -19,7 +19,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.client.client import Client
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.producer import TransactionalProducer
 from tests.compat.tools import Tools
 from tests.support.server import Server
 

@@ -8,9 +8,9 @@ import pytest
 
 from barnabas.broker.catalogue import Alteration, Catalogue
 from barnabas.broker.config import BrokerConfig
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
+from barnabas.client.consume.consumer import Consumer
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.checkpoints import encode_clean_shutdown
 from barnabas.protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA

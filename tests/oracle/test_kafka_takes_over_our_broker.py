@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess

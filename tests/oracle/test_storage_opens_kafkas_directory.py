@@ -19,8 +19,8 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.config import LogConfig
-from barnabas.storage.files import RealFiles
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.kafka_process import KafkaProcess
 

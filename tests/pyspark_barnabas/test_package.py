@@ -12,7 +12,7 @@ PROGRAM = """
 import pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 assert "pyspark_barnabas" in {each.name for each in pkgutil.iter_modules()}  # as Spark looks for it
-import barnabas.client.producer
+import barnabas.client.produce.producer
 import pyspark_barnabas.options, pyspark_barnabas.spark_sink.wheels, pyspark_barnabas.sink.driver
 from barnabas.protocol.records import crc32c
 assert not crc32c.IS_NATIVE

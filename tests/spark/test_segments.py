@@ -11,10 +11,10 @@ from kafka import KafkaConsumer, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
 from tests.support.segment_files import LogWriter

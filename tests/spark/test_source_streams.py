@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.support import topics
 from tests.support.server import Server

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.source.errors import DataLoss, SourceError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.memory_files import MemoryFiles
 

@@ -11,8 +11,8 @@ import pytest
 
 from barnabas.protocol.files import meta_properties
 from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, LockedError, NotADataDirectory, StorageError
-from barnabas.storage.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.log_directories import (
     NODE_ID,

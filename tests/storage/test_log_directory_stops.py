@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
-from barnabas.storage.files import RealFiles
 from tests.support.log_directories import (
     MARKER,
     append,

@@ -11,8 +11,8 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
 from tests.support.memory_files import MemoryFiles, Survival
 
 NODE_ID = 1

@@ -23,8 +23,8 @@ from typing import NamedTuple
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log import PartitionLog
-from barnabas.storage.log_append import AppendResult
+from barnabas.storage.log.append import AppendResult
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
 from tests.support.memory_files import PowerCut

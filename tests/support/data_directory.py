@@ -19,9 +19,9 @@ from barnabas.protocol.files.names import (
     segment_file,
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
-from barnabas.storage.files import RealFiles
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import RealFiles
 
 CLUSTER_METADATA = "__cluster_metadata-0"
 CLUSTER_ID = "Barnabas-Test-Cluster0"

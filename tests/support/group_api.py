@@ -13,7 +13,7 @@ from typing import Any
 
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.context import Deferred, RequestContext
-from barnabas.broker.coordinator.group.model import GroupConfig
+from barnabas.broker.coordinator.group.classic.model import GroupConfig
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
 from barnabas.protocol.schema import Request

@@ -25,8 +25,8 @@ from functools import partial
 from typing import Any
 
 from barnabas.broker.coordinator.group import records
-from barnabas.broker.coordinator.group.model import GroupConfig, GroupStored, JoinReply, SyncReply
-from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.group.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records

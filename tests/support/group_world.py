@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-from barnabas.broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.classic.model import (
     CommitRequest,
     GroupConfig,
     JoinRequest,
@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.model import (
     SyncRequest,
 )
 from barnabas.broker.coordinator.groups import GroupCoordinator
-from barnabas.broker.coordinator.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.memory_topic import MemoryTopic

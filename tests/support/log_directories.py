@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 
 from barnabas.storage.config import LogConfig
-from barnabas.storage.files import Files
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.disk.files import Files
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.batches import batch_of
 from tests.support.memory_files import MemoryFiles

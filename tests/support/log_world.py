@@ -11,8 +11,8 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log import PartitionLog
-from barnabas.storage.log_append import AppendResult
+from barnabas.storage.log.append import AppendResult
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 

@@ -17,11 +17,11 @@ import tempfile
 import threading
 from pathlib import Path
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
+from barnabas.client.admin.transactions import describe_transactions, partition_ends
 from barnabas.client.client import Client
-from barnabas.client.transaction_admin import describe_transactions, partition_ends
-from barnabas.client.transaction_errors import OutcomeUnknown
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.errors import OutcomeUnknown
+from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_jars import KAFKA_VERSION

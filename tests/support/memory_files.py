@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from barnabas.storage.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
+from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 
 SECTOR_BYTES = 512
 VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own

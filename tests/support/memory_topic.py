@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from barnabas.broker.coordinator.outcome import Producer
-from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
 from barnabas.protocol.records.builder import NewRecord, build_batch

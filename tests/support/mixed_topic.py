@@ -9,10 +9,11 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from barnabas.client import admin, transactions
+from barnabas.client import transaction_requests as transactions
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
-from barnabas.client.transactions import EXPLICIT, ProducerIdentity
+from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from barnabas.storage.config import LogConfig
-from barnabas.storage.directory import Directory
-from barnabas.storage.disk import Disk
-from barnabas.storage.segment import Segment
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.segment.segment import Segment
 from tests.support.batches import batch_of
 from tests.support.memory_files import MemoryFiles
 

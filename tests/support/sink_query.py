@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from barnabas.client.client import Client
-from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from pyspark_barnabas.commit.ledger import SourceOffset

@@ -11,9 +11,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from barnabas.broker.coordinator.loading import Loader
-from barnabas.broker.coordinator.outcome import Effect, FinishTransaction, Outcome
-from barnabas.broker.coordinator.runtime import Shard
+from barnabas.broker.coordinator.runtime.loading import Loader
+from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cli import main
-from barnabas.client import admin, transaction_admin, transactions
+from barnabas.client import transaction_requests as transactions
+from barnabas.client.admin import topics as admin
+from barnabas.client.admin import transactions as transaction_admin
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
-from barnabas.client.group import GroupConsumer
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
-from barnabas.client.transaction_errors import ProducerFatal, TransactionAbortable
-from barnabas.client.transactional_producer import TransactionalProducer
-from barnabas.client.transactions import EXPLICIT, IMPLICIT, GroupMember
+from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember
+from barnabas.client.transactions.errors import ProducerFatal, TransactionAbortable
+from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.support.server import Server
 from tests.support.waiting import until

@@ -14,8 +14,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.client.admin.transactions import describe_transactions
 from barnabas.client.client import Client
-from barnabas.client.transaction_admin import describe_transactions
 from tests.support.waiting import until
 
 PARTITIONS = 3

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 from barnabas.broker import log_lines
 from barnabas.embedded.channel import HEAD, decode, encode
 from barnabas.embedded.inside.host import FORESEEN, Host, open_host
-from barnabas.storage.files import raise_descriptor_limit
+from barnabas.storage.disk.files import raise_descriptor_limit
 
 
 def run(owner: socket.socket, settings: dict[str, Any], home: str, parent: int | None) -> NoReturn:

@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from barnabas.broker.context import Services
-from barnabas.broker.recoveries import StillRecovering
+from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.turns import let_others_run
-from barnabas.client.decoding import Aborted, decode_records
+from barnabas.client.consume.decoding import Aborted, decode_records
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.log.log import PartitionLog
 
 _PAGE_BYTES = 1 << 20
 _RECOVERY_MS = 60_000  # asked again then

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 _COORDINATORS = (
     "barnabas.broker.coordinator.groups",
     "barnabas.broker.coordinator.transactions",
-    "barnabas.broker.coordinator.topic",
+    "barnabas.broker.coordinator.runtime.topic",
 )
-_LAZY = ("barnabas.client.decoding", "concurrent.futures.thread", "shutil")
+_LAZY = ("barnabas.client.consume.decoding", "concurrent.futures.thread", "shutil")
 
 
 def rehearse() -> Iterator[str]:
@@ -42,7 +42,7 @@ def _write_a_catalogue() -> None:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config.load import load_config
     from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
-    from barnabas.storage.files import RealFiles
+    from barnabas.storage.disk.files import RealFiles
 
     with TemporaryDirectory(prefix="barnabas-") as path:
         config = load_config(flags={"log.dirs": os.path.join(path, "data")}).config

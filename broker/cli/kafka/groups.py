@@ -9,7 +9,7 @@ from barnabas.broker.cli.group_offsets import log_ends
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
 from barnabas.broker.cli.options import Parser, connected
 from barnabas.broker.cli.output import print_table
-from barnabas.client import groups
+from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 

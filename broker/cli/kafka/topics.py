@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
 from barnabas.broker.cli.options import connected
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
 from barnabas.client.offsets import EARLIEST, LATEST, list_offsets

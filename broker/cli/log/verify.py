@@ -21,8 +21,8 @@ from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader, verify_crc
 from barnabas.protocol.records.compression import LZ4, lz4_blocks_are_independent
 from barnabas.protocol.records.record import iter_records
+from barnabas.storage.segment.time_search import max_timestamp_of
 from barnabas.storage.steps import finish
-from barnabas.storage.time_search import max_timestamp_of
 
 
 class Finding(NamedTuple):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barnabas.broker.coordinator.group import records, sessions
-from barnabas.broker.coordinator.group.draft import GroupOutcome, from_stored
-from barnabas.broker.coordinator.group.model import Group, GroupConfig, GroupRecord
+from barnabas.broker.coordinator.group import records
+from barnabas.broker.coordinator.group.classic import sessions
+from barnabas.broker.coordinator.group.classic.draft import GroupOutcome, from_stored
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, GroupRecord
+from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.state import DurableGroups
-from barnabas.broker.coordinator.group.states import State
-from barnabas.broker.coordinator.outcome import TimerKey
+from barnabas.broker.coordinator.runtime.outcome import TimerKey
 from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from barnabas.broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.classic.model import (
     NO_EXPIRY_MS,
     NO_TOPIC_ID,
     CommittedOffset,

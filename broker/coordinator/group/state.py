@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from barnabas.broker.coordinator.group.by_topic import GroupsByTopic
-from barnabas.broker.coordinator.group.model import CommittedOffset, GroupRecord, GroupStored, StoredGroup
-from barnabas.broker.coordinator.group.pending import Key, Pending, PendingOffsets
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupRecord, GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.offsets.by_topic import GroupsByTopic
+from barnabas.broker.coordinator.group.offsets.pending import Key, Pending, PendingOffsets
 
 NO_PRODUCER_ID = -1
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}

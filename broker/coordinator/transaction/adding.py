@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from barnabas.broker.coordinator.moves import Say
-from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.broker.coordinator.transaction.model import AddRequest, TopicPartition, Transaction, TransactionOutcome
 from barnabas.broker.coordinator.transaction.moving import moved, written
 from barnabas.broker.coordinator.transaction.states import Event, TransactionState, on

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.moves import Go
-from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Go
 from barnabas.broker.coordinator.transaction.model import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.broker.coordinator.moves import Proceed, Say
-from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Proceed, Say
 from barnabas.broker.coordinator.transaction.model import (
     EPOCH_BUMP_VERSION,
     EXHAUSTED_PRODUCER_EPOCH,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from barnabas.broker.coordinator.moves import Go, Say
-from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.transitions import Go, Say
 from barnabas.broker.coordinator.transaction.ending import abort_for_fencing
 from barnabas.broker.coordinator.transaction.model import (
     EPOCH_BUMP_VERSION,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from barnabas.broker.coordinator.outcome import TimerKey
+from barnabas.broker.coordinator.runtime.outcome import TimerKey
 from barnabas.broker.coordinator.transaction import records
 from barnabas.broker.coordinator.transaction.model import Transaction, TransactionOutcome, TransactionStored
 from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.outcome import Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.errors import ErrorCode
 

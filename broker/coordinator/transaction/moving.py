@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.coordinator.moves import Go
-from barnabas.broker.coordinator.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime.transitions import Go
 from barnabas.broker.coordinator.transaction.model import (
     TopicPartition,
     Transaction,

@@ -31,7 +31,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from barnabas.broker.coordinator.moves import Go, Move, Never, Proceed, Say
+from barnabas.broker.coordinator.runtime.transitions import Go, Move, Never, Proceed, Say
 from barnabas.protocol.errors import ErrorCode
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.group.states import State
+from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.turns import let_others_run
@@ -16,7 +16,7 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.machine import GroupMachine
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.partitions import Partitions
 
 _SLICE = 100  # groups looked at before others have their turn
 _OF_STATE = "kafka_coordinator_group_groupmetadatamanager_numgroups"

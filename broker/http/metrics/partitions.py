@@ -18,7 +18,7 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.partitions import Partitions
+    from barnabas.broker.partitions.partitions import Partitions
 
 _SLICE = 100  # partitions read, some ten µs each, before others have their turn
 

@@ -12,7 +12,7 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.producer import Producer
+from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas, Outcome
 from tests.support.own_broker import OwnBroker
 

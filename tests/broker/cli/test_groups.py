@@ -8,9 +8,9 @@ import pytest
 
 from barnabas.broker.cli.group_offsets import standing
 from barnabas.client.client import Client
-from barnabas.client.group import GroupConsumer
+from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import commit_offsets, committed_offsets
-from barnabas.client.producer import Producer
+from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas
 from tests.support.own_broker import OwnBroker
 

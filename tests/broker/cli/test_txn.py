@@ -8,13 +8,14 @@ import pytest
 
 from barnabas.broker.cli import txn_words
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.client import admin, transactions
+from barnabas.client import transaction_requests as transactions
+from barnabas.client.admin import topics as admin
+from barnabas.client.admin.transactions import STATES, Hold, TransactionInfo, describe_transactions
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
+from barnabas.client.consume.consumer import Consumer
 from barnabas.client.offsets import READ_COMMITTED
-from barnabas.client.transaction_admin import STATES, Hold, TransactionInfo, describe_transactions
-from barnabas.client.transaction_errors import ProducerFatal
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.errors import ProducerFatal
+from barnabas.client.transactions.producer import TransactionalProducer
 from tests.support.command_line import Barnabas
 from tests.support.own_broker import OwnBroker
 

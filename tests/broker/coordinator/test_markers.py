@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator import markers
-from barnabas.broker.coordinator.runtime import Appended
+from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
-from barnabas.broker.partitions import Partitions
+from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.storage.log_append import AppendResult
+from barnabas.storage.log.append import AppendResult
 from tests.support.broker_world import settle
 from tests.support.transactional_broker import Producer, TransactionalBroker
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from barnabas.broker.coordinator import removals
-from barnabas.broker.coordinator.group.housekeeping import Leaving
+from barnabas.broker.coordinator.group.expiry import Leaving
 from barnabas.broker.coordinator.group.records import decode
 from barnabas.broker.coordinator.group.state import DurableGroups
 from barnabas.broker.coordinator.removals import LOOKED_AT_IN_A_TURN, REMOVED_IN_A_TURN, RETRY_MS

@@ -10,8 +10,9 @@ import errno
 
 import pytest
 
-from barnabas.broker.coordinator import loading, markers, outcome
-from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator import markers
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime import loading, outcome
 from barnabas.broker.coordinator.transaction.model import EndRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -7,11 +7,12 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.coordinator import markers, sweeping
+from barnabas.broker.coordinator import markers
+from barnabas.broker.coordinator.runtime import sweeping
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
-from barnabas.storage.log_append import AppendOrigin
+from barnabas.storage.log.append import AppendOrigin
 from tests.support.broker_world import settle
 from tests.support.memory_files import PowerCut
 from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker, code_of

@@ -19,13 +19,13 @@ from barnabas.broker.doctor import directory
 from barnabas.broker.doctor.finding import Finding
 from barnabas.protocol.files import meta_properties
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
-from barnabas.storage.files import RealFiles
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.data_directory import open_catalogue
 
 HOLDER = """
 import sys
-from barnabas.storage.files import RealFiles
+from barnabas.storage.disk.files import RealFiles
 RealFiles().lock(sys.argv[1])
 print("locked", flush=True)
 sys.stdin.read()

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.doctor.finding import Level
 from barnabas.broker.doctor.machine import examine_clock, examine_descriptors, examine_python, examine_volume
-from barnabas.storage.files import Volume
+from barnabas.storage.disk.files import Volume
 
 GIB, MIB = 1 << 30, 1 << 20
 

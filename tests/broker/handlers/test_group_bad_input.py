@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from barnabas.broker.coordinator.group.model import GroupConfig
+from barnabas.broker.coordinator.group.classic.model import GroupConfig
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest

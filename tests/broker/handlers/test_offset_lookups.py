@@ -26,7 +26,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.log import PartitionLog
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
 from tests.support.log_world import START_MS, LogWorld
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.errors import ErrorCode

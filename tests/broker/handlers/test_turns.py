@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from barnabas.broker.catalogue import NewTopic
-from barnabas.broker.coordinator.group.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.handlers.delete_topics import SLICE_PARTITIONS
 from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
-from barnabas.broker.housekeeping import REMOVED_IN_A_TURN
+from barnabas.broker.partitions.housekeeping import REMOVED_IN_A_TURN
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from barnabas.client.client import Client
-from barnabas.client.consumer import ConsumedRecord, Consumer
-from barnabas.client.group import GroupConsumer
-from barnabas.client.producer import Producer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.produce.producer import Producer
 from tests.compat.model import PARTITIONS, Message, Stored
 
 

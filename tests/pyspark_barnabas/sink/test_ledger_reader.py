@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.client.admin import create_topic, delete_records
+from barnabas.client.admin.topics import create_topic, delete_records
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerDamaged, encode_value
 from pyspark_barnabas.sink import ledger_reader

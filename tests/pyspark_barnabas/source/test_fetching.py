@@ -9,7 +9,7 @@ from itertools import chain, repeat
 import pytest
 
 from barnabas.client.client import Client
-from barnabas.client.decoding import Aborted
+from barnabas.client.consume.decoding import Aborted
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import (

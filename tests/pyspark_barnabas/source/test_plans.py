@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.client import admin
+from barnabas.client.admin import topics as admin
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.producer import Producer
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.source.batch_plan import plan_batch
 from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.offsets import Offsets

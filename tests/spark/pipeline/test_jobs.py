@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.records.record import Record
 from pipeline.auditing import Audit, AuditConfig
 from pipeline.demo.orders import OrderStream

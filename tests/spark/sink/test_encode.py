@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.client.batch_sender import NewBatch
-from barnabas.client.partitioner import murmur2, partition_for_key
+from barnabas.client.produce.batch_sender import NewBatch
+from barnabas.client.produce.partitioner import murmur2, partition_for_key
 from barnabas.protocol.primitives import write_varlong
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.record import iter_records

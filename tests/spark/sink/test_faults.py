@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from pyspark_barnabas.commit.ledger import SourceOffset
 from pyspark_barnabas.connection import ConnectionSettings

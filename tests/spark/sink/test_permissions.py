@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest

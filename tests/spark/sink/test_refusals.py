@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from barnabas.client.admin import (
+from barnabas.client.admin.topics import (
     ConfigChange,
     ConfigOperation,
     ResourceType,
@@ -16,10 +16,10 @@ from barnabas.client.admin import (
     create_topic,
     delete_records,
 )
+from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
-from barnabas.client.producer import Producer
-from barnabas.client.transaction_admin import fence
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
-from barnabas.client.transaction_admin import fence
-from barnabas.client.transaction_sets import find_transactions
+from barnabas.client.transactions.sets import find_transactions
 from pyspark_barnabas.commit.messages import Prepared, PreparedTransaction
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver

@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from barnabas.client.admin import create_topic
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.offsets import committed_offsets
-from barnabas.client.transaction_admin import list_transactions
-from barnabas.client.transactional_producer import TransactionalProducer
+from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.commit import opening
 from pyspark_barnabas.commit.ledger import Decided, Settled, SourceOffset, decode_value

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from barnabas.client.admin import create_topic, describe_topics
+from barnabas.client.admin.topics import create_topic, describe_topics
+from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
-from barnabas.client.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.offsets import READ_COMMITTED
-from barnabas.client.producer import Producer
-from barnabas.client.transaction_admin import list_transactions
+from barnabas.client.produce.producer import Producer
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
 
 PARTITIONS = 2

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.client.client import Client
-from barnabas.client.consumer import Consumer
+from barnabas.client.consume.consumer import Consumer
 from barnabas.protocol.errors import KafkaError
 from tests.support.chaos import audit
 from tests.support.chaos.driver import Driver, Stream, command_of, parents_of

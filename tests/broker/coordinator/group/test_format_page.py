@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.classic.model import (
     CommittedOffset,
     GroupRecord,
     GroupStored,

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.draft import as_stored
+from barnabas.broker.coordinator.group.classic.draft import as_stored
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.group.model import Group, GroupConfig, JoinReply, SyncReply
-from barnabas.broker.coordinator.group.states import State
-from barnabas.broker.coordinator.loading import Loader
-from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.runtime.loading import Loader
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.group_world import GroupWorld, reply_of
 

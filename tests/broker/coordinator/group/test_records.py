@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.model import (
+from barnabas.broker.coordinator.group.classic.model import (
     CommittedOffset,
     GroupRecord,
     GroupStored,

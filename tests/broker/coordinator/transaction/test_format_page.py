@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.coordinator.placement import partition_for
+from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.model import Transaction, TransactionStored
 from barnabas.broker.coordinator.transaction.records import decode, encode
 from barnabas.broker.coordinator.transaction.states import TransactionState

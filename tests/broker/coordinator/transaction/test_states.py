@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from barnabas.broker.coordinator.moves import Go, Never
+from barnabas.broker.coordinator.runtime.transitions import Go, Never
 from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TABLE, Event, TransactionState, on
 
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, DEAD, PREPARE_EPOCH_FENCE = (

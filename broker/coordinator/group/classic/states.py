@@ -1,0 +1,105 @@
+"""The states of a classic group, and what each event means in each of them.
+
+              first member                     all joined                       assignment stored
+    Empty ───────────────► PreparingRebalance ────────────► CompletingRebalance ────────────────► Stable
+      ▲ │                     │   ▲   ▲                            │                                │
+      │ │     nobody left     │   │   └── join, leave, expiry ─────┘                                │
+      └─┼─────────────────────┘   └────────── join, leave, expiry, leader rejoins ──────────────────┘
+        │ deleted, expired
+        ▼
+      Dead
+
+Only `Group` records of a finished generation are durable: a group in PreparingRebalance or CompletingRebalance comes
+back after a crash as what it was before (Stable or Empty).
+
+Three kinds of answer: `Go` (the group moves), `Proceed` (the request is served and the group stays), `Say` (the
+client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never told to a client). The
+table is total; a test compares its keys with State x Event.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias
+
+from barnabas.broker.coordinator.runtime.transitions import Go, Move, Never, Proceed, Say
+from barnabas.protocol.errors import ErrorCode
+
+
+class State(Enum):
+    """The value is the name ListGroups and DescribeGroups use."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class Event(Enum):
+    """What can happen to a group."""
+
+    MEMBER_ADDED = "a member joins that the group did not have"
+    MEMBER_REJOINED = "a follower joins again with the protocols it had"
+    LEADER_REJOINED = "the leader joins again with the protocols it had"
+    MEMBER_CHANGED = "a member joins again with other protocols"
+    STATIC_REPLACED = "a static member comes back under a new member id; the vote stays as it was"
+    STATIC_CHANGED = "a static member comes back under a new member id and the vote changes"
+    MEMBER_REMOVED = "a member leaves, or its session ends"
+    ALL_JOINED = "the join phase ends with members"
+    NOBODY_JOINED = "the join phase ends without members"
+    SYNC = "a member asks for its assignment"
+    ASSIGNED = "the leader's assignment is stored"
+    ASSIGNMENT_LOST = "the leader's assignment could not be stored"
+    SYNC_OVERDUE = "members did not ask for their assignment in time"
+    HEARTBEAT = "a member says it is alive"
+    MEMBER_COMMIT = "a member commits offsets"
+    OVERSIZED = "a group was loaded with more members than are allowed now"
+    DELETED = "the group is deleted, or expired with its last offset"
+
+
+Cell: TypeAlias = Move[State]
+
+_PREPARE, _COMPLETE = Go(State.PREPARING_REBALANCE), Go(State.COMPLETING_REBALANCE)
+_SERVE = Proceed()
+_UNKNOWN = Say(ErrorCode.UNKNOWN_MEMBER_ID)
+_REBALANCING = Say(ErrorCode.REBALANCE_IN_PROGRESS)
+_NOT_EMPTY = Say(ErrorCode.NON_EMPTY_GROUP)
+_GONE = Say(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_NO_MEMBERS = Never("an empty group has no members")
+_JOINING = Never("a join phase only runs in PreparingRebalance")
+_SYNCING = Never("assignments are only stored in CompletingRebalance")
+_RUNNING = Never("the timer is cancelled when the group leaves this phase")
+_BURIED = Never("a dead group is forgotten with its members")
+
+_ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell]] = {
+    #                       Empty        Preparing     Completing   Stable       Dead
+    Event.MEMBER_ADDED:    (_PREPARE,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    Event.MEMBER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _SERVE,      _GONE),
+    Event.LEADER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _PREPARE,    _GONE),
+    Event.MEMBER_CHANGED:  (_UNKNOWN,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    Event.STATIC_REPLACED: (_NO_MEMBERS, _SERVE,       _PREPARE,    _SERVE,      _GONE),
+    Event.STATIC_CHANGED:  (_NO_MEMBERS, _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    Event.MEMBER_REMOVED:  (_SERVE,      _SERVE,       _PREPARE,    _PREPARE,    _BURIED),
+    Event.ALL_JOINED:      (_JOINING,    _COMPLETE,    _JOINING,    _JOINING,    _BURIED),
+    Event.NOBODY_JOINED:   (_JOINING,    Go(State.EMPTY), _JOINING, _JOINING,    _BURIED),
+    Event.SYNC:            (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
+    Event.ASSIGNED:        (_SYNCING,    _SYNCING,     Go(State.STABLE), _SYNCING, _BURIED),
+    Event.ASSIGNMENT_LOST: (_SYNCING,    _SYNCING,     _PREPARE,    _SYNCING,    _BURIED),
+    Event.SYNC_OVERDUE:    (_RUNNING,    _RUNNING,     _PREPARE,    _PREPARE,    _BURIED),
+    Event.HEARTBEAT:       (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
+    Event.MEMBER_COMMIT:   (_SERVE,      _SERVE,       _REBALANCING, _SERVE,     _GONE),
+    Event.OVERSIZED:       (_NO_MEMBERS, _NO_MEMBERS,  _NO_MEMBERS, _PREPARE,    _BURIED),
+    Event.DELETED:         (Go(State.DEAD), _NOT_EMPTY, _NOT_EMPTY, _NOT_EMPTY,  Say(ErrorCode.GROUP_ID_NOT_FOUND)),
+}  # fmt: skip
+
+TABLE: dict[tuple[State, Event], Cell] = {
+    (state, event): move for event, row in _ROWS.items() for state, move in zip(State, row, strict=True)
+}
+
+
+def on(state: State, event: Event) -> Go[State] | Proceed | Say:
+    """What `event` means in `state`; raises AssertionError for what cannot happen."""
+    move = TABLE[state, event]
+    assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"
+    return move

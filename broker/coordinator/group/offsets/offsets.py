@@ -1,0 +1,204 @@
+"""Committed offsets decided: OffsetCommit, TxnOffsetCommit, OffsetDelete, expiry, and the end of a group.
+
+Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from barnabas.broker.coordinator.group.classic.draft import Draft, GroupOutcome
+from barnabas.broker.coordinator.group.classic.model import (
+    NO_EXPIRY_MS,
+    CommitRequest,
+    CommittedOffset,
+    Group,
+    GroupConfig,
+    GroupRecord,
+    GroupStored,
+    OffsetCommitted,
+    OffsetToCommit,
+)
+from barnabas.broker.coordinator.group.classic.sessions import still_alive
+from barnabas.broker.coordinator.group.classic.states import Event, State, on
+from barnabas.broker.coordinator.group.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    subscribed_topics,
+    topics_in_use,
+)
+from barnabas.broker.coordinator.runtime.outcome import Outcome, Producer
+from barnabas.broker.coordinator.runtime.transitions import Say
+from barnabas.protocol.errors import ErrorCode
+
+Offsets = Mapping[str, Mapping[int, CommittedOffset]]
+"""topic -> partition -> what is committed"""
+Partitions = Collection[tuple[str, int]]
+"""(topic, partition)"""
+
+
+def commit(
+    group: Group | None, request: CommitRequest, *, missing_group: ErrorCode, now_ms: int, config: GroupConfig
+) -> GroupOutcome:
+    """Decide an OffsetCommit. The reply is one error code per offset, in their order.
+
+    `missing_group` is what a member of a group that does not exist is told; it depends on the request's version.
+    """
+    error = _refusal(group, request, missing_group)
+    if error is not ErrorCode.NONE:
+        return Outcome(reply=tuple(error for _ in request.offsets))
+    records, reply = _committed(request, now_ms, config)
+    counts_as_heartbeat = group is not None and request.member_id in group.members
+    effects = (still_alive(group, request.member_id),) if group is not None and counts_as_heartbeat else ()
+    return Outcome(records=records, reply=reply, effects=effects)
+
+
+def commit_in_transaction(
+    group: Group | None, request: CommitRequest, producer: Producer, *, now_ms: int, config: GroupConfig
+) -> GroupOutcome:
+    """Decide a TxnOffsetCommit; the reply is as that of `commit`. The offsets wait for the transaction's marker.
+
+    Who names a member or a generation is held to it (KIP-447); who does not may commit in any state of the group.
+    """
+    error = _transactional_refusal(group, request)
+    if error is not ErrorCode.NONE:
+        return Outcome(reply=tuple(error for _ in request.offsets))
+    records, reply = _committed(request, now_ms, config)
+    return Outcome(records=records, producer=producer, reply=reply)
+
+
+def _committed(
+    request: CommitRequest, now_ms: int, config: GroupConfig
+) -> tuple[tuple[OffsetCommitted, ...], tuple[ErrorCode, ...]]:
+    """The records of what is taken, and one code per offset."""
+    reply = tuple(_check_metadata(offset.metadata, config.offset_metadata_max_bytes) for offset in request.offsets)
+    records = tuple(
+        OffsetCommitted(request.group_id, offset.topic, offset.partition, _as_committed(offset, now_ms))
+        for offset, code in zip(request.offsets, reply, strict=True)
+        if code is ErrorCode.NONE
+    )
+    return records, reply
+
+
+def _transactional_refusal(group: Group | None, request: CommitRequest) -> ErrorCode:
+    """What is wrong with a TxnOffsetCommit, in Kafka's order."""
+    if group is None:
+        return ErrorCode.ILLEGAL_GENERATION if request.generation_id >= 0 else ErrorCode.NONE
+    if group.state is State.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.generation_id < 0 and group.state is State.EMPTY:
+        return ErrorCode.NONE
+    if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return ErrorCode.NONE
+    return group.check_generation(request.member_id, request.group_instance_id, request.generation_id)
+
+
+def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCode) -> ErrorCode:
+    """What is wrong with the request, in Kafka's order. Without generation and members anybody may commit."""
+    if group is None:
+        return missing_group if request.generation_id >= 0 else ErrorCode.NONE
+    if group.state is State.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.generation_id < 0 and group.state is State.EMPTY:
+        return ErrorCode.NONE
+    if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.check_generation(request.member_id, request.group_instance_id, request.generation_id)
+    if error is not ErrorCode.NONE:
+        return error
+    move = on(group.state, Event.MEMBER_COMMIT)
+    return move.code if isinstance(move, Say) else ErrorCode.NONE
+
+
+def _check_metadata(metadata: str, max_units: int) -> ErrorCode:
+    """`offset.metadata.max.bytes` counts UTF-16 units, whatever its name says."""
+    if len(metadata) * 2 <= max_units or len(metadata.encode("utf-16-le", "surrogatepass")) <= max_units * 2:
+        return ErrorCode.NONE
+    return ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+def _as_committed(offset: OffsetToCommit, now_ms: int) -> CommittedOffset:
+    return CommittedOffset(
+        offset.offset, offset.leader_epoch, offset.metadata, now_ms, offset.expire_timestamp_ms, offset.topic_id
+    )
+
+
+def delete_offsets(
+    group: Group | None, offsets: Offsets, wanted: Sequence[tuple[str, int]], *, unstable: Partitions = ()
+) -> tuple[ErrorCode, GroupOutcome]:
+    """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition.
+
+    `unstable` are partitions with an offset in an open transaction, which goes too.
+    """
+    if group is None or group.state is State.DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
+    is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE
+    if group.members and not is_consumer_group:
+        return ErrorCode.NON_EMPTY_GROUP, Outcome()
+    in_use = topics_in_use(group, {topic for topic, _ in wanted})
+    reply = tuple(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if topic in in_use else ErrorCode.NONE for topic, _ in wanted)
+    records = tuple(
+        OffsetCommitted(group.group_id, topic, partition, None)
+        for topic, partition in dict.fromkeys(wanted)
+        if topic not in in_use and (partition in offsets.get(topic, {}) or (topic, partition) in unstable)
+    )
+    return ErrorCode.NONE, Outcome(records=records, reply=reply)
+
+
+def delete_group(group: Group | None, offsets: Offsets, *, unstable: Partitions = (), now_ms: int) -> GroupOutcome:
+    """Decide the deletion of a group. The reply is an error code; only an empty group can go.
+
+    What it committed in open transactions (`unstable`) goes with it.
+    """
+    if group is None:
+        return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
+    move = on(group.state, Event.DELETED)
+    if isinstance(move, Say):
+        return Outcome(reply=move.code)
+    draft = Draft(group, now_ms)
+    _bury(draft, offsets, unstable)
+    return draft.outcome(ErrorCode.NONE)
+
+
+def _bury(draft: Draft, offsets: Offsets, unstable: Partitions = ()) -> None:
+    group_id = draft.group.group_id
+    partitions = dict.fromkeys((topic, partition) for topic in offsets for partition in offsets[topic])
+    draft.records += [
+        OffsetCommitted(group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
+    ]
+    draft.records.append(GroupStored(group_id, None))
+    draft.move(Event.DELETED)
+
+
+def expire(group: Group, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> GroupOutcome:
+    """Decide which commits are too old, and whether the group goes with its last one.
+
+    `unstable` are partitions with an offset in an open transaction: neither they nor their group expire.
+    """
+    expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in unstable]
+    is_deserted = group.state is State.EMPTY and not group.pending and not unstable
+    if is_deserted and len(expired) == sum(map(len, offsets.values())):
+        draft = Draft(group, now_ms)
+        _bury(draft, offsets)
+        return draft.outcome()
+    records: tuple[GroupRecord, ...] = tuple(OffsetCommitted(group.group_id, *partition, None) for partition in expired)
+    return Outcome(records=records)
+
+
+def _expired(group: Group, offsets: Offsets, now_ms: int, config: GroupConfig) -> Iterator[tuple[str, int]]:
+    """The commits that are too old. An expiry the client asked for goes before the broker's retention."""
+    since_emptied = False
+    subscribed: Collection[str] | None = ()
+    if group.protocol_type or group.members:
+        since_emptied = group.state is State.EMPTY and group.state_timestamp_ms >= 0
+        if group.state is not State.EMPTY:
+            subscribed = subscribed_topics(group) if group.state is State.STABLE else None
+    if subscribed is None:
+        return  # nobody knows what the members still need
+    for topic in offsets.keys() - set(subscribed):
+        for partition, committed in offsets[topic].items():
+            since_ms = group.state_timestamp_ms if since_emptied else committed.commit_timestamp_ms
+            expires_ms = since_ms + config.offsets_retention_ms
+            if committed.expire_timestamp_ms != NO_EXPIRY_MS:
+                expires_ms = committed.expire_timestamp_ms
+            if now_ms >= expires_ms:
+                yield topic, partition

@@ -1,0 +1,195 @@
+"""Which partitions of a coordinator's topic are loaded, and how they get there.
+
+A partition is loaded at its first use in this run, so a start costs nothing however many groups or transactional ids
+there are. The first slice is read at once: a short log is ready for the very request that asked. A longer one loads
+slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+
+A partition whose log cannot be opened, read or understood is closed (NOT_COORDINATOR): nothing is guessed, and nothing
+is written over it. That is its own trouble: the others are loaded, listed and served. Who asks for it later has it
+tried again, but not sooner than RETRY_MS after the last time, however many ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.runtime.loading import Loader, Replayed, Source
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.shard import Journal, Shard
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+
+_log = logger("coordinator")
+
+RETRY_MS = 10_000
+
+M = TypeVar("M", bound=Replayed[Any])
+"""What decides about the entities of one partition."""
+
+
+class OwnedTopic(Journal, Source, Protocol):
+    """`__consumer_offsets` or `__transaction_state`."""
+
+    name: str
+
+    def partition_count(self) -> int | None:
+        """How many partitions the topic has; None while there is no such topic."""
+
+    def create(self) -> int:
+        """The number of partitions of the topic, which exists from now on."""
+
+
+class CoordinatorPartition(Generic[M]):
+    """One partition of the topic, what lives in it, and how far its loading has come."""
+
+    def __init__(self, index: int, machine: M, shard: Shard[Any, Any]) -> None:
+        self.index = index
+        self.machine = machine
+        self.shard = shard
+        self.loader: Loader[Any] | None = None
+        """Present while the partition is being loaded."""
+        self.failure: str | None = None
+        """Why it could not be loaded."""
+        self.retry_at_s = 0.0
+        """When it may be tried again, on the monotonic clock."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Loaded, and not closed for its damage."""
+        return self.loader is None and self.failure is None
+
+
+class CoordinatorPartitions(Generic[M]):
+    """The partitions used in this run."""
+
+    def __init__(
+        self,
+        topic: OwnedTopic,
+        clock: Clock,
+        build: Callable[[int], tuple[M, Shard[Any, Any]]],
+        on_loaded: Callable[[CoordinatorPartition[M]], None],
+    ) -> None:
+        """`build` makes what a partition needs; `on_loaded` is called once its log was replayed."""
+        self._topic = topic
+        self._clock = clock
+        self._build = build
+        self._on_loaded = on_loaded
+        self._used: dict[int, CoordinatorPartition[M]] = {}
+        self._is_closed = False
+
+    def of(self, entity_id: str) -> CoordinatorPartition[M]:
+        """The loaded partition of a group or transactional id. Raises KafkaError when it is not to be had (yet)."""
+        index = self.index_of(entity_id)
+        partition = self._used.get(index)
+        if partition is not None and partition.loader is None and partition.failure is None:
+            return partition
+        return self._checked(self.begin(index))
+
+    def index_of(self, entity_id: str) -> int:
+        """The partition of a group or transactional id; creates the topic if need be."""
+        return partition_for(entity_id, self._topic.create())
+
+    def at(self, index: int) -> CoordinatorPartition[M]:
+        """The loaded partition of this number. Raises KafkaError as `of`."""
+        return self._checked(self.begin(index))
+
+    def every(self) -> list[CoordinatorPartition[M]]:
+        """All partitions of the topic that can be loaded, and are; none while there is no topic.
+
+        Raises KafkaError if one still loads.
+        """
+        begun = [self.begin(index) for index in range(self._topic.partition_count() or 0)]
+        return [self._checked(partition) for partition in begun if partition.failure is None]
+
+    def loaded(self) -> Iterator[CoordinatorPartition[M]]:
+        """Those that are in use and ready."""
+        for partition in list(self._used.values()):
+            if partition.is_ready:
+                yield partition
+
+    def failed(self) -> list[int]:
+        """Those that were asked for and could not be loaded."""
+        return [index for index, partition in self._used.items() if partition.failure is not None]
+
+    @property
+    def are_ready(self) -> bool:
+        """Whether all that were asked for are loaded."""
+        return all(partition.is_ready for partition in self._used.values())
+
+    @property
+    def are_loading(self) -> bool:
+        """Whether some that were asked for are being loaded."""
+        return any(partition.loader is not None for partition in self._used.values())
+
+    def is_used(self, index: int) -> bool:
+        """Whether the partition was asked for in this run."""
+        return index in self._used
+
+    def begin(self, index: int) -> CoordinatorPartition[M]:
+        """The partition: loaded, being loaded, or with its failure. Raises KafkaError when there is no such one."""
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+        partition = self._used.get(index)
+        if partition is None or (partition.failure is not None and self._clock.monotonic() >= partition.retry_at_s):
+            if not 0 <= index < (self._topic.partition_count() or 0):
+                raise KafkaError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {self._topic.name}-{index}"
+                )
+            partition = self._used[index] = CoordinatorPartition(index, *self._build(index))
+            self._load_on(partition)
+        return partition
+
+    def close(self) -> None:
+        """The broker stops: nobody is served any more."""
+        self._is_closed = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Answer everybody who waits and forget all partitions; the log, if it still is there, has what is durable."""
+        used, self._used = self._used, {}
+        for partition in used.values():
+            partition.shard.close()
+
+    def _checked(self, partition: CoordinatorPartition[M]) -> CoordinatorPartition[M]:
+        if partition.failure is not None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, partition.failure)
+        if partition.loader is not None:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return partition
+
+    def _load_on(self, partition: CoordinatorPartition[M]) -> None:
+        """One more slice, and the rest later."""
+        if partition.shard.is_closed:
+            return
+        try:
+            if partition.loader is None:
+                partition.loader = Loader(self._topic, partition.index, partition.machine)
+            is_done = partition.loader.step()
+        except StillRecovering as recovering:  # its log is on its way; requests are told to wait as for a long one
+            recovering.when_over(lambda: self._load_on(partition))
+            return
+        except (DecodeError, KafkaError) as broken:
+            self._fail(partition, broken)
+        except Exception as mistake:  # ours, and told with where it was made; the other partitions are not to suffer
+            _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
+            self._fail(partition, mistake)
+        else:
+            if is_done:
+                self._finish(partition, partition.loader.records_count)
+            else:
+                self._clock.call_later(0, lambda: self._load_on(partition))
+
+    def _finish(self, partition: CoordinatorPartition[M], records_count: int) -> None:
+        partition.loader = None
+        _log.debug(line("coordinator loaded", topic=self._topic.name, partition=partition.index, records=records_count))
+        self._on_loaded(partition)
+
+    def _fail(self, partition: CoordinatorPartition[M], why: Exception) -> None:
+        partition.loader = None
+        partition.failure = f"partition {partition.index} of {self._topic.name} cannot be loaded: {why}"
+        partition.retry_at_s = self._clock.monotonic() + RETRY_MS / 1000
+        partition.shard.close()
+        _log.error(line("coordinator not loaded", topic=self._topic.name, partition=partition.index, error=why))

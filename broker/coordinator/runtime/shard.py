@@ -1,0 +1,311 @@
+"""The one place where a coordinator's decisions become facts: decide, append, replay, act, answer.
+
+A `Shard` owns one partition of a coordinator's topic: the machine that decides about it, its parked requests and its
+timers. It knows neither groups nor transactions, neither files nor sockets: the machine knows the first, the journal
+the second, and the handlers wait on the futures.
+
+Theory of operation: `execute` takes one outcome through its steps without ever suspending, so between a decision and
+its replay nothing else can happen and no lock is needed. If the journal says that the records are not on disk yet
+(flushing is on), all that would be answered waits for it; the state has moved on already, and whoever asks meanwhile
+waits for a later flush themselves.
+
+Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
+timer fires and nothing is written: the topic may have been deleted, and another of its name be there.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.runtime.outcome import (
+    Answer,
+    CancelTimer,
+    Effect,
+    FinishTransaction,
+    Outcome,
+    Park,
+    Producer,
+    SetTimer,
+    TimerKey,
+    Waiter,
+    as_coordinator_error,
+)
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
+
+R = TypeVar("R")
+V = TypeVar("V")
+
+_log = logger("coordinator")
+
+
+class Appended(NamedTuple):
+    """Where a decision's records went."""
+
+    base_offset: int
+    synced: Future[None] | None
+    """Done once they are on disk, where that is asked for; None when nobody has to wait."""
+
+
+class Journal(Protocol):
+    """One coordinator topic as the runtime needs it."""
+
+    def append(
+        self,
+        partition: int,
+        records: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        producer: Producer | None = None,
+    ) -> Appended:
+        """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
+
+        Raises KafkaError and has then written nothing.
+        """
+
+
+class Machine(Protocol[R, V]):
+    """What decides about the entities of one partition."""
+
+    def encode(self, record: R) -> tuple[bytes, bytes | None]:
+        """Key and value of a record as the log has them; raises EncodeError for what does not fit the format."""
+
+    def replay(self, record: R, record_offset: int, producer_id: int = -1) -> None:
+        """Change the durable state; with a producer id, from the commit of its transaction on."""
+
+    def install(self, entity_id: str, volatile: V) -> None:
+        """Put the successor of the volatile state in place."""
+
+    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> Outcome[R, V]:
+        """Decide what a timer means."""
+
+
+class Shard(Generic[R, V]):
+    """One partition of a coordinator's topic."""
+
+    def __init__(
+        self,
+        partition: int,
+        machine: Machine[R, V],
+        journal: Journal,
+        clock: Clock,
+        create_future: Callable[[], Future[Any]],
+        write_timeout_ms: int | None = None,
+        perform: Callable[[str, Effect], None] | None = None,
+    ) -> None:
+        """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
+
+        `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
+        durable: inside `execute` when nobody has to wait for the disk. It must not raise.
+        """
+        self.partition = partition
+        self._machine = machine
+        self._journal = journal
+        self._clock = clock
+        self._create_future = create_future
+        self._write_timeout_ms = write_timeout_ms
+        self._perform = perform
+        self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
+        self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
+        self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether this partition is no longer its business."""
+        return self._is_closed
+
+    def parked(self) -> int:
+        """How many requests wait."""
+        return len(self._parked)
+
+    def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
+        """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
+        synced: Future[None] | None = None
+        records, producer, volatile, reply, effects, _ = outcome
+        if records:
+            try:
+                synced = self._append(records, producer)
+            except KafkaError as refusal:
+                code = as_coordinator_error(refusal.code)
+                if outcome.or_else is None:
+                    raise KafkaError(code, refusal.message) from refusal
+                _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
+                _, _, volatile, reply, effects, _ = outcome.or_else(code)
+        if volatile is not None:
+            self._machine.install(entity_id, volatile)
+        if isinstance(reply, Park):
+            reply = self._park(entity_id, reply.waiter)
+        if not effects and synced is None:
+            return reply
+        answers: list[Answer] = []
+        others: list[FinishTransaction] = []
+        for effect in effects:
+            if isinstance(effect, Answer):
+                answers.append(effect)
+            elif isinstance(effect, SetTimer):
+                self._set_timer(entity_id, effect.timer, effect.delay_ms)
+            elif isinstance(effect, CancelTimer):
+                self._cancel_timer(entity_id, effect.timer)
+            else:
+                others.append(effect)
+        if synced is not None:
+            return self._answer_when_synced(synced, entity_id, answers, others, reply)
+        self._answer(entity_id, answers)
+        if others:
+            self._do(entity_id, others)
+        return reply
+
+    def _do(self, entity_id: str, effects: Iterable[Effect]) -> None:
+        """Pass on what is not the runtime's own business; after `close` nothing is begun any more."""
+        if self._perform is not None and not self._is_closed:
+            for effect in effects:
+                self._perform(entity_id, effect)
+
+    def _append(self, records: Sequence[R], producer: Producer | None) -> Future[None] | None:
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+        try:
+            encoded = list(map(self._machine.encode, records))
+        except EncodeError as unfit:  # a client's name is longer than a record can carry
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
+        if producer is None:
+            appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
+            for position, record in enumerate(records):
+                self._machine.replay(record, appended.base_offset + position)
+            return appended.synced
+        appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
+        for position, record in enumerate(records):
+            self._machine.replay(record, appended.base_offset + position, producer.producer_id)
+        return appended.synced
+
+    # Parked requests
+
+    def _park(self, entity_id: str, waiter: Waiter) -> Future[Any]:
+        """A future that an `Answer` to this waiter completes.
+
+        A request that asks again takes the place of the first.
+        """
+        key = (entity_id, waiter)
+        earlier = self._parked.pop(key, None)
+        if earlier is not None:
+            _refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member asked again")
+        future = self._parked[key] = self._create_future()
+        future.add_done_callback(partial(self._unpark, key))
+        return future
+
+    def _unpark(self, key: tuple[str, Waiter], future: Future[Any]) -> None:
+        if self._parked.get(key) is future:
+            del self._parked[key]
+
+    def _answer(self, entity_id: str, answers: Iterable[Answer]) -> None:
+        for answer in answers:
+            future = self._parked.pop((entity_id, answer.waiter), None)
+            if future is not None and not future.done():
+                future.set_result(answer.reply)
+
+    def _answer_when_synced(
+        self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[FinishTransaction], reply: Any
+    ) -> Future[Any]:
+        """Hold everything back until the records are on disk; if they never will be, or not in time, say so.
+
+        What comes too late for its answer is in the log all the same, so `others` are done however late.
+        """
+        parked = [(self._parked.pop((entity_id, answer.waiter), None), answer.reply) for answer in answers]
+        waiting = [(future, result) for future, result in parked if future is not None]
+        if isinstance(reply, Future):
+            answered = reply
+        else:
+            answered = self._create_future()
+            waiting.append((answered, reply))
+        overdue: Timer | None = None
+
+        def give_up(code: ErrorCode, why: str) -> None:
+            for future, _ in waiting:
+                _refuse(future, as_coordinator_error(code), why)
+
+        def finish(done: Future[None]) -> None:
+            if overdue is not None:
+                overdue.cancel()
+            failure = None if done.cancelled() else done.exception()
+            if failure is not None or done.cancelled():
+                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
+                give_up(code, "the coordinator's log could not be synced")
+                return
+            self._do(entity_id, others)
+            for future, result in waiting:
+                if not future.done():
+                    future.set_result(result)
+
+        if self._write_timeout_ms is not None:
+            late = partial(give_up, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time")
+            overdue = self._clock.call_later(self._write_timeout_ms, late)
+        synced.add_done_callback(finish)
+        return answered
+
+    # Timers
+
+    def _set_timer(self, entity_id: str, timer: TimerKey, delay_ms: int) -> None:
+        self._cancel_timer(entity_id, timer)
+        if not self._is_closed:
+            kind, member_id = timer
+            running = self._timers.get((entity_id, kind))
+            if running is None:
+                running = self._timers[entity_id, kind] = {}
+            running[member_id] = self._clock.call_later(delay_ms, _Alarm(self, entity_id, kind, member_id))
+
+    def _cancel_timer(self, entity_id: str, timer: TimerKey) -> None:
+        cancelled = self._forget_timer(entity_id, timer)
+        if cancelled is not None:
+            cancelled.cancel()
+
+    def _forget_timer(self, entity_id: str, timer: TimerKey) -> Timer | None:
+        kind, member_id = timer
+        running = self._timers.get((entity_id, kind))
+        if running is None:
+            return None
+        forgotten = running.pop(member_id, None)
+        if not running:
+            del self._timers[entity_id, kind]
+        return forgotten
+
+    def timer_fired(self, entity_id: str, timer: TimerKey) -> None:
+        """The time of one of its timers has come."""
+        self._forget_timer(entity_id, timer)
+        try:
+            self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+        except KafkaError as refusal:
+            _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
+
+    def close(self) -> None:
+        """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
+        self._is_closed = True
+        timers, self._timers = self._timers, {}
+        for running in timers.values():
+            for timer in running.values():
+                timer.cancel()
+        parked, self._parked = self._parked, {}
+        for future in parked.values():
+            _refuse(future, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+
+
+class _Alarm:
+    """What a timer calls. There is one for each member of each group, so it is small."""
+
+    __slots__ = ("_entity_id", "_kind", "_member_id", "_shard")
+
+    def __init__(self, shard: Shard[Any, Any], entity_id: str, kind: str, member_id: str) -> None:
+        self._shard = shard
+        self._entity_id = entity_id
+        self._kind = kind
+        self._member_id = member_id
+
+    def __call__(self) -> None:
+        self._shard.timer_fired(self._entity_id, TimerKey(self._kind, self._member_id))
+
+
+def _refuse(future: Future[Any], code: ErrorCode, message: str) -> None:
+    if not future.done():
+        future.set_exception(KafkaError(code, message))

@@ -1,0 +1,161 @@
+"""Group fsync: partitions are synced off the event loop, and all who wait are answered after one round.
+
+Knows logs and offsets, not requests. Plans are made and ended on the loop; only `plan.run()` runs elsewhere: in the one
+flush thread, which has helpers where there are many, since a file system writes down many files at once in little more
+time than one.
+
+Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
+them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
+the more wait, the fewer syncs each of them costs. Where very many logs wait (a transaction over thousands of
+partitions ends), a round takes some of those that wait longest and some of the newest: the loop is never held for long,
+all have their turn, and who asks for one more log does not wait for all the others.
+
+Invariants: a future is resolved only when everything below its offset is on disk; after a failed sync every waiting
+future fails, and the directory is offline (see `barnabas.storage.disk.disk`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+    from concurrent.futures import ThreadPoolExecutor
+
+    from barnabas.storage.log.flush import FlushPlan
+    from barnabas.storage.log.log import PartitionLog
+
+_log = logger("storage")
+ROUND_LOGS = 64
+Outcome = list[tuple["PartitionLog", "FlushPlan", StorageError | None]]
+
+
+class GroupFlush:
+    """Syncs logs in rounds."""
+
+    def __init__(
+        self,
+        loop: AbstractEventLoop,
+        run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
+        helpers_max: int = 0,
+    ) -> None:
+        """run_in_thread: runs a function in the flush thread, one at a time. helpers_max: threads that help it."""
+        self._loop = loop
+        self._run_in_thread = run_in_thread
+        self._helpers_max = helpers_max
+        self._helpers: ThreadPoolExecutor | None = None
+        self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
+        self._is_running = False
+
+    @property
+    def is_busy(self) -> bool:
+        """A round is running or about to."""
+        return self._is_running
+
+    def request(self, log: PartitionLog) -> None:
+        """Sync this log in the next round; nobody waits."""
+        self._waiting.setdefault(log, [])
+        self._start_soon()
+
+    def synced(self, log: PartitionLog, offset: int) -> Future[None]:
+        """Done once everything below `offset` is on disk. KafkaError KAFKA_STORAGE_ERROR if that failed."""
+        future: Future[None] = self._loop.create_future()
+        self._waiting.setdefault(log, []).append((offset, future))
+        self._start_soon()
+        return future
+
+    def _start_soon(self) -> None:
+        if not self._is_running:
+            self._is_running = True
+            self._loop.call_soon(self._run_round)
+
+    def _run_round(self) -> None:
+        plans: list[tuple[PartitionLog, FlushPlan]] = []
+        logs = self._next_logs()
+        are_all = len(logs) == len(self._waiting)
+        for log in logs:
+            try:
+                plan = log.begin_flush()
+            except StorageError as error:
+                self._fail(log, error)
+                continue
+            if plan is None:
+                self._answer(log)
+            else:
+                plans.append((log, plan))
+        if not plans:
+            self._is_running = False
+            if not are_all:
+                self._start_soon()
+            return
+        self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
+
+    def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
+        """In the flush thread."""
+        errors: Iterable[StorageError | None]
+        if self._helpers_max == 0 or len(plans) == 1:
+            errors = map(_error_of, plans)
+        else:
+            if self._helpers is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._helpers = ThreadPoolExecutor(self._helpers_max, "sync")
+            errors = self._helpers.map(_error_of, plans)
+        return [(log, plan, error) for (log, plan), error in zip(plans, errors, strict=True)]
+
+    def close(self) -> None:
+        """Nothing is synced any more."""
+        if self._helpers is not None:
+            self._helpers.shutdown()
+
+    def _next_logs(self) -> list[PartitionLog]:
+        if len(self._waiting) <= ROUND_LOGS:
+            return list(self._waiting)
+        half = ROUND_LOGS // 2
+        return [*islice(self._waiting, half), *islice(reversed(self._waiting), half)]
+
+    def _end_round(self, done: Future[Outcome]) -> None:
+        for log, plan, error in done.result():
+            if error is None:
+                log.end_flush(plan)
+                self._answer(log)
+            else:
+                _log.error(line("flush failed", topic=log.topic, partition=log.partition, reason=error))
+                log.flush_failed(plan, error)
+                self._fail(log, error)
+        self._is_running = False
+        if self._waiting:
+            self._start_soon()
+
+    def _answer(self, log: PartitionLog) -> None:
+        """Resolve those whose offset is reached; the others wait for the next round."""
+        left = []
+        for offset, future in self._waiting.pop(log):
+            if future.done():
+                continue
+            if offset <= log.recovery_point:
+                future.set_result(None)
+            else:
+                left.append((offset, future))
+        if left:
+            self._waiting[log] = left
+
+    def _fail(self, log: PartitionLog, error: StorageError) -> None:
+        for _, future in self._waiting.pop(log):
+            if not future.done():
+                future.set_exception(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+
+
+def _error_of(planned: tuple[PartitionLog, FlushPlan]) -> StorageError | None:
+    """Run one plan, in some thread."""
+    try:
+        planned[1].run()
+    except StorageError as error:
+        return error
+    return None

@@ -1,0 +1,238 @@
+"""What a broker does by the clock: retention, background flushes, checkpoints, expiry of producers, removals.
+
+Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
+Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
+
+A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
+between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
+this also recovers them, one after another, so that a later clean stop may say that all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.protocol.errors import KafkaError
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from barnabas.broker.clock import Clock, Timer
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.slices import Slices
+    from barnabas.storage.log.log import PartitionLog
+
+_log = logger("storage")
+_FIRST_RETENTION_MS = 30_000
+_BETWEEN_PARTITIONS_MS = 5
+_FLUSH_CHECK_MS = 1_000
+_REMOVAL_CHECK_MS = 10_000
+REMOVED_IN_A_TURN = 25
+"""How many segments or directories are removed from the disk before others have their turn: some milliseconds."""
+
+
+class Housekeeping:
+    """The timers of one broker."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        config: BrokerConfig,
+        clock: Clock,
+        waiters: Waiters,
+        slices: Slices,
+        flush: GroupFlush,
+        run_in_thread: Callable[[Callable[[], Any]], Future[Any]],
+    ) -> None:
+        self._partitions = partitions
+        self._directory = partitions.directory
+        self._config = config
+        self._clock = clock
+        self._waiters = waiters
+        self._slices = slices
+        self._flush = flush
+        self._run_in_thread = run_in_thread
+        self._timers: dict[str, Timer] = {}
+        self._settling: Future[None] | None = None
+        self._is_stopped = False
+        self.is_checkpointing = False
+        """A checkpoint is being written in the thread."""
+
+    def start(self) -> None:
+        """Begin; nothing happens now."""
+        self._repeat("flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
+        self._repeat("checkpoint", self._checkpoint, self._checkpoint_interval_ms)
+        expiry_interval_ms = self._config.integer("producer.id.expiration.check.interval.ms")
+        self._repeat("producers", self._expire_producers, lambda: expiry_interval_ms)
+        self._repeat("removal", self._remove_due, lambda: _REMOVAL_CHECK_MS)
+        self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
+
+    def stop(self) -> None:
+        """Nothing happens by the clock any more."""
+        self._is_stopped = True
+        if self._settling is not None:
+            self._settling.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _later(self, name: str, delay_ms: float, action: Callable[[], None]) -> None:
+        if not self._is_stopped:
+            self._timers[name] = self._clock.call_later(delay_ms, action)
+
+    def _repeat(self, name: str, action: Callable[[], None], interval_ms: Callable[[], int]) -> None:
+        def run() -> None:
+            try:
+                action()
+            finally:
+                self._repeat(name, action, interval_ms)
+
+        self._later(name, interval_ms(), run)
+
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    def _begin_retention(self) -> None:
+        """One pass over every partition that has a directory."""
+        left = sorted(self._directory.partitions, reverse=True)
+        self._go_on_with_retention(left)
+
+    def _go_on_with_retention(self, left: list[tuple[str, int]], *, was_recovered: bool = False) -> None:
+        """`was_recovered`: the next one was opened for this pass, which waited for it."""
+        if self._is_stopped:
+            return
+        if not left:
+            self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
+            return
+        topic, partition = left.pop()
+        was_used = not was_recovered and self._partitions.is_used(topic, partition)
+
+        def retain(settling: Future[None] | None = None) -> None:
+            self._settling = None
+            try:
+                self._retain(topic, partition, was_used, settling)
+            except StillRecovering as recovering:
+                left.append((topic, partition))
+                recovering.when_over(lambda: self._go_on_with_retention(left, was_recovered=not was_used))
+            except BaseException:
+                self._retain_next(left)
+                raise
+            else:
+                self._retain_next(left)
+
+        try:
+            self._settling = self._settle_ages(topic, partition)
+        except BaseException:
+            self._retain_next(left)
+            raise
+        if self._settling is None:
+            retain()
+        else:
+            self._settling.add_done_callback(retain)
+
+    def _retain_next(self, left: list[tuple[str, int]]) -> None:
+        self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
+
+    def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
+        """Have the segments know how old they are: done when the future is, None if they do."""
+        if not self._partitions.exists(topic, partition):
+            return None
+        try:
+            log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
+            return self._slices.run(lambda: log.settle_ages(now_ms))
+        except (KafkaError, StorageError):
+            return None  # retention meets it again: logs the failure, or waits for the recovery
+
+    def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
+        if self._is_stopped or not self._partitions.exists(topic, partition):
+            return
+        try:
+            if settled is not None:
+                settled.result()
+            log = self._partitions.get(topic, partition)
+            now_ms = self._clock.now_ms()
+            reasons = log.apply_retention(now_ms)
+        except StillRecovering:
+            raise
+        except (KafkaError, StorageError) as error:
+            _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
+            return
+        for reason in reasons:
+            _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
+        if reasons:
+            self._waiters.wake(topic, partition)
+        if not was_used:
+            self._partitions.close(topic, partition)
+
+    def _remove_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        try:
+            due_ms = self._directory.delete_due(now_ms, REMOVED_IN_A_TURN)
+        except StorageError as error:
+            _log.error(line("removal failed", reason=error))
+            return
+        if due_ms is not None and due_ms <= now_ms:
+            self._later("rest of removal", 0, self._remove_due)
+
+    # --- flushes and checkpoints -----------------------------------------------------------------------------------
+
+    def _flush_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        for log in self._partitions.open_logs():
+            if log.flush_due(now_ms):
+                self._flush.request(log)
+
+    def _checkpoint_interval_ms(self) -> int:
+        return min(
+            self._config.integer("replica.high.watermark.checkpoint.interval.ms"),
+            self._config.integer("log.flush.offset.checkpoint.interval.ms") or 1,
+            self._config.integer("log.flush.start.offset.checkpoint.interval.ms") or 1,
+        )
+
+    def _checkpoint(self) -> None:
+        """Write the three checkpoint files if they are behind."""
+        if self.is_checkpointing or self._directory.offline_reason is not None:
+            return
+        try:
+            job = self._directory.begin_checkpoint()
+        except StorageError as error:
+            _log.error(line("checkpoint failed", reason=error))
+            return
+        if job is None:
+            return
+        self.is_checkpointing = True
+
+        def ended(done: Future[StorageError | None]) -> None:
+            self.is_checkpointing = False
+            error = done.result()
+            if error is not None:
+                _log.error(line("checkpoint failed", reason=error))
+            self._directory.end_checkpoint(job, error)
+
+        self._run_in_thread(lambda: _error_of(job.run)).add_done_callback(ended)
+
+    # --- producers -------------------------------------------------------------------------------------------------
+
+    def _expire_producers(self) -> None:
+        now_ms = self._clock.now_ms()
+        expiration_ms = self._config.integer("producer.id.expiration.ms")
+        for log in self._partitions.open_logs():
+            self._expire_producers_of(log, now_ms, expiration_ms)
+
+    def _expire_producers_of(self, log: PartitionLog, now_ms: int, expiration_ms: int) -> None:
+        count = log.remove_expired_producers(now_ms, expiration_ms)
+        if count:
+            _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=count))
+
+
+def _error_of(action: Callable[[], None]) -> StorageError | None:
+    try:
+        action()
+    except StorageError as error:
+        return error
+    return None

@@ -1,0 +1,375 @@
+"""The partitions of this broker: from (topic, partition) to its log, opened when it is first asked for.
+
+Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
+partition goes through here or is told here, so that parked requests wake up.
+
+Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes more than a moment
+the caller gets StillRecovering, and the log is there later (recoveries.py); a failure is remembered
+(failed_openings.py). The first append also raises the leader epoch, durably, through the catalogue; reads do not, but
+see the log in that epoch already, as clients are told of it from the start. When a topic is deleted, its logs are
+closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
+
+Invariants: at most one open log per partition, and none while it is being recovered; an open log has the leader epoch
+that Metadata announces, and for one in `_led` it is on the disk; logs of deleted topics are in no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from barnabas.broker.config.log_configs import log_config
+from barnabas.broker.log_lines import Seldom, line, logger
+from barnabas.broker.partitions.failed_openings import FailedOpenings
+from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.records.batch import WritableBuffer
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.errors import DirectoryOffline, StorageError
+from barnabas.storage.log.append import AppendOrigin, AppendResult
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.catalogue.image import Topic
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.storage.config import LogConfig
+    from barnabas.storage.log.log import PartitionLog
+    from barnabas.storage.log_directory import LogDirectory
+
+_log = logger("storage")
+_TOPIC_RESOURCE = 2
+_CLIENT = AppendOrigin.CLIENT
+
+
+class Partitions:
+    """All partitions of one broker. A `CatalogueListener`."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        directory: LogDirectory,
+        config: BrokerConfig,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        waiters: Waiters,
+        flush: GroupFlush,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self.directory = directory
+        self._catalogue = catalogue
+        self._config = config
+        self._clock = clock
+        self._waiters = waiters
+        self._flush = flush
+        self._random_bytes = random_bytes
+        self._loop = loop
+        self._failures = Seldom(_log.error)
+        self._failed = FailedOpenings(clock)
+        self.recoveries = Recoveries(loop, clock, self._recovered)
+        self._open: dict[tuple[str, int], PartitionLog] = {}
+        self._led: dict[tuple[str, int], PartitionLog] = {}
+        self.appended_to_deleted = (0, 0)
+        """(records, bytes) appended in this run to partitions that are deleted now."""
+        catalogue.subscribe(self)
+
+    # --- finding ---------------------------------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> PartitionLog:
+        """The log, for reading. KafkaError UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, or StillRecovering."""
+        log = self._open.get((topic, partition))
+        return log if log is not None else self._open_log(topic, partition)
+
+    def get_led(self, topic: str, partition: int) -> PartitionLog:
+        """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
+        log = self._led.get((topic, partition))
+        return log if log is not None else self._lead(topic, partition)
+
+    def lead(self, keys: Iterable[tuple[str, int]]) -> None:
+        """Raise the leader epochs of those that were not appended to in this run, in one write for all of them.
+
+        `get_led` would do it for each. What does not exist, or cannot be written, is told there.
+        """
+        unled = [key for key in keys if key not in self._led and self.exists(*key)]
+        if len(unled) > 1:
+            with suppress(KafkaError):
+                self._catalogue.lead(unled)
+
+    def exists(self, topic: str, partition: int) -> bool:
+        """Whether the catalogue has the partition."""
+        found = self._catalogue.topics.get(topic)
+        return found is not None and 0 <= partition < len(found.partitions)
+
+    def is_open(self, topic: str, partition: int) -> bool:
+        """Whether the log was asked for in this run."""
+        return (topic, partition) in self._open
+
+    def is_used(self, topic: str, partition: int) -> bool:
+        """Whether it is open, or about to be."""
+        return (topic, partition) in self._open or (topic, partition) in self.recoveries
+
+    def close(self, topic: str, partition: int) -> None:
+        """Close a log nobody appends to; it opens again when it is asked for."""
+        if (topic, partition) not in self._led and self._open.pop((topic, partition), None) is not None:
+            try:
+                self.directory.close_log(topic, partition)
+            except StorageError as error:
+                self._storage_failed(topic, partition, "close", error)
+
+    def open_logs(self) -> Iterator[PartitionLog]:
+        """The logs that are open now."""
+        return iter(list(self._open.values()))
+
+    def _open_log(self, topic: str, partition: int) -> PartitionLog:
+        found = self._catalogue.topics.get(topic)
+        if found is None or not 0 <= partition < len(found.partitions):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
+        key = topic, partition
+        if key in self.recoveries:
+            raise StillRecovering(topic, partition, self.recoveries)
+        self._failed.check(key)
+        settings = log_config(self._config, found.configs)
+        opening = self.directory.opening(topic, partition, found.topic_id, settings, self._clock.now_ms())
+        try:
+            may_wait = self.directory.is_unrecovered(topic, partition)
+            log = self.recoveries.begin(key, opening, may_wait=may_wait)
+        except StorageError as error:
+            raise self._not_opened(key, error) from error
+        if log is None:
+            _log.info(line("partition is being recovered", topic=topic, partition=partition))
+            raise StillRecovering(topic, partition, self.recoveries)
+        self._opened(key, log)
+        return log
+
+    def _recovered(self, key: tuple[str, int], outcome: PartitionLog | StorageError) -> None:
+        if isinstance(outcome, StorageError):
+            self._not_opened(key, outcome)
+        else:
+            outcome.config = log_config(self._config, self._catalogue.topics[key[0]].configs)  # changed, perhaps
+            self._opened(key, outcome)
+        self._waiters.wake(*key)
+
+    def _opened(self, key: tuple[str, int], log: PartitionLog) -> None:
+        self._failed.forget(key)
+        topic, partition = key
+        log.set_leader_epoch(self._catalogue.announced_epoch(self._catalogue.topics[topic].partitions[partition]))
+        self._open[key] = log
+        _tell_of_opening(log)
+
+    def _not_opened(self, key: tuple[str, int], error: StorageError) -> KafkaError:
+        if not isinstance(error, DirectoryOffline):
+            self._failed.note(key, error)
+        return self._storage_failed(*key, "open", error)
+
+    def recovered(self, keys: Iterable[tuple[str, int]], timeout_ms: int) -> Future[None]:
+        """Done when one of them is not being recovered any more, or the time is over."""
+        wanted = tuple(keys)
+        over: Future[None] = self._loop.create_future()
+
+        def is_ready(_: object = None) -> bool:
+            return any(key not in self.recoveries for key in wanted)
+
+        def finish() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        if is_ready():
+            finish()
+        else:
+            self._waiters.park(wanted, timeout_ms=timeout_ms, is_ready=is_ready, finish=finish)
+        return over
+
+    def stop_recovering(self) -> None:
+        """The broker stops: what is being recovered is left to the next start, and refused until then."""
+        self.recoveries.close()
+
+    def _lead(self, topic: str, partition: int) -> PartitionLog:
+        log = self.get(topic, partition)
+        leader_epoch = self._catalogue.leader_epoch(topic, partition)
+        assert leader_epoch == log.leader_epoch, (topic, partition, leader_epoch, log.leader_epoch)
+        self._led[topic, partition] = log
+        return log
+
+    # --- changing --------------------------------------------------------------------------------------------------
+
+    def append(
+        self, topic: str, partition: int, batch: WritableBuffer, *, origin: AppendOrigin = _CLIENT
+    ) -> AppendResult:
+        """Append one batch and wake who waits for it. KafkaError; `AppendRefused` is one."""
+        return self.append_to(self.get_led(topic, partition), batch, self._clock.now_ms(), origin)
+
+    def append_to(
+        self,
+        log: PartitionLog,
+        batch: WritableBuffer,
+        now_ms: int,
+        origin: AppendOrigin = _CLIENT,
+        produce_version: int = 13,
+        walked: bool = False,
+    ) -> AppendResult:
+        """As `append`, to a log from `get_led`."""
+        try:
+            result = log.append(
+                batch,
+                leader_epoch=log.leader_epoch,
+                now_ms=now_ms,
+                origin=origin,
+                produce_version=produce_version,
+                walked=walked,
+            )
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+        self._waiters.wake(log.topic, log.partition)
+        return result
+
+    def append_own(self, log: PartitionLog, batch: bytearray, records_count: int, now_ms: int) -> AppendResult:
+        """A batch a coordinator has just built, to a log from `get_led`: PartitionLog.append_own. KafkaError."""
+        try:
+            result = log.append_own(batch, records_count, now_ms, leader_epoch=log.leader_epoch, now_ms=now_ms)
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+        self._waiters.wake(log.topic, log.partition)
+        return result
+
+    def append_marker(
+        self,
+        topic: str,
+        partition: int,
+        marker: EndTxnMarker,
+        *,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
+        """End a producer's transaction on a partition: PartitionLog.append_marker. KafkaError as `append`."""
+        log = self.get_led(topic, partition)
+        return self.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
+
+    def append_marker_to(
+        self, log: PartitionLog, marker: EndTxnMarker, *, transaction_version: int = 0, hold: bool = False
+    ) -> AppendResult:
+        """As `append_marker`, to a log from `get_led`."""
+        try:
+            result = log.append_marker(
+                marker,
+                leader_epoch=log.leader_epoch,
+                now_ms=self._clock.now_ms(),
+                transaction_version=transaction_version,
+                hold=hold,
+            )
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append a marker to", error) from error
+        self._waiters.wake(log.topic, log.partition)
+        return result
+
+    def release_marker(self, topic: str, partition: int, producer_id: int) -> None:
+        """Show what was ended with `hold`. A partition that was deleted meanwhile has nothing to show."""
+        log = self._open.get((topic, partition))
+        if log is not None:
+            log.release_marker(producer_id)
+            self._waiters.wake(topic, partition)
+
+    def synced(self, topic: str, partition: int, offset: int) -> Future[None] | None:
+        """None when nobody has to wait; else done once all below `offset` is on disk (KafkaError KAFKA_STORAGE_ERROR).
+
+        Whether to wait is the topic's flush.messages' business, asked right after an append.
+        """
+        return self.synced_log(self.get(topic, partition), offset)
+
+    def synced_log(self, log: PartitionLog, offset: int) -> Future[None] | None:
+        """As `synced`, for a log at hand."""
+        return self._flush.synced(log, offset) if log.flush_before_answer else None
+
+    def synced_anyway(self, topic: str, partition: int) -> Future[None]:
+        """Done once all that is in the log now is on disk, asked for or not. KafkaError as `get`."""
+        log = self.get(topic, partition)
+        return self._flush.synced(log, log.log_end_offset)
+
+    def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
+        """Move the log start; -1 means the high watermark. The new low watermark. KafkaError when that may not be."""
+        return self._delete_before(topic, partition, self.get(topic, partition).delete_records_before, offset)
+
+    def delete_replaced_before(self, topic: str, partition: int, offset: int) -> int:
+        """As `delete_records_before`, for a coordinator that wrote again what still counts: any cleanup.policy."""
+        return self._delete_before(topic, partition, self.get(topic, partition).delete_replaced_before, offset)
+
+    def _delete_before(self, topic: str, partition: int, delete: Callable[[int], int], offset: int) -> int:
+        try:
+            low_watermark = delete(offset)
+        except StorageError as error:
+            raise self._storage_failed(topic, partition, "delete records of", error) from error
+        self._waiters.wake(topic, partition)
+        return low_watermark
+
+    def _storage_failed(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
+        # A full disk refuses every append there is: the first line says it all.
+        self._failures.line(
+            (action, error.errno),
+            self._clock.now_ms(),
+            f"could not {action} partition",
+            topic=topic,
+            partition=partition,
+            reason=error,
+        )
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def set_strays_aside(self) -> None:
+        """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
+        strays = [
+            key for key in self.directory.partitions if key[0] != CLUSTER_METADATA_TOPIC and not self.exists(*key)
+        ]
+        for topic, partition in sorted(strays):
+            try:
+                self.directory.set_aside(topic, partition)
+            except StorageError as error:
+                self._storage_failed(topic, partition, "set aside", error)
+
+    # --- told by the catalogue ---------------------------------------------------------------------------------------
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """Nothing to do: its logs are made when they are first used."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """Nothing to do, as above."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")
+        for partition in range(len(topic.partitions)):
+            log = self._open.pop((topic.name, partition), None)
+            if log is not None:
+                (records, size), (more_records, more_bytes) = self.appended_to_deleted, log.appended
+                self.appended_to_deleted = records + more_records, size + more_bytes
+            self._led.pop((topic.name, partition), None)
+            self.recoveries.abandon((topic.name, partition))
+            self._failed.forget((topic.name, partition))
+            try:
+                self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)
+            except StorageError as error:
+                self._storage_failed(topic.name, partition, "delete", error)
+            self._waiters.wake(topic.name, partition)
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        made: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # most topics have the same settings, or none
+        for log in self.open_logs():
+            if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
+                own = self._catalogue.topics[log.topic].configs
+                key = tuple(sorted(own.items()))
+                found = made.get(key)
+                log.config = made[key] = log_config(self._config, own) if found is None else found
+                self._waiters.wake(log.topic, log.partition)
+
+
+def _tell_of_opening(log: PartitionLog) -> None:
+    """One line for a log that was opened: a warning with every note where recovery dropped something."""
+    recovered = log.recovered
+    facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
+    if not recovered.notes:
+        _log.debug(line("partition opened", **facts))
+        return
+    dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
+    _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))

@@ -1,0 +1,1 @@
+"""Administration: topics and configs, groups, transactions. One function per thing to do."""

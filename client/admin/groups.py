@@ -1,0 +1,179 @@
+"""Groups from outside: which there are, who is in them, deleting them and what they committed.
+
+One function per thing to do, as in client/admin/topics.py; what a group committed is in client/offsets.py. Each
+asks until it is done or the client's timeout is over, and raises KafkaError with the broker's code and words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+from barnabas.client.addresses import Address
+from barnabas.client.client import GROUP, Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.consume.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
+from barnabas.client.errors import UnsupportedByBroker, raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
+from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from barnabas.protocol.registry import ApiKey
+
+T = TypeVar("T")
+
+EMPTY, DEAD = "Empty", "Dead"  # states of a group without members, and of one that nobody knows
+STATES = (
+    *("PreparingRebalance", "CompletingRebalance", "Stable", DEAD, EMPTY),  # of classic groups
+    *("Assigning", "Reconciling", "NotReady"),  # of the newer kinds
+)
+TYPES = ("classic", "consumer", "share", "streams")
+_STATES_SINCE, _TYPES_SINCE = 4, 5
+
+
+class GroupListing(NamedTuple):
+    """A group in a list. `state` and `type` are empty where the broker is too old to tell."""
+
+    group_id: str
+    state: str
+    type: str
+    protocol_type: str
+
+
+class GroupMember(NamedTuple):
+    """A member. `topics` and `assignment` are None where its bytes are not those of a consumer."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    topics: list[str] | None
+    assignment: list[TopicPartition] | None
+
+
+class GroupInfo(NamedTuple):
+    """A group and who is in it. `protocol` is the assignor's name; it is empty unless the group is Stable."""
+
+    group_id: str
+    state: str
+    protocol_type: str
+    protocol: str
+    coordinator: Address
+    members: list[GroupMember]
+
+
+def list_groups(client: Client, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
+    """The groups of all brokers, by id; only those in one of the states and of one of the types, where some are named.
+
+    UnsupportedByBroker if a broker is too old for the filter.
+    """
+    deadline = client.deadline()
+    request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+
+    client.refresh([], deadline)
+    found = [_ask_node(client, node_id, request, deadline) for node_id in client.cluster.brokers]
+    return sorted(listing for listings in found for listing in listings)
+
+
+def describe_group(client: Client, group: str) -> GroupInfo:
+    """The group; KafkaError GROUP_ID_NOT_FOUND if there is none."""
+
+    def attempt(coordinator: Connection, deadline: Deadline) -> GroupInfo:
+        for found in coordinator.ask(DescribeGroupsRequest(groups=[group]), deadline).groups:
+            raise_for(found.error_code, found.error_message, f"group {group!r}")
+            if found.group_state == DEAD:  # what versions up to 5 say of a group nobody knows
+                raise_for(ErrorCode.GROUP_ID_NOT_FOUND, None, f"group {group!r}")
+            return _read_group(found, client.find_coordinator(GROUP, group, deadline))
+        raise _no_answer(group)
+
+    return _ask_coordinator(client, group, attempt)
+
+
+def delete_group(client: Client, group: str) -> None:
+    """Delete a group without members, and all it committed."""
+
+    def attempt(coordinator: Connection, deadline: Deadline) -> None:
+        for result in coordinator.ask(DeleteGroupsRequest(groups_names=[group]), deadline).results:
+            return raise_for(result.error_code, None, f"group {group!r}")
+        raise _no_answer(group)
+
+    _ask_coordinator(client, group, attempt)
+
+
+def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartition]) -> None:
+    """Forget what the group committed for these partitions; KafkaError for the first that is refused."""
+    topics: dict[str, list[OffsetDeleteRequestPartition]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=partition))
+    request = OffsetDeleteRequest(
+        group_id=group, topics=[OffsetDeleteRequestTopic(name=name, partitions=each) for name, each in topics.items()]
+    )
+
+    def attempt(coordinator: Connection, deadline: Deadline) -> None:
+        response = coordinator.ask(request, deadline)
+        raise_for(response.error_code, None, f"group {group!r}")
+        for topic in response.topics:
+            for answer in topic.partitions:
+                raise_for(answer.error_code, None, f"group {group!r}, {topic.name}-{answer.partition_index}")
+
+    _ask_coordinator(client, group, attempt)
+
+
+def _ask_coordinator(client: Client, group: str, attempt: Callable[[Connection, Deadline], T]) -> T:
+    deadline = client.deadline()
+    return client.with_retries(
+        lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),
+        deadline,
+        lambda error: client.forget_coordinator(GROUP, group),
+        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # whoever names a partition that is not there is told so
+    )
+
+
+def _ask_node(client: Client, node_id: int, request: ListGroupsRequest, deadline: Deadline) -> list[GroupListing]:
+    def attempt() -> list[GroupListing]:
+        connection = client.node(node_id, deadline)
+        _check_filters(connection.version(ApiKey.LIST_GROUPS), request)
+        response: ListGroupsResponse = connection.ask(request, deadline)
+        raise_for(response.error_code, None, f"groups of node {node_id}")
+        return [
+            GroupListing(each.group_id, each.group_state, each.group_type, each.protocol_type)
+            for each in response.groups
+        ]
+
+    return client.with_retries(attempt, deadline)
+
+
+def _check_filters(version: int, request: ListGroupsRequest) -> None:
+    if (request.states_filter and version < _STATES_SINCE) or (request.types_filter and version < _TYPES_SINCE):
+        raise UnsupportedByBroker("the broker is too old to list groups by their state or type")
+
+
+def _read_group(found: DescribedGroup, coordinator: Address) -> GroupInfo:
+    is_consumer = found.protocol_type == PROTOCOL_TYPE
+    members = sorted((_read_member(each, is_consumer) for each in found.members), key=lambda member: member.member_id)
+    return GroupInfo(found.group_id, found.group_state, found.protocol_type, found.protocol_data, coordinator, members)
+
+
+def _read_member(member: DescribedGroupMember, is_consumer: bool) -> GroupMember:
+    topics: list[str] | None = None
+    assignment: list[TopicPartition] | None = None
+    if is_consumer:
+        try:
+            topics = subscribed_topics(member.member_metadata) if member.member_metadata else []
+            assignment = assigned_partitions(member.member_assignment)
+        except DecodeError:
+            topics = assignment = None
+    return GroupMember(
+        member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assignment
+    )
+
+
+def _no_answer(group: str) -> KafkaError:
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"group {group!r} is missing from the answer")

@@ -1,0 +1,1 @@
+"""Consuming: partitions assigned by hand or by a group, and records out of batches."""

@@ -1,0 +1,1 @@
+"""Producing: batching, partitioning and sending."""

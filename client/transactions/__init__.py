@@ -1,0 +1,1 @@
+"""Transactions: the producer, its states, and sets of partitions that are ended together."""

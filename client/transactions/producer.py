@@ -1,0 +1,252 @@
+"""A transactional producer: records and offsets that count together, or not at all.
+
+Theory of operation: what a transaction is made of goes out through an ordinary Producer that carries the transactional
+id; here is who the producer is, which partitions are in the transaction, and where it stands
+(client/transactions/states.py). Which protocol is spoken is looked up at every `begin`, so a feature level that changes
+counts from the next transaction on a new connection on, as in the Java client.
+
+Invariants: nothing is sent outside of a transaction; after an error the verdict (client/transactions/errors.py) decides
+whether `abort` cures it; a producer that lost its place never writes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from barnabas.client import transaction_requests as transactions
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.produce.batching import Delivery
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transaction_requests import EXPLICIT, NOBODY, GroupMember, Initialised, ProducerIdentity
+from barnabas.client.transactions.errors import ID_LOST, Call, OutcomeUnknown, TransactionAbortable, verdict
+from barnabas.client.transactions.states import ProducerState, check
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.registry import ApiKey
+
+TRANSACTION_TIMEOUT_MS = 60_000
+
+
+class TransactionalProducer:
+    """The producer of one transactional id. `init` first, then `begin`, `send`, `commit` or `abort`, again and again.
+
+    timeout_ms: how long a transaction may stay open before the broker aborts it. Further options: those of Producer.
+    As a context manager it aborts what is open when it is left.
+    """
+
+    def __init__(
+        self, client: Client, transactional_id: str, *, timeout_ms: int = TRANSACTION_TIMEOUT_MS, **options: Any
+    ) -> None:
+        self._client = client
+        self.transactional_id = transactional_id
+        self.timeout_ms = timeout_ms
+        self.identity = NOBODY
+        self.state = ProducerState.NEW
+        self._protocol = EXPLICIT
+        self._sender = _Sender(client, transactional_id, **options)
+        self._groups: set[str] = set()
+        self._has_sent_offsets = False
+        self._failure: KafkaError | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.state in (ProducerState.OPEN, ProducerState.ABORT_ONLY):
+            self.abort()
+
+    # --- beginning ---
+
+    def init(self, *, enable_2pc: bool = False, keep_prepared: bool = False) -> ProducerIdentity | None:
+        """Take the place of whoever had the transactional id; an open transaction of theirs is aborted.
+
+        Returns who began the prepared transaction that was kept (KIP-939, `keep_prepared`), None if there is none.
+        """
+        self._check("init")
+        try:
+            begun = self._init(NOBODY, enable_2pc=enable_2pc, keep_prepared=keep_prepared)
+        except KafkaError as error:
+            if error.code.retriable:
+                raise  # nothing is lost: it may be tried again
+            raise self._fail(Call.INIT, error) from error
+        self.state = ProducerState.READY
+        return begun.ongoing
+
+    def begin(self) -> None:
+        """Begin a transaction. The broker learns of it with the first record or offset."""
+        self._check("begin")
+        self._protocol = transactions.find_protocol(self._client, self.transactional_id)
+        self._sender.begin(self.identity, self._protocol)
+        self._groups.clear()
+        self._has_sent_offsets = False
+        self.state = ProducerState.OPEN
+
+    # --- inside ---
+
+    def send(self, topic: str, value: bytes | None, **rest: Any) -> Delivery:
+        """Take a record: Producer.send. TransactionAbortable or ProducerFatal when records could not be sent."""
+        self._check("send")
+        try:
+            return self._sender.send(topic, value, **rest)
+        except KafkaError as error:
+            raise self._fail(self._sender.failed_call, error) from error
+
+    def flush(self) -> None:
+        """Send everything taken so far and wait for the answers."""
+        self._check("send")
+        try:
+            self._sender.flush()
+        except KafkaError as error:
+            raise self._fail(self._sender.failed_call, error) from error
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: GroupMember | str) -> None:
+        """Commit offsets (each the next to be read) of a group as part of the transaction.
+
+        With a GroupMember a member that lost its place is told so; with the group's id alone anybody may commit.
+        """
+        self._check("send")
+        member = GroupMember(group) if isinstance(group, str) else group
+        call = Call.ADD
+        try:
+            if self._protocol == EXPLICIT and member.group_id not in self._groups:
+                transactions.add_offsets(self._client, self.transactional_id, self.identity, member.group_id)
+                self._groups.add(member.group_id)
+            self._has_sent_offsets = True
+            call = Call.COMMIT_OFFSETS
+            transactions.commit_offsets(
+                self._client, self.transactional_id, self.identity, member, offsets, protocol=self._protocol
+            )
+        except KafkaError as error:
+            raise self._fail(call, error) from error
+
+    # --- ending ---
+
+    def commit(self) -> None:
+        """Let everything count. On OutcomeUnknown it may be called again."""
+        self._check("commit")
+        if self.state is ProducerState.OPEN:
+            self.flush()
+        self._end(commit=True)
+
+    def abort(self) -> None:
+        """Let nothing count. On OutcomeUnknown it may be called again."""
+        self._check("abort")
+        self._sender.drop()
+        self._end(commit=False)
+
+    def _end(self, *, commit: bool) -> None:
+        is_lost = self._failure is not None and self._failure.code in ID_LOST
+        if self._sender.has_begun or self._has_sent_offsets:
+            self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
+            if not is_lost:
+                self._end_at_the_coordinator(commit=commit)
+        if self._failure is not None and (is_lost or self._protocol == EXPLICIT):
+            self._begin_anew()  # sequence numbers cannot go on where a batch was given up
+        self._failure = None
+        self.state = ProducerState.READY
+
+    def _end_at_the_coordinator(self, *, commit: bool) -> None:
+        try:
+            before = self.identity
+            self.identity = transactions.end(
+                self._client, self.transactional_id, before, commit=commit, protocol=self._protocol
+            )
+        except KafkaError as error:
+            raise self._fail(Call.END, error) from error
+        if self.identity != before:
+            self._sender.forget_sequences()
+
+    def _begin_anew(self) -> None:
+        try:
+            self._init(self.identity)
+        except KafkaError as error:
+            raise self._fail(Call.END if error.code.retriable else Call.INIT, error) from error
+
+    # --- helpers ---
+
+    def _init(self, known: ProducerIdentity, *, enable_2pc: bool = False, keep_prepared: bool = False) -> Initialised:
+        begun = transactions.init_producer(
+            self._client,
+            self.transactional_id,
+            timeout_ms=self.timeout_ms,
+            known=known,
+            enable_2pc=enable_2pc,
+            keep_prepared=keep_prepared,
+        )
+        self.identity = begun.identity
+        self._sender.forget_sequences()
+        return begun
+
+    def _check(self, call: str) -> None:
+        if self.state is ProducerState.DEAD or (self.state is ProducerState.ABORT_ONLY and call != "abort"):
+            assert self._failure is not None
+            raise self._failure
+        check(call, self.state)
+
+    def _fail(self, call: Call, error: KafkaError) -> KafkaError:
+        """The error as what it means, with the state that follows from it."""
+        judged = verdict(call, error)
+        if isinstance(judged, OutcomeUnknown):
+            return judged
+        self.state = ProducerState.ABORT_ONLY if isinstance(judged, TransactionAbortable) else ProducerState.DEAD
+        self._failure = judged
+        return judged
+
+
+class _Sender(Producer):
+    """A Producer whose batches belong to a transaction."""
+
+    def __init__(self, client: Client, transactional_id: str, **options: Any) -> None:
+        super().__init__(client, **options)
+        self._transactional_id = transactional_id
+        self._protocol = EXPLICIT
+        self._added: set[TopicPartition] = set()
+        self.has_begun = False
+        """Whether the broker may know of the transaction."""
+        self.failed_call = Call.PRODUCE
+
+    def begin(self, identity: ProducerIdentity, protocol: int) -> None:
+        """A new transaction of this producer."""
+        self._producer_id, self._producer_epoch = identity
+        self._protocol = protocol
+        self._highest_version = transactions.highest_version(ApiKey.PRODUCE, protocol)
+        self._added.clear()
+        self.has_begun = False
+        self.failed_call = Call.PRODUCE
+
+    def drop(self) -> None:
+        """Forget what was not sent yet."""
+        while self._batches:
+            for batch in self._batches.take().values():
+                for delivery in batch.deliveries:
+                    delivery.error = delivery.error or TransactionAborted()
+
+    def forget_sequences(self) -> None:
+        """Begin anew with every partition: the producer has another epoch."""
+        self._sequences.clear()
+
+    def _prepare(self, places: Iterable[TopicPartition], deadline: Deadline) -> None:
+        self.has_begun = True
+        new = set(places) - self._added
+        if self._protocol == EXPLICIT and new:
+            self.failed_call = Call.ADD
+            identity = ProducerIdentity(self._producer_id, self._producer_epoch)
+            assert self._transactional_id is not None
+            transactions.add_partitions(self._client, self._transactional_id, identity, new, deadline)
+            self._added |= new
+            self.failed_call = Call.PRODUCE
+
+    def _gave_up(self, failure: Exception) -> None:
+        """The transaction has to be aborted, which the caller sees to."""
+
+
+class TransactionAborted(Exception):
+    """Of a record that was never sent, because its transaction was aborted before."""
+
+    def __init__(self) -> None:
+        super().__init__("the transaction was aborted before the record was sent")

@@ -1,0 +1,76 @@
+"""Files and directories that are out of use and removed some time later, when nobody reads them any more.
+
+Knows names and due times; the clock is the caller's. What is not removed when the process ends is found by its name
+(`*.deleted`, `*-delete`) at the next start.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk_file import DiskFile
+
+
+class _Doomed(NamedTuple):
+    directory: Directory
+    names: list[str] | None
+    files: list[DiskFile]
+
+    def remove(self) -> None:
+        for file in self.files:
+            file.close()
+        if self.names is None:
+            self.directory.remove_tree()
+        for name in self.names or ():
+            self.directory.remove(name)
+
+
+class Deletions:
+    """What to remove when. One for a data directory."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[int, int, _Doomed]] = []
+        self._count = 0  # orders what is due at the same time, which is never compared
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def schedule(
+        self,
+        due_ms: int,
+        directory: Directory,
+        names: Iterable[str] | None = None,
+        files: Iterable[DiskFile] = (),
+    ) -> None:
+        """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
+
+        The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
+        are closed first, since a removed file keeps its room on the disk while it is open.
+        """
+        self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files)))
+
+    def _add(self, due_ms: int, doomed: _Doomed) -> None:
+        heapq.heappush(self._due, (due_ms, self._count, doomed))
+        self._count += 1
+
+    def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
+        """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
+
+        StorageError if something could not be removed; it stays on the list, and is due again in a minute.
+        """
+        while self._due and self._due[0][0] <= now_ms and at_most > 0:
+            at_most -= 1
+            _, _, doomed = heapq.heappop(self._due)
+            try:
+                doomed.remove()
+            except BaseException:
+                self._add(now_ms + RETRY_MS, doomed)
+                raise
+        return self._due[0][0] if self._due else None
+
+
+RETRY_MS = 60_000  # a file that cannot be removed now may be later

@@ -1,0 +1,165 @@
+"""A file that opens itself when it is used and may be closed behind its user's back, and slices of it to be read later.
+
+Knows bytes and positions. Thousands of partitions live under a small limit of open files because nobody above holds a
+descriptor; a file pinned for a sync in another thread stays open.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import Buffer, File
+from barnabas.storage.disk.full_io import close_quietly, read_fully, sync_file, write_fully
+from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
+
+
+class Home(Protocol):
+    """The directory a file lives in, as far as the file cares."""
+
+    disk: Disk
+
+    def path_of(self, name: str) -> str:
+        """The path of a name in the directory, wherever the directory is now."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+
+
+class DiskFile:
+    """A file that opens itself when used. Written by one owner; a short write never passes unnoticed."""
+
+    __slots__ = ("_file", "_is_removed", "_pinned", "directory", "name", "recently_used")
+
+    def __init__(self, directory: Home, name: str) -> None:
+        self.directory = directory
+        self.name = name
+        self.recently_used = False
+        self._file: File | None = None
+        self._pinned: list[File] = []
+        self._is_removed = False
+
+    @property
+    def path(self) -> str:
+        """Where the file is now."""
+        return self.directory.path_of(self.name)
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        """Write all of `data`. On StorageError an unknown part of it is in the file."""
+        file = self._file or self._open()
+        self.recently_used = True
+        try:
+            written = file.pwrite(data, position)
+            if written != len(data):
+                write_fully(file, memoryview(data)[written:], position + written)
+        except OSError as error:
+            raise from_os_error(self.path, f"write {len(data)} bytes at {position}", error) from error
+
+    def pread(self, size: int, position: int) -> bytes:
+        """`size` bytes, fewer only if the file ends before."""
+        file = self._file or self._open()
+        self.recently_used = True
+        try:
+            data = file.pread(size, position)
+            return data if len(data) == size else read_fully(file, size, position)
+        except OSError as error:
+            raise from_os_error(self.path, f"read {size} bytes at {position}", error) from error
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        try:
+            return (self._file or self._open()).size()
+        except OSError as error:
+            raise from_os_error(self.path, "look at", error) from error
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to `size` bytes."""
+        try:
+            (self._file or self._open()).truncate(size)
+        except OSError as error:
+            raise from_os_error(self.path, f"cut to {size} bytes", error) from error
+
+    def sync(self) -> None:
+        """Make the content durable; a failure takes the directory offline."""
+        file = self._file or self._open()
+        try:
+            sync_file(file, self.path)
+        except SyncFailed as failure:
+            self.directory.disk.go_offline(str(failure))
+            raise
+
+    def rename(self, name: str) -> None:
+        """Rename the file within its directory."""
+        self.directory.rename(self.name, name)
+        self.name = name
+
+    def remove(self) -> None:
+        """Remove the file for good: who still holds a slice of it gets FileRemoved."""
+        self.close()
+        self._is_removed = True
+        self.directory.remove(self.name)
+
+    def close(self) -> None:
+        """Give the descriptor back; the file opens itself again when used."""
+        self.directory.disk.descriptors.discard(self)
+        self._let_go()
+
+    def evict(self) -> bool:
+        """Give the descriptor up; one that is being synced elsewhere closes when that is done."""
+        self._let_go()
+        return True
+
+    def pin(self) -> File:
+        """The open file, which stays open until unpinned with it."""
+        file = self._file or self._open()
+        self._pinned.append(file)
+        return file
+
+    def unpin(self, file: File) -> None:
+        """Undo one pin."""
+        self._pinned.remove(file)
+        if file is not self._file and file not in self._pinned:
+            close_quietly(file)
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, None
+        if file is not None and file not in self._pinned:
+            close_quietly(file)
+
+    def _open(self) -> File:
+        disk = self.directory.disk
+        disk.check_online()
+        if self._is_removed:
+            raise FileRemoved(self.path, "was removed")
+        try:
+            file = disk.files.open(self.path)
+        except OSError as error:
+            raise from_os_error(self.path, "open", error) from error
+        self._file = file
+        disk.descriptors.admit(self)
+        return file
+
+
+class FileSlice:
+    """A range of a file that is read later, piece by piece: a fetch answer that nobody holds in memory."""
+
+    __slots__ = ("file", "position", "size")
+
+    def __init__(self, file: DiskFile, position: int, size: int) -> None:
+        self.file = file
+        self.position = position
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self, position_in_slice: int, size: int) -> bytes:
+        """Up to `size` bytes of the slice. FileRemoved if the file is gone meanwhile."""
+        return self.file.pread(min(size, self.size - position_in_slice), self.position + position_in_slice)
+
+    def read_all(self) -> bytes:
+        """The whole slice."""
+        return self.file.pread(self.size, self.position)

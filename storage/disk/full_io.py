@@ -1,0 +1,95 @@
+"""Calls on files that do the whole of what they say or raise StorageError: no short write or read passes unnoticed.
+
+Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed, which its caller owes to
+Disk.go_offline.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from barnabas.protocol.files.names import TEMPORARY_SUFFIX
+from barnabas.storage.disk.files import Buffer, File, Files
+from barnabas.storage.errors import SyncFailed, from_os_error
+
+
+def sync_file(file: File, path: str) -> None:
+    """Make an open file's content durable."""
+    try:
+        file.sync()
+    except OSError as error:
+        raise _sync_failed(path, error) from error
+
+
+def sync_path(files: Files, path: str) -> None:
+    """Make a file's content durable; one that is gone needs nothing."""
+    try:
+        file = files.open(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise from_os_error(path, "open", error) from error
+    try:
+        sync_file(file, path)
+    finally:
+        close_quietly(file)
+
+
+def sync_directory(files: Files, path: str) -> None:
+    """Make the names in a directory durable; one that is gone needs nothing."""
+    try:
+        files.sync_directory(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _sync_failed(path, error) from error
+
+
+def replace_file(files: Files, directory: str, name: str, data: bytes) -> None:
+    """Replace a file's content in one step: a temporary file, synced, then renamed. The name is not yet durable."""
+    path, temporary = f"{directory}/{name}", f"{directory}/{name}{TEMPORARY_SUFFIX}"
+    try:
+        file = files.open(temporary, create=True)
+        write_whole(file, temporary, data)
+        files.rename(temporary, path)
+    except OSError as error:
+        raise from_os_error(path, "write", error) from error
+
+
+def write_whole(file: File, path: str, data: Buffer) -> None:
+    """Make `data` all there is in an open file, durably, and close it. SyncFailed, or the OSError of another call."""
+    try:
+        file.truncate(0)  # a crash may have left more
+        write_fully(file, data, 0)
+        sync_file(file, path)
+    finally:
+        close_quietly(file)
+
+
+def write_fully(file: File, data: Buffer, position: int) -> None:
+    """Write all of `data`; the OSError of the call that failed."""
+    rest = memoryview(data)
+    while rest:
+        written = file.pwrite(rest, position)
+        if written <= 0:
+            raise OSError(0, "the system took no bytes")
+        rest, position = rest[written:], position + written
+
+
+def read_fully(file: File, size: int, position: int) -> bytes:
+    """`size` bytes, fewer only if the file ends before; the OSError of the call that failed."""
+    parts: list[bytes] = []
+    while size > 0 and (part := file.pread(size, position)):
+        parts.append(part)
+        size, position = size - len(part), position + len(part)
+    return b"".join(parts)
+
+
+def close_quietly(file: File) -> None:
+    """Close; what was not synced is nobody's promise, and the descriptor is gone even where the system complains."""
+    with suppress(OSError):
+        file.close()
+
+
+def _sync_failed(path: str, error: OSError) -> SyncFailed:
+    return SyncFailed(path, f"cannot sync: {error.strerror or error}", error.errno or 0)

@@ -1,0 +1,1 @@
+"""One partition's log: append, read, look up, flush and retention, over its segments."""

@@ -1,0 +1,105 @@
+"""ListOffsets: from a timestamp, real or special, to an offset. Kafka's special timestamps are all answered.
+
+Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed; what
+would be found at or behind it is not found. Look-ups by time come in steps, and answer for the log as it was when they
+began: segments may be added meanwhile, or deleted, which FileRemoved tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from barnabas.protocol.files.checkpoints import EpochEntry
+from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.time_search import FoundRecord
+from barnabas.storage.segment.times import (
+    max_timestamp,
+    max_timestamp_from,
+    record_at_timestamp,
+    record_of_max_timestamp,
+)
+from barnabas.storage.steps import Steps
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+_UNKNOWN = -1
+
+
+class FoundOffset(NamedTuple):
+    """An answer; -1 three times when there is nothing to be found. `timestamp` (ms) is -1 for the special ones."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+NOT_FOUND = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
+
+
+class OffsetQuery(NamedTuple):
+    """A log as far as these look-ups need it."""
+
+    segments: Sequence[Segment]
+    epochs: Sequence[EpochEntry]
+    leader_epoch: int
+    log_start_offset: int
+    bound: Callable[[], int]  # it moves between two steps, and what is found last is held against it as it is then
+
+    def look_up(self, timestamp: int) -> Steps[FoundOffset]:
+        """The answer to one ListOffsets timestamp. ValueError for a negative one that means nothing."""
+        if timestamp >= 0:
+            return (yield from self._by_timestamp(timestamp))
+        if timestamp == LATEST:
+            return FoundOffset(_UNKNOWN, self.bound(), self.leader_epoch)
+        if timestamp in (EARLIEST, EARLIEST_LOCAL):  # without tiered storage the earliest offset is a local one
+            return self._earliest()
+        if timestamp == MAX_TIMESTAMP:
+            return (yield from self._of_max_timestamp())
+        if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+            return NOT_FOUND  # nothing is tiered, nothing waits for upload
+        raise ValueError(f"no ListOffsets timestamp is {timestamp}")
+
+    def _earliest(self) -> FoundOffset:
+        first = self.epochs[0] if self.epochs else None
+        epoch = first.epoch if first and first.start_offset <= self.log_start_offset else _UNKNOWN
+        return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
+
+    def _by_timestamp(self, timestamp: int) -> Steps[FoundOffset]:
+        for segment in self.segments:
+            yield
+            if (yield from max_timestamp(segment)) >= timestamp:
+                found = yield from record_at_timestamp(segment, timestamp, self.log_start_offset)
+                if found is not None:
+                    return self._below_bound(found)
+        return NOT_FOUND
+
+    def _of_max_timestamp(self) -> Steps[FoundOffset]:
+        newest, largest = self.segments[0], _UNKNOWN
+        for segment in self.segments:
+            yield
+            if (newest_here := (yield from max_timestamp(segment))) > largest:  # the first of them, if equal
+                newest, largest = segment, newest_here
+        found = yield from record_of_max_timestamp(newest)
+        if found is not None and found.offset < self.log_start_offset:  # it was deleted: which is it of the others?
+            return (yield from self._by_timestamp((yield from self._largest_timestamp_left())))
+        return self._below_bound(found)
+
+    def _largest_timestamp_left(self) -> Steps[int]:
+        """Of the records at or above the log's start; 0 if none has one. Only one segment is read for it."""
+        largest = 0
+        for segment, after in zip(self.segments, [*self.segments[1:], None], strict=True):
+            yield
+            if after is None or after.base_offset > self.log_start_offset:
+                largest = max(largest, (yield from max_timestamp_from(segment, self.log_start_offset)))
+        return largest
+
+    def _below_bound(self, found: FoundRecord | None) -> FoundOffset:
+        if found is None or found.offset >= self.bound():
+            return NOT_FOUND
+        return FoundOffset(*found)

@@ -1,0 +1,98 @@
+"""Reading from a log: which bytes of which segment, and which of the transactions in them were aborted.
+
+Finds, and hands out slices; the bytes are read when they are sent. A slice lies in one segment and below its bound.
+It begins where a batch begins, and with a whole one; where a limit ends it, it may end in the middle of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.storage.disk.disk_file import FileSlice
+from barnabas.storage.segment.segment import Segment
+
+
+class ReadResult(NamedTuple):
+    """An answer to a read. `data` is None when there is nothing to read (yet).
+
+    `aborted` holds (producer id, first offset) pairs for a committed read, in no order, perhaps some that lie outside;
+    None for an uncommitted one, and as in Kafka where there is something that does not fit.
+    """
+
+    data: FileSlice | None
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted: list[tuple[int, int]] | None
+
+    @property
+    def size(self) -> int:
+        """Bytes to read."""
+        return 0 if self.data is None else self.data.size
+
+    def read_all(self) -> bytes:
+        """Every byte, for who wants them at once."""
+        return b"" if self.data is None else self.data.read_all()
+
+
+def slice_of(
+    segments: Sequence[Segment], index: int, offset: int, bound: int, max_bytes: int, force_first_batch: bool
+) -> tuple[int, FileSlice] | None:
+    """(segment's index, slice) with the batch that holds `offset`, or the first behind it, and what follows.
+
+    `index` is the segment `offset` falls into. Later segments are looked at only if that one has nothing at or behind
+    `offset`: its last batches may be gone.
+    """
+    while index < len(segments) and segments[index].base_offset < bound:
+        segment = segments[index]
+        end_position = end_position_of(segments, index, bound)
+        found = segment.read(offset, max_bytes, end_position, force_first_batch)
+        if found is not None:
+            return index, found
+        if segment.position_of(offset) < end_position:
+            return None  # there is something, but it does not fit
+        index += 1
+    return None
+
+
+def end_position_of(segments: Sequence[Segment], index: int, bound: int) -> int:
+    """Where `bound` lies in a segment: its size if the bound is behind it."""
+    segment = segments[index]
+    if index + 1 < len(segments) and segments[index + 1].base_offset <= bound:
+        return segment.size
+    return segment.position_of(bound)
+
+
+def aborted_in(
+    segments: Sequence[Segment], index: int, found: FileSlice, start_offset: int, log_end_offset: int
+) -> list[tuple[int, int]]:
+    """Producers and first offsets of the aborted transactions that may touch a slice of segment `index`.
+
+    The entry of a transaction lies in the segment of its marker, so the search goes forward from the slice's own.
+    """
+    upper_bound = segments[index].upper_bound_offset(found.position + found.size)
+    if upper_bound is None:
+        upper_bound = segments[index + 1].base_offset if index + 1 < len(segments) else log_end_offset
+    aborted: list[tuple[int, int]] = []
+    for segment in segments[index:]:
+        entries, is_complete = segment.aborted(start_offset, upper_bound)
+        aborted += [(entry.producer_id, entry.first_offset) for entry in entries]
+        if is_complete:
+            break
+    return aborted
+
+
+def readable_bytes(segments: Sequence[Segment], index: int, offset: int, bound: int) -> int:
+    """About how many bytes lie between two offsets, for deciding whether a parked fetch is worth waking.
+
+    Exact within a segment, and never more than what can be read at all.
+    """
+    size = 0
+    for at in range(index, len(segments)):
+        segment = segments[at]
+        if segment.base_offset >= bound:
+            break
+        start = segment.position_of(offset) if at == index else 0
+        size += max(0, end_position_of(segments, at, bound) - start)
+    return size

@@ -1,0 +1,82 @@
+"""The `.snapshot` files of one partition: which there are, writing one, finding the newest that can be read.
+
+Knows files; what producers mean is window.py. A snapshot named N holds what was known when the log ended at
+N. It is written without a sync when a segment is rolled: torn by a power cut it fails its CRC and an older one is
+taken; the recovery point passes it only after it was synced (`unsynced`). docs/formats/producer-snapshot.md shows
+the bytes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
+from barnabas.storage.disk.directory import Directory
+
+
+class ProducerSnapshots:
+    """The snapshots of a partition, by offset."""
+
+    def __init__(self, directory: Directory, names: Iterable[str]) -> None:
+        files = [file for file in map(parse_segment_file, names) if file is not None]
+        self._directory = directory
+        self.offsets = sorted(
+            file.base_offset
+            for file in files
+            if file.kind is FileKind.PRODUCER_SNAPSHOT and file.state is FileState.LIVE
+        )
+        self.unsynced: set[int] = set()
+
+    def write(self, offset: int, entries: list[ProducerEntry]) -> None:
+        """Write the state below `offset`, unless that was done already."""
+        if offset in self.offsets:
+            return
+        self._directory.write(_name(offset), encode(entries), 0)
+        insort(self.offsets, offset)
+        self.unsynced.add(offset)
+
+    def newest(self, at_or_below: int) -> tuple[int, list[ProducerEntry]] | None:
+        """Offset and entries of the newest snapshot that can be read. Those found damaged on the way are removed."""
+        for offset in reversed(self.offsets[: bisect_right(self.offsets, at_or_below)]):
+            data = self._directory.read(_name(offset))
+            if data is not None:
+                try:
+                    return offset, decode(data)
+                except DecodeError:
+                    pass  # torn, or of a version to come: an older one and the log tell the same
+            self.remove([offset])
+        return None
+
+    def doubt_from(self, offset: int) -> None:
+        """A killed run wrote them and may not have synced them: those from `offset` on are unsynced."""
+        self.unsynced |= {known for known in self.offsets if known >= offset}
+
+    def remove(self, offsets: Iterable[int]) -> None:
+        """Remove snapshots; durable when the directory is synced."""
+        for offset in list(offsets):
+            self._directory.remove(_name(offset))
+            self._forget(offset)
+
+    def mark_deleted(self, offset: int) -> str | None:
+        """Rename the snapshot at `offset` to `*.deleted` and return that name; None if there is none."""
+        if offset not in self.offsets:
+            return None
+        name = segment_file(offset, FileKind.PRODUCER_SNAPSHOT, FileState.DELETED)
+        self._directory.rename(_name(offset), name)
+        self._forget(offset)
+        return name
+
+    def paths(self, offsets: Iterable[int]) -> list[str]:
+        """Where these snapshots lie."""
+        return [self._directory.path_of(_name(offset)) for offset in offsets]
+
+    def _forget(self, offset: int) -> None:
+        self.unsynced.discard(offset)
+        self.offsets.remove(offset)
+
+
+def _name(offset: int) -> str:
+    return segment_file(offset, FileKind.PRODUCER_SNAPSHOT)

@@ -1,0 +1,266 @@
+"""What a partition knows of its producers: epochs, the window of their last five batches, open transactions.
+
+Rules only: this module reads no file and no clock. `check…` looks and refuses, `add…` changes and never refuses, so a
+batch that fails, on any rule or on the disk, leaves no trace: add follows only after the bytes are in the log.
+
+Invariants:
+- a window holds batches of its producer's present epoch only, oldest first;
+- every batch at or above `seen_from` that can be in a window is in it. A snapshot keeps one batch per producer, so
+  after a load there may be more below: `wants_older` says when reading them would decide an answer, `add_older` takes
+  them;
+- a producer's `current_txn_first_offset` and `OpenTransactions` say the same.
+
+docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360, KIP-890 and KIP-1228 the rules.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, SEQUENCE_MAX, BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.producers.open_transactions import CompletedTxn, OpenTransactions
+from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch
+from barnabas.storage.refusals import AppendRefused
+
+EXPIRY_GRACE_MS = 600_000  # a producer seen this recently stays, however old its records say they are
+EPOCH_BUMPED_SINCE = 2  # transaction.version: every transaction ends with a new producer epoch
+PRODUCER_EPOCH_MAX = 2**15 - 1
+
+_SEQUENCES = SEQUENCE_MAX + 1
+
+
+class Producers:
+    """All producers of one partition."""
+
+    def __init__(self, seen_from: int = 0) -> None:
+        self._producers: dict[int, Producer] = {}
+        self._transactions = OpenTransactions()
+        self._unverified: dict[int, tuple[int, int, int]] = {}  # producer id -> epoch, lowest sequence, when refused
+        self.seen_from = seen_from
+        self.get = self._producers.get  # on the way of every append: saves a call
+        self.unstable = self._transactions.unstable  # likewise
+        self.release = self._transactions.release
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    # --- looking ---
+
+    def check_batch(self, header: BatchHeader, *, from_client: bool, bumps_epoch: bool = False) -> SeenBatch | None:
+        """The batch in the window that `header` repeats, or None when it may be appended.
+
+        Raises AppendRefused with Kafka's code. Only a client's batch carries sequences; a coordinator's is checked for
+        its epoch alone. `bumps_epoch`: the producer begins every transaction with a new epoch (Produce v12, KIP-890).
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            # Nothing known: expired, deleted or new. Kafka takes any sequence then, with care for transactions.
+            if from_client and header.is_transactional:
+                self._check_first_of_transaction(header, bumps_epoch)
+            return None
+        if from_client and header.producer_epoch == producer.producer_epoch:
+            repeated = producer.find(header.base_sequence, header.last_sequence)
+            if repeated is not None:
+                return repeated
+        producer.check_epoch(header.producer_id, header.producer_epoch)
+        if from_client:
+            producer.check_sequence(header)
+        if producer.current_txn_first_offset is not None and not header.is_transactional:
+            raise AppendRefused(
+                ErrorCode.INVALID_TXN_STATE,
+                f"producer {header.producer_id} has a transaction open since offset "
+                f"{producer.current_txn_first_offset} and sent a batch outside it",
+            )
+        return None
+
+    def _check_first_of_transaction(self, header: BatchHeader, bumps_epoch: bool) -> None:
+        epoch, lowest, _ = self._unverified.get(header.producer_id, (NO_PRODUCER_EPOCH, SEQUENCE_MAX, 0))
+        if bumps_epoch:
+            lowest = 0
+        elif epoch != header.producer_epoch:
+            return
+        if header.base_sequence > lowest:
+            raise AppendRefused(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} epoch {header.producer_epoch} begins a transaction with sequence "
+                f"{header.base_sequence}, expected {lowest} as the first",
+            )
+
+    def check_marker(self, marker: EndTxnMarker, transaction_version: int = 0) -> None:
+        """Raises AppendRefused when the marker comes from a fenced producer epoch or a fenced coordinator.
+
+        Since transaction.version 2 a marker carries the epoch after its transaction's. The transaction's own is
+        refused, lest a late marker end the next transaction (KIP-1228); unless nothing is open, which is how it looks
+        when a marker is written again, or the epoch is the last there is.
+        """
+        producer = self._producers.get(marker.producer_id)
+        if producer is None:
+            return
+        producer.check_epoch(marker.producer_id, marker.producer_epoch)
+        if (
+            transaction_version >= EPOCH_BUMPED_SINCE
+            and marker.producer_epoch == producer.producer_epoch != PRODUCER_EPOCH_MAX
+            and producer.current_txn_first_offset is not None
+        ):
+            raise AppendRefused(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"marker of epoch {marker.producer_epoch} for producer {marker.producer_id}, which has a transaction "
+                f"of that epoch open since offset {producer.current_txn_first_offset}",
+            )
+        if marker.coordinator_epoch < producer.coordinator_epoch:
+            raise AppendRefused(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"marker of coordinator epoch {marker.coordinator_epoch} for producer {marker.producer_id}, "
+                f"whose last one was of {producer.coordinator_epoch}",
+            )
+
+    def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
+        """The transaction that a marker at `offset` ends; None when the producer has none open here."""
+        return self._transactions.completed_by(marker, offset)
+
+    def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
+        """What the transaction index keeps of it: with the offset up to which nothing older is still open."""
+        return self._transactions.aborted_txn(completed)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins that is open, held, or completed but not below the high watermark."""
+        return self._transactions.first_unstable_offset
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.current_txn_first_offset is not None
+            and producer.producer_epoch == producer_epoch
+        )
+
+    def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a later epoch of this producer was seen, so that this one's batches are refused."""
+        producer = self._producers.get(producer_id)
+        return producer is not None and producer_epoch < producer.producer_epoch
+
+    def wants_older(self, header: BatchHeader) -> bool:
+        """Whether `header` may repeat a batch below `seen_from`, which a window with room would still hold."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None or not producer.window or len(producer.window) >= WINDOW_BATCHES:
+            return False
+        oldest = producer.window[0]
+        if producer.producer_epoch != header.producer_epoch:
+            return False
+        distance = (oldest.first_sequence - header.last_sequence) % _SEQUENCES  # sequences wrap
+        return 0 < distance <= _SEQUENCES // 2
+
+    def states(self) -> list[ProducerState]:
+        """Every producer, as DescribeProducers tells of it."""
+        return [producer.state(producer_id) for producer_id, producer in self._producers.items()]
+
+    def to_snapshot(self) -> list[ProducerEntry]:
+        """One entry per producer, as a `.snapshot` file keeps them."""
+        return [producer.entry(producer_id) for producer_id, producer in self._producers.items()]
+
+    # --- changing ---
+
+    def add_batch(self, header: BatchHeader, seen_ms: int) -> None:
+        """A data batch with a producer id is in the log, at the offsets its header says."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            producer = self._producers[header.producer_id] = Producer(header.producer_epoch)
+        producer.adopt_epoch(header.producer_epoch)
+        producer.add(SeenBatch.of(header), seen_ms)
+        if header.is_transactional and producer.current_txn_first_offset is None:
+            self.open_transaction(header.producer_id, producer, header.base_offset)
+
+    def open_transaction(self, producer_id: int, producer: Producer, first_offset: int) -> None:
+        """The first batch of a transaction is in the log."""
+        producer.current_txn_first_offset = first_offset
+        self._transactions.begin(producer_id, first_offset)
+        if self._unverified:
+            self._unverified.pop(producer_id, None)
+
+    def add_unverified(self, header: BatchHeader, seen_ms: int) -> None:
+        """A transaction's first batch was sent away for now: no later one may take its place before it comes again."""
+        epoch, sequence = header.producer_epoch, header.base_sequence
+        known = self._unverified.get(header.producer_id)
+        if known is not None and known[0] >= epoch:
+            epoch, sequence = known[0], min(sequence, known[1]) if known[0] == epoch else known[1]
+        self._unverified[header.producer_id] = (epoch, sequence, seen_ms)
+
+    def add_marker(self, marker: EndTxnMarker, offset: int, seen_ms: int, *, hold: bool = False) -> None:
+        """A marker is in the log at `offset`: its producer's transaction, if one was open, is over.
+
+        With `hold` it goes on holding the last stable offset back until `release`.
+        """
+        completed = self._transactions.completed_by(marker, offset)
+        producer = self._producers.get(marker.producer_id)
+        if producer is None:
+            producer = self._producers[marker.producer_id] = Producer(marker.producer_epoch)
+        producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window
+        producer.coordinator_epoch = marker.coordinator_epoch
+        producer.last_timestamp = marker.timestamp
+        producer.seen_ms = seen_ms
+        producer.current_txn_first_offset = None
+        if self._unverified:
+            self._unverified.pop(marker.producer_id, None)
+        if completed is not None:
+            self._transactions.end(completed, hold=hold)
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
+        self._transactions.high_watermark_moved(high_watermark)
+
+    def add_older(self, headers: Iterable[BatchHeader], from_offset: int) -> None:
+        """Every batch that begins in [from_offset, seen_from), in order: completes the windows that have room."""
+        found: dict[int, deque[SeenBatch]] = {}
+        for header in headers:
+            assert from_offset <= header.base_offset < self.seen_from
+            producer = self._producers.get(header.producer_id)
+            if producer is None or producer.producer_epoch != header.producer_epoch or header.is_control:
+                continue
+            room = WINDOW_BATCHES - len(producer.window)
+            # The batch the snapshot kept lies below it and is met here once more.
+            if room and producer.window and header.last_offset < producer.window[0].first_offset:
+                found.setdefault(header.producer_id, deque(maxlen=room)).append(SeenBatch.of(header))
+        for producer_id, older in found.items():
+            self._producers[producer_id].window[:0] = older
+        self.seen_from = from_offset
+
+    def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:
+        """Start from a snapshot taken at `offset`, in the place of whatever was known."""
+        self._producers.clear()
+        self._unverified.clear()
+        self.seen_from = offset
+        for entry in entries:
+            self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
+        self._transactions.restore(
+            (producer.current_txn_first_offset, producer_id)
+            for producer_id, producer in self._producers.items()
+            if producer.current_txn_first_offset is not None
+        )
+
+    def expire(self, now_ms: int, expiration_ms: int) -> int:
+        """Forget producers without an open transaction that are older than `expiration_ms`; returns how many.
+
+        Age is that of the records, as in Kafka. But who wrote, or was loaded, a moment ago is kept: old timestamps
+        must not cost a running producer its window. A moment is never longer than `expiration_ms`.
+        """
+        grace_ms = min(EXPIRY_GRACE_MS, expiration_ms)
+        expired = [
+            producer_id
+            for producer_id, producer in self._producers.items()
+            if producer.current_txn_first_offset is None
+            and now_ms - producer.last_timestamp >= expiration_ms
+            and now_ms - producer.seen_ms >= grace_ms
+        ]
+        for producer_id in expired:
+            del self._producers[producer_id]
+        for producer_id, (_, _, refused_ms) in list(self._unverified.items()):
+            if now_ms - refused_ms >= expiration_ms:
+                del self._unverified[producer_id]
+        return len(expired)

@@ -1,0 +1,186 @@
+"""What to make of the files of a partition when it is opened: decisions as tables, without touching a file.
+
+Every case has a letter, which the golden stories of tests/golden/recovery/ carry too. loader.py looks at
+the files, asks here and does as it is told.
+
+The rule behind the tables: below the recovery point everything was synced, so whatever is wrong there is the disk's
+doing and not ours to guess about. Above it, nothing a process wrote is lost when only the process dies; a power cut may
+tear it anywhere, and what was never synced is then cut at the first damage, so that what remains is a prefix of what
+was written. docs/formats/recovery.md shows the tables to people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file
+
+
+class Trust(Enum):
+    """How a segment is opened."""
+
+    AS_IT_IS = "as it is"
+    REREAD = "reread"  # every batch with its CRC; indexes, epochs and producer state are made from it
+
+
+class Tail(Enum):
+    """How the last bytes of a segment look."""
+
+    WHOLE = "whole"
+    TORN = "torn"  # the file ends inside a batch, or in zeros: bytes that never came
+    BAD = "bad"  # bytes that are no batch, a CRC that does not fit, offsets that go back
+
+
+class Verdict(Enum):
+    """What is done about a tail."""
+
+    KEEP = "keep"
+    CUT = "cut"
+    SET_ASIDE = "set aside"  # copied to `.broken` first, then cut
+    REFUSE = "refuse"  # the partition stays closed
+
+
+ANY = None
+
+
+class SegmentCase(NamedTuple):
+    """was_clean: the stop left its marker. is_synced: the segment ends at or below the recovery point."""
+
+    letter: str
+    was_clean: bool | None
+    is_synced: bool | None
+    has_indexes: bool | None
+    decision: Trust
+    why: str
+
+
+class TailCase(NamedTuple):
+    """is_synced: the damage begins below what was synced."""
+
+    letter: str
+    tail: Tail
+    is_synced: bool | None
+    decision: Verdict
+    why: str
+
+
+# fmt: off
+SEGMENT_CASES = (
+    #           clean  synced indexes
+    SegmentCase("A", True,  ANY,   True,  Trust.AS_IT_IS, "a clean stop synced everything and trimmed the indexes"),
+    SegmentCase("B", True,  ANY,   False, Trust.REREAD,   "an index is missing or untrimmed: the log knows all of it"),
+    SegmentCase("C", False, True,  True,  Trust.AS_IT_IS, "the recovery point passes only what is synced"),
+    SegmentCase("D", False, True,  False, Trust.REREAD,   "its log was synced but an index is unusable: as B"),
+    SegmentCase("E", False, False, ANY,   Trust.REREAD,   "nobody said that any of it reached the disk"),
+)
+
+TAIL_CASES = (
+    TailCase("F", Tail.WHOLE, ANY,   Verdict.KEEP,      "nothing is wrong"),
+    TailCase("G", Tail.TORN,  False, Verdict.CUT,       "an append the stop interrupted: it was never acknowledged"),
+    TailCase("H", Tail.BAD,   False, Verdict.SET_ASIDE, "a power cut tore unsynced pages"),
+    TailCase("I", Tail.TORN,  True,  Verdict.REFUSE,    "synced bytes are gone"),
+    TailCase("J", Tail.BAD,   True,  Verdict.REFUSE,    "synced bytes changed"),
+)
+# fmt: on
+
+
+def trust_segment(*, was_clean: bool, is_synced: bool, has_indexes: bool) -> SegmentCase:
+    """How to open a segment, with the reason."""
+    seen = (was_clean, is_synced, has_indexes)
+    (case,) = (case for case in SEGMENT_CASES if _fits(case[1:4], seen))
+    return case
+
+
+def judge_tail(tail: Tail, *, is_synced: bool) -> TailCase:
+    """What to do about a segment's end, with the reason."""
+    (case,) = (case for case in TAIL_CASES if _fits(case[1:3], (tail, is_synced)))
+    return case
+
+
+def _fits(wanted: tuple[object, ...], seen: tuple[object, ...]) -> bool:
+    return all(want is ANY or want == see for want, see in zip(wanted, seen, strict=True))
+
+
+class Leftovers(NamedTuple):
+    """Names to remove, then names to rename, to undo or finish what the stop interrupted. `letters` says why."""
+
+    removals: list[str]
+    renames: list[tuple[str, str]]
+    letters: str
+
+
+def unfinished_files(names: Iterable[str]) -> Leftovers:
+    """What is removed before anything is opened.
+
+    K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment. M: a `.swap` at or above the
+    smallest `.cleaned` belongs to a split whose other half is missing.
+    """
+    files = [file for file in map(parse_segment_file, names) if file is not None]
+    deleted = [file for file in files if file.state is FileState.DELETED]
+    cleaned = [file for file in files if file.state is FileState.CLEANED]
+    split_from = min((file.base_offset for file in cleaned), default=None)
+    split = [
+        file
+        for file in files
+        if file.state is FileState.SWAP and split_from is not None and file.base_offset >= split_from
+    ]
+    letters = ("K" if deleted else "") + ("L" if cleaned else "") + ("M" if split else "")
+    return Leftovers([file.name for file in (*deleted, *cleaned, *split)], [], letters)
+
+
+def finished_swaps(names: Iterable[str], end_offsets: Mapping[int, int]) -> Leftovers:
+    """N: what a complete `.swap` replaces is removed, and the swap takes its name.
+
+    `end_offsets` gives, for each `.log.swap` by its base offset, the offset after its last batch.
+    """
+    files = [file for file in map(parse_segment_file, names) if file is not None]
+    swaps = [file for file in files if file.state is FileState.SWAP]
+    if not swaps:
+        return Leftovers([], [], "")
+    replaced: list[str] = []
+    if end_offsets:
+        first, after = min(end_offsets), max(end_offsets.values())
+        replaced = [file.name for file in files if file.state is FileState.LIVE and first <= file.base_offset < after]
+    return Leftovers(replaced, [(swap.name, swap._replace(state=FileState.LIVE).name) for swap in swaps], "N")
+
+
+def orphaned_indexes(names: Iterable[str]) -> Leftovers:
+    """O: an index without its log is of no use."""
+    files = [file for file in map(parse_segment_file, names) if file is not None and file.state is FileState.LIVE]
+    logs = {file.base_offset for file in files if file.kind is FileKind.LOG}
+    indexes = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
+    orphans = [file.name for file in files if file.kind in indexes and file.base_offset not in logs]
+    return Leftovers(orphans, [], "O" if orphans else "")
+
+
+def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_end_offset: int) -> list[int]:
+    """P: snapshots above the log's end speak of a log that is gone. Q: those at no segment's base but for the newest
+    were taken by clean stops long past."""
+    offsets, bases = sorted(offsets), set(segment_bases)
+    usable = [offset for offset in offsets if offset <= log_end_offset]
+    newest = usable[-1:]
+    return [offset for offset in offsets if offset not in usable or (offset not in bases and offset not in newest)]
+
+
+# Other cases, decided where they are met: R, S, T how producer state was rebuilt (producers.py); U segments
+# behind a cut or a hole, V a log that ends below its start, W a recovery point above the log's end, X an empty last
+# segment (loader.py).
+
+
+class Recovered(NamedTuple):
+    """What opening a partition took and cost, for the log and for tests."""
+
+    log_end_offset: int
+    letters: str = ""  # the cases met, in order of meeting
+    segments_reread: int = 0
+    bytes_dropped: int = 0
+    segments_dropped: int = 0
+    headers_replayed: int = 0  # to rebuild producer state from an older snapshot
+    notes: tuple[str, ...] = ()  # sentences for people: what was dropped and why
+
+    @property
+    def was_needed(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)

@@ -1,0 +1,371 @@
+"""Opening a partition: from the files in its directory to a log that can be appended to.
+
+cases.py decides, this does: finish what a stop interrupted, look at each segment, read again what nobody
+vouches for, cut at the first damage, rebuild producer state. Run twice, it finds nothing to do the second time. Every
+change of a name is durable before the log is used: a snapshot or a segment that came back after the next power cut
+would speak of a log that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
+from barnabas.storage.config import LONG_MAX, LogConfig
+from barnabas.storage.disk.checkpoints import LogCheckpoint
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from barnabas.storage.producers.window import Producers
+from barnabas.storage.recovery.cases import (
+    Leftovers,
+    Recovered,
+    Tail,
+    Trust,
+    Verdict,
+    finished_swaps,
+    judge_tail,
+    orphaned_indexes,
+    stray_snapshots,
+    trust_segment,
+    unfinished_files,
+)
+from barnabas.storage.recovery.opening import Opening
+from barnabas.storage.recovery.producers import ProducerRebuild
+from barnabas.storage.recovery.segment import (
+    Damage,
+    SegmentWalk,
+    corrupt,
+    set_segment_aside,
+    set_tail_aside,
+    synced_ahead,
+)
+from barnabas.storage.segment.epochs import LeaderEpochs
+from barnabas.storage.segment.segment import Segment
+
+_ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
+
+
+class LoadedLog(NamedTuple):
+    """What a PartitionLog is made of. The last segment is active."""
+
+    segments: list[Segment]
+    producers: Producers
+    snapshots: ProducerSnapshots
+    epochs: LeaderEpochs
+    log_start_offset: int
+    recovery_point: int
+    recovered: Recovered
+
+
+def load_log(directory: Directory, config: LogConfig, checkpoint: LogCheckpoint, now_ms: int) -> Opening[LoadedLog]:
+    """Open the partition in `directory`, which exists. CorruptFile if it has damage that is not ours to guess about."""
+    loader = _Loader(directory, config, checkpoint, now_ms)
+    try:
+        return (yield from loader.load())
+    except BaseException:  # given up half way, too: files that stay open keep their room when they are deleted
+        loader.close_files()
+        raise
+
+
+class _Loader:
+    def __init__(self, directory: Directory, config: LogConfig, checkpoint: LogCheckpoint, now_ms: int) -> None:
+        self._directory = directory
+        self._config = config
+        self._checkpoint = checkpoint
+        self._now_ms = now_ms
+        self._segments: list[Segment] = []
+        self._letters: list[str] = []
+        self._notes: list[str] = []
+        self._segments_reread = 0
+        self._bytes_dropped = 0
+        self._segments_dropped = 0
+        self._are_index_removals_durable = False
+        self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
+
+    def load(self) -> Opening[LoadedLog]:
+        names = yield from self._finish_what_was_begun()
+        files = [file for file in map(parse_segment_file, names) if file is not None]
+        self._names = {file.name for file in files}
+        self._epochs = LeaderEpochs(self._directory)
+        self._snapshots = ProducerSnapshots(self._directory, self._names)
+        if not self._checkpoint.was_clean:
+            self._snapshots.doubt_from(self._checkpoint.recovery_point)
+        self._segments = self._open_segments(files)
+        self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
+        yield from self._recover_segments()
+        self._restart_below_start()
+        return (yield from self._settle())
+
+    def close_files(self) -> None:
+        """Give every descriptor back."""
+        for segment in self._segments:
+            segment.log.close()
+
+    def _high_watermark(self) -> int:
+        """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
+        return LONG_MAX if self._config.min_insync_replicas <= 1 else self._checkpoint.high_watermark or 0
+
+    # --- names ---
+
+    def _finish_what_was_begun(self) -> Opening[list[str]]:
+        names = self._clear_up(self._directory.names(), unfinished_files)
+        swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
+        ends: dict[int, int] = {}
+        for file in swapped:
+            if file.kind is FileKind.LOG:
+                ends[file.base_offset] = yield from self._end_of(file)
+        names = self._clear_up(names, lambda names: finished_swaps(names, ends))
+        return self._clear_up(names, orphaned_indexes)
+
+    def _clear_up(self, names: list[str], find: Callable[[list[str]], Leftovers]) -> list[str]:
+        """Remove and rename what `find` finds among `names`; returns the names then."""
+        leftovers = find(names)
+        self._letters += leftovers.letters
+        for name in leftovers.removals:
+            self._directory.remove(name)
+        if leftovers.removals:
+            self._directory.sync()  # before a rename that a power cut might keep while it brings these back
+        for source, target in leftovers.renames:
+            self._directory.rename(source, target)
+        return self._directory.names() if leftovers.letters else names
+
+    def _end_of(self, file: SegmentFile) -> Opening[int]:
+        segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)
+        segment.log = self._directory.open(file.name)
+        segment.size = segment.log.size()
+        walk = self._walk(segment, 0)
+        try:
+            yield from walk.to_end()
+        finally:
+            segment.log.close()
+        return walk.next_offset
+
+    # --- segments ---
+
+    def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
+        bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
+        while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
+            self._note("X")  # made by a roll that failed or came last; the log may have grown past its base
+            Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
+        return [
+            self._open_segment(base, is_durable=self._is_synced(after))
+            for base, after in zip(bases, [*bases[1:], None], strict=False)
+        ]
+
+    def _open_segment(self, base_offset: int, *, is_durable: bool) -> Segment:
+        segment = Segment.open(self._directory, base_offset, self._config, self._now_ms, is_durable=is_durable)
+        segment.indexes.tells_all_times = self._checkpoint.tells_all_times
+        return segment
+
+    def _is_synced(self, end_offset: int | None) -> bool:
+        """Whether what ends there is durable; of the last segment (None) a flush synced the log and not its indexes."""
+        if self._checkpoint.was_clean:
+            return True
+        return end_offset is not None and end_offset <= self._checkpoint.recovery_point
+
+    def _recover_segments(self) -> Opening[None]:
+        for index, segment in enumerate(self._segments):
+            is_last = index == len(self._segments) - 1
+            has_indexes = self._has_indexes(segment)
+            damage = None
+            if is_last and has_indexes:
+                walk = self._walk(segment, segment.offset_index.last[1])
+                damage = yield from walk.to_end()
+                end_offset = walk.next_offset if damage is None else None
+                has_indexes = self._are_indexes_of(segment, walk.next_offset)
+            else:
+                end_offset = None if is_last else self._segments[index + 1].base_offset
+            case = trust_segment(
+                was_clean=self._checkpoint.was_clean, is_synced=self._is_synced(end_offset), has_indexes=has_indexes
+            )
+            self._note(case.letter)
+            if case.decision is Trust.REREAD:
+                if (yield from self._reread(index, is_unsynced=case.letter == "E")):
+                    break
+            elif damage is not None:
+                yield from self._judge(segment, damage)
+
+    def _has_indexes(self, segment: Segment) -> bool:
+        """Both sparse indexes are there (and, in the last segment, sound); a transaction index can be read."""
+        if not {segment.offset_index.name, segment.time_index.name} <= self._names:
+            return False
+        if segment is self._segments[-1] and not segment.indexes.load(segment.size):
+            return False
+        if segment.txn_index.name in self._names:
+            try:
+                segment.txn_index.check()
+            except CorruptFile:
+                return False
+        return True
+
+    def _are_indexes_of(self, segment: Segment, end_offset: int) -> bool:
+        """Whether the last segment's indexes belong to the log that ends there, and not to one longer or shorter.
+
+        After a kill they do if a producer snapshot stands at the end: it is written last, by a clean stop or a roll.
+        """
+        if segment.time_index.last[1] >= max(end_offset, segment.base_offset + 1):
+            return False
+        return self._checkpoint.was_clean or end_offset in self._snapshots.offsets
+
+    def _walk(self, segment: Segment, position: int) -> SegmentWalk:
+        return SegmentWalk(segment, position, self._config.max_message_bytes)
+
+    def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
+        """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
+        segment = self._segments[index]
+        self._segments_reread += 1
+        self._has_unsynced_names = True
+        yield from self._rebuild.advance_to(segment.base_offset)
+        if is_unsynced:  # what is said of it was perhaps of batches that are gone; it is all found again on the way
+            self._epochs.truncate_from_end(segment.base_offset)
+            self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
+            if index > 0:
+                self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
+        segment.reset_indexes()
+        # Files of before may tell of batches a power cut took. An active segment's come back when it is sealed.
+        self._directory.remove(segment.offset_index.name)
+        self._directory.remove(segment.time_index.name)
+        self._are_index_removals_durable = False
+        walk = self._walk(segment, 0)
+        for position, header, marker in walk:
+            segment.index_stored(position, header)
+            if header.partition_leader_epoch > self._epochs.latest_epoch:
+                self._epochs.assign(header.partition_leader_epoch, header.base_offset)
+            aborted = self._rebuild.replay(header, marker)
+            if aborted is not None:
+                segment.add_aborted(aborted)
+                if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
+                    self._let_go_of_aborted(segment)
+            if walk.pace.is_over(header.size_in_bytes):
+                yield None
+        is_cut = yield from self._judge(segment, (yield from walk.find_damage()))
+        behind = self._segments[index + 1 :]
+        if behind and (is_cut or self._has_hole_behind(walk.next_offset, behind[0])):
+            self._drop_behind(index, walk.next_offset)
+            return True
+        if behind:
+            if self._is_synced(behind[0].base_offset):
+                yield from synced_ahead(segment.log, segment.size)
+                segment.close()  # the recovery point is behind it already
+            else:
+                segment.seal()
+            segment.txn_index.let_go()
+            yield from self._rebuild.advance_to(behind[0].base_offset)
+        return False
+
+    def _let_go_of_aborted(self, segment: Segment) -> None:
+        """Keep the aborted transactions found so far in the file alone.
+
+        The other indexes have to be gone for good before: beside them, after a power cut, it would pass for complete.
+        """
+        if not self._are_index_removals_durable:
+            self._directory.sync()
+            self._are_index_removals_durable = True
+        segment.txn_index.let_go()
+
+    def _has_hole_behind(self, next_offset: int, after: Segment) -> bool:
+        """Whether batches are missing between a reread segment and the next: unsynced ones that a power cut took.
+
+        A compacted log has such holes by right.
+        """
+        is_synced = self._is_synced(after.base_offset)
+        return not is_synced and not self._config.is_compacted and after.base_offset != next_offset
+
+    def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
+        """Do what the table says about a tail. True if something was cut."""
+        is_synced = damage is not None and (
+            self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
+        )
+        case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
+        self._note(case.letter)
+        if damage is None:
+            return False
+        if case.decision is Verdict.REFUSE:
+            raise corrupt(segment, damage, case)
+        if case.decision is Verdict.SET_ASIDE:
+            yield from set_tail_aside(self._directory, segment, damage.position)
+        yield from synced_ahead(segment.log, segment.size)
+        segment.truncate(damage.position, damage.next_offset)
+        self._bytes_dropped += damage.size
+        self._notes.append(
+            f"{segment.log.name}: {damage.size} bytes from offset {damage.next_offset} on dropped: {damage.what}"
+        )
+        return True
+
+    def _drop_behind(self, index: int, next_offset: int) -> None:
+        """U: segments behind a cut or a hole are taken out, so that what remains is a prefix of what was written."""
+        self._note("U")
+        for segment in self._segments[index + 1 :]:
+            self._bytes_dropped += segment.size
+            self._segments_dropped += 1
+            self._notes.append(f"{segment.log.name}: {segment.size} bytes dropped: the log ends at {next_offset} now")
+            set_segment_aside(self._directory, segment)
+        del self._segments[index + 1 :]
+
+    def _restart_below_start(self) -> None:
+        """V: a log that ends below where it starts holds nothing but deleted records: begin anew at the start."""
+        start_offset = self._checkpoint.log_start_offset
+        if self._segments and self._end_offset() < start_offset:
+            self._note("V")
+            for segment in self._segments:
+                self._bytes_dropped += segment.size
+                self._segments_dropped += 1
+                segment.remove()
+            self._notes.append(f"every segment dropped: all they hold was deleted, the log starts at {start_offset}")
+            self._segments.clear()
+
+    # --- the rest ---
+
+    def _settle(self) -> Opening[LoadedLog]:
+        checkpoint = self._checkpoint
+        if not self._segments:
+            self._segments.append(
+                Segment.create(self._directory, checkpoint.log_start_offset, self._config, self._now_ms)
+            )
+        elif self._segments[-1].is_sealed:
+            self._segments[-1].activate()
+        end_offset = self._end_offset()
+        bases = [segment.base_offset for segment in self._segments]
+        strays = stray_snapshots(self._snapshots.offsets, bases, end_offset)
+        self._letters += ["P"] if any(offset > end_offset for offset in strays) else []
+        self._letters += ["Q"] if any(offset < end_offset for offset in strays) else []
+        self._snapshots.remove(strays)
+        yield from self._rebuild.advance_to(end_offset)
+        self._letters += self._rebuild.letters
+        log_start_offset = max(checkpoint.log_start_offset, bases[0])
+        self._epochs.truncate_from_end(end_offset)
+        self._epochs.truncate_from_start(log_start_offset)
+        if self._directory.is_dirty or self._has_unsynced_names:
+            self._directory.sync()
+        if checkpoint.recovery_point > end_offset:
+            self._note("W")
+            self._notes.append(f"the recovery point was {checkpoint.recovery_point}, the log ends at {end_offset}")
+        recovery_point = end_offset if checkpoint.was_clean else min(checkpoint.recovery_point, end_offset)
+        return LoadedLog(
+            self._segments,
+            self._rebuild.producers,
+            self._snapshots,
+            self._epochs,
+            log_start_offset,
+            recovery_point,
+            self._report(end_offset),
+        )
+
+    def _end_offset(self) -> int:
+        return self._segments[-1].next_offset
+
+    def _note(self, letter: str) -> None:
+        self._letters.append(letter)
+
+    def _report(self, end_offset: int) -> Recovered:
+        return Recovered(
+            log_end_offset=end_offset,
+            letters="".join(sorted(set(self._letters))),
+            segments_reread=self._segments_reread,
+            bytes_dropped=self._bytes_dropped,
+            segments_dropped=self._segments_dropped,
+            headers_replayed=self._rebuild.headers_replayed,
+            notes=tuple(self._notes),
+        )

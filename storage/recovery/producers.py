@@ -1,0 +1,102 @@
+"""Bringing the producer state of a partition forward through its log when it is opened.
+
+From the newest snapshot that can be read, then batch header by batch header; from the log's first batch where there is
+no snapshot at all. (Kafka takes the state as empty after a clean stop without snapshots, and with it open transactions
+as closed: this is why we do not.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from barnabas.storage.producers.window import Producers
+from barnabas.storage.recovery.opening import Opening, Pace
+from barnabas.storage.segment.segment import Segment
+
+
+class ProducerRebuild:
+    """Producer state at `offset`, which only moves forward.
+
+    `decided_below`: the high watermark that the log will have. A transaction whose marker lies below it holds nobody
+    back and is forgotten as it ends, so that what is held is bounded by what is open at a time, not by the log.
+    """
+
+    def __init__(
+        self, segments: Sequence[Segment], snapshots: ProducerSnapshots, now_ms: int, decided_below: int
+    ) -> None:
+        self.producers = Producers()
+        self.offset: int | None = None  # None: nothing is known yet
+        self.headers_replayed = 0
+        self.letters = ""  # cases R to T of storage/recovery/cases.py
+        self._segments = segments
+        self._snapshots = snapshots
+        self._now_ms = now_ms
+        self._decided_below = decided_below
+
+    def advance_to(self, offset: int) -> Opening[None]:
+        """Make the state that of the log below `offset`, from segments that need no check."""
+        if self.offset == offset:
+            return
+        found = self._snapshots.newest(offset)
+        if found is not None and (self.offset is None or found[0] > self.offset):
+            self.producers.restore(found[1], found[0], self._now_ms)
+            self.offset = found[0]
+            self._note("R" if self.offset == offset else "S")
+        if self.offset is None:
+            self.offset = self._segments[0].base_offset if self._segments else offset
+            self.producers.seen_from = self.offset
+            if self.offset < offset:
+                self._note("T")
+        pace = Pace()
+        for header, marker in batches_between(self._segments, self.offset, offset):
+            self.replay(header, marker)
+            self.headers_replayed += 1
+            if pace.is_over(0):
+                yield None
+        self.offset = offset
+
+    def replay(self, header: BatchHeader, marker: EndTxnMarker | None) -> AbortedTxn | None:
+        """The next batch of the log; returns what belongs into the transaction index if it is an ABORT marker."""
+        self.offset = header.next_offset
+        if marker is not None:
+            completed = self.producers.completed_by(marker, header.base_offset)
+            aborted = self.producers.aborted_txn(completed) if completed and completed.aborted else None
+            self.producers.add_marker(marker, header.base_offset, self._now_ms)
+            self.producers.high_watermark_moved(min(header.next_offset, self._decided_below))
+            return aborted
+        if header.has_producer_id and not header.is_control:
+            self.producers.add_batch(header, self._now_ms)
+        return None
+
+    def _note(self, letter: str) -> None:
+        if letter not in self.letters:
+            self.letters += letter
+
+
+def batches_between(
+    segments: Sequence[Segment], start_offset: int, end_offset: int
+) -> Iterator[tuple[BatchHeader, EndTxnMarker | None]]:
+    """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset)."""
+    for segment, after in zip(segments, [*segments[1:], None], strict=True):
+        if after is not None and after.base_offset <= start_offset:
+            continue
+        if segment.base_offset >= end_offset:
+            return
+        try:
+            for position, header in segment.headers(segment.position_of(start_offset)):
+                if header.base_offset >= end_offset:
+                    return
+                if header.base_offset < start_offset:
+                    continue
+                marker = None
+                if header.is_control and header.has_producer_id:
+                    marker = read_marker(segment.batch_bytes(position, header.size_in_bytes))
+                yield header, marker
+        except DecodeError as damage:
+            raise CorruptFile(segment.log.path, str(damage)) from damage

@@ -1,0 +1,172 @@
+"""Reading a segment again with its CRCs, and what to make of the place where it stops making sense.
+
+Knows one segment's bytes; what is done about damage is decided in storage/recovery/cases.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.recovery.cases import Tail, TailCase
+from barnabas.storage.recovery.opening import PIECE_BYTES, Opening, Pace, open_at_once
+from barnabas.storage.segment.segment import Segment
+
+BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
+_SYNCED_HERE_BYTES_MAX = 1 << 20
+
+
+class Damage(NamedTuple):
+    """Where whole batches end before the file does."""
+
+    tail: Tail
+    position: int
+    next_offset: int  # the offset behind the last whole batch
+    size: int  # bytes from there to the end of the file
+    what: str
+
+
+class SegmentWalk:
+    """Iterates over (position, header, marker) of every batch that is whole and right, from `position` on.
+
+    Afterwards `find_damage` says what stopped it; `position` and `next_offset` are the end of the last good batch.
+    `batch_bytes_max` is how large a batch may claim to be and still count as torn.
+    """
+
+    def __init__(self, segment: Segment, position: int, batch_bytes_max: int) -> None:
+        self.position = position
+        self.next_offset = segment.base_offset
+        self.pace = Pace()
+        self._segment = segment
+        self._batch_bytes_max = batch_bytes_max
+        self._what: str | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
+        try:
+            for position, batch in self._batches():
+                header, marker = self._check(position, batch)
+                self.position, self.next_offset = position + len(batch), header.next_offset
+                yield position, header, marker
+        except DecodeError as error:
+            self._what = str(error)
+
+    def to_end(self) -> Opening[Damage | None]:
+        """Walk without looking; returns the damage."""
+        for _, header, _ in self:
+            if self.pace.is_over(header.size_in_bytes):
+                yield None
+        return (yield from self.find_damage())
+
+    @property
+    def damage(self) -> Damage | None:
+        """`find_damage`, at once."""
+        return open_at_once(self.find_damage())
+
+    def find_damage(self) -> Opening[Damage | None]:
+        """What stopped the walk, None if the file ends behind the last batch."""
+        size = self._segment.size - self.position
+        if size == 0:
+            return None
+        if (yield from self._ends_in_zeros()):
+            tail, what = Tail.TORN, "nothing but zeros"
+        elif self._what is None and self._is_plausible():
+            tail, what = Tail.TORN, "the file ends inside a batch"
+        else:
+            tail, what = Tail.BAD, self._what or "no batch is that large"
+        return Damage(tail, self.position, self.next_offset, size, what)
+
+    def _batches(self) -> Iterator[tuple[int, memoryview]]:
+        """(position, bytes) of everything that has a batch's length, read in pieces or, where that is more, a batch."""
+        position, end = self.position, self._segment.size
+        wanted = PIECE_BYTES
+        while position < end:
+            piece = memoryview(self._segment.batch_bytes(position, min(wanted, end - position)))
+            at = 0
+            while (size := next_batch_size(piece, at, len(piece))) is not None:
+                yield position + at, piece[at : at + size]
+                at += size
+            if at == 0:  # a batch larger than the piece, or the end of the file inside one
+                wanted = self._claimed_size(piece)
+                if not len(piece) < wanted <= end - position:
+                    return
+            else:
+                wanted = PIECE_BYTES
+            position += at
+
+    def _claimed_size(self, piece: memoryview) -> int:
+        """How large the batch at the start of `piece` says it is; 0 where not even that is there."""
+        if len(piece) < LOG_OVERHEAD:
+            return 0
+        return LOG_OVERHEAD + int.from_bytes(piece[8:LOG_OVERHEAD], "big", signed=True)
+
+    def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
+        header = parse_header(batch)
+        if header.base_offset < self.next_offset or header.last_offset_delta < 0:
+            raise DecodeError(
+                f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                f"expected {self.next_offset} or more"
+            )
+        if not verify_crc(batch):
+            raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
+        return header, read_marker(batch) if header.is_control and header.has_producer_id else None
+
+    def _is_plausible(self) -> bool:
+        """Whether the beginning of a batch, cut off by the end of the file, may be one."""
+        start = memoryview(self._segment.batch_bytes(self.position, LOG_OVERHEAD))
+        return self._claimed_size(start) <= self._batch_bytes_max
+
+    def _ends_in_zeros(self) -> Opening[bool]:
+        for position in range(self.position, self._segment.size, PIECE_BYTES):
+            piece = self._segment.batch_bytes(position, PIECE_BYTES)
+            if piece.count(0) != len(piece):
+                return False
+            if self.pace.is_over(len(piece)):
+                yield None
+        return True
+
+
+def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Opening[None]:
+    """Copy what lies behind `position` to a `.broken` file, durably."""
+    copy = directory.open(segment.log.name + BROKEN_SUFFIX, create=True)
+    pace = Pace()
+    try:
+        copy.truncate(0)
+        for at in range(position, segment.size, PIECE_BYTES):
+            copy.pwrite(segment.batch_bytes(at, PIECE_BYTES), at - position)
+            if pace.is_over(2 * PIECE_BYTES):
+                yield None
+        yield from synced_ahead(copy, segment.size - position)
+        copy.sync()
+    finally:
+        copy.close()
+    directory.sync()
+
+
+def synced_ahead(file: DiskFile, size: int) -> Opening[None]:
+    """Have the bulk of a file on the disk before somebody syncs it who cannot wait. `size`: bytes that may not be."""
+    if size > _SYNCED_HERE_BYTES_MAX:
+        yield SyncJob(file.directory.disk, [file])
+
+
+def set_segment_aside(directory: Directory, segment: Segment) -> None:
+    """Take a whole segment out of the log; its batches stay in a `.broken` file if it has any."""
+    if segment.size:
+        segment.log.close()
+        directory.rename(segment.log.name, segment.log.name + BROKEN_SUFFIX)
+    segment.remove()
+
+
+def corrupt(segment: Segment, damage: Damage, case: TailCase) -> CorruptFile:
+    """The refusal to open a partition, with everything a person needs to look into it."""
+    return CorruptFile(
+        segment.log.path,
+        f"{damage.what}; {case.why} (case {case.letter}): {damage.size} bytes from position {damage.position} on are "
+        f"damaged, the partition is not opened",
+    )

@@ -1,0 +1,129 @@
+"""The leader epochs of a partition: from which offset on each began.
+
+Knows epochs and offsets only. On one machine an epoch means "one run of the broker that used this partition"; clients
+use them to notice that a log was cut (KIP-320).
+
+The file may lag behind what is in memory when the process is killed: the batches carry their epoch, so recovery assigns
+again what it finds above the recovery point, and a flush writes the file before the recovery point moves.
+
+An epoch is assigned with the first batch that is appended in it. Readers see it before: the epoch in which a partition
+is led begins at the log's end as long as nothing was appended in it.
+
+Invariant: epochs increase strictly, start offsets strictly too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.small_file import Replacement, SmallFile
+from barnabas.storage.errors import CorruptFile
+
+NO_EPOCH = -1
+NO_OFFSET = -1
+
+
+class LeaderEpochs:
+    """The cache and its file in one partition's directory."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._file = SmallFile(directory, LEADER_EPOCH_CHECKPOINT)
+        data = directory.read(LEADER_EPOCH_CHECKPOINT)
+        try:
+            self._entries = decode_leader_epochs(data) if data is not None else []
+        except DecodeError as error:
+            raise CorruptFile(directory.path_of(LEADER_EPOCH_CHECKPOINT), str(error)) from error
+
+    @property
+    def entries(self) -> list[EpochEntry]:
+        """A copy, oldest first."""
+        return list(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The last epoch that was assigned, -1 if none ever was."""
+        return self._entries[-1].epoch if self._entries else NO_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Note that `epoch` begins at `start_offset`; False if it is the latest already. Later entries go."""
+        if self._entries and self._entries[-1].epoch == epoch:
+            return False
+        self._entries = _assigned(self._entries, epoch, start_offset)
+        self._file.changed()
+        return True
+
+    def seen_by_readers(self, leader_epoch: int, log_end_offset: int) -> Sequence[EpochEntry]:
+        """The entries, and `leader_epoch`, in which the log is led (-1: in none), if it is not assigned yet."""
+        if leader_epoch <= self.latest_epoch:
+            return self._entries
+        return _assigned(self._entries, leader_epoch, log_end_offset)
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch a batch at `offset` carries, -1 if it is older than all that is known."""
+        found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        return self._entries[found - 1].epoch if found else NO_EPOCH
+
+    def end_offset_for(self, epoch: int, leader_epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
+
+        `leader_epoch` is the one the log is led in, -1 for none. For an epoch older than all that is known the answer
+        keeps the epoch asked for, as Kafka's does.
+        """
+        entries = self.seen_by_readers(leader_epoch, log_end_offset)
+        if not entries or epoch == NO_EPOCH or epoch > entries[-1].epoch:
+            return NO_EPOCH, NO_OFFSET
+        if epoch == entries[-1].epoch:
+            return epoch, log_end_offset
+        found = bisect_right(entries, epoch, key=lambda entry: entry.epoch)
+        return (entries[found - 1].epoch if found else epoch), entries[found].start_offset
+
+    def truncate_from_end(self, offset: int) -> None:
+        """The log ends at `offset` now: drop what began there or later."""
+        while self._entries and self._entries[-1].start_offset >= offset:
+            self._entries.pop()
+            self._file.changed()
+
+    def truncate_from_start(self, offset: int) -> None:
+        """The log starts at `offset` now: the last epoch that began by then begins there."""
+        found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        if not found or (found == 1 and self._entries[0].start_offset == offset):
+            return
+        self._entries[:found] = [EpochEntry(self._entries[found - 1].epoch, offset)]
+        self._file.changed()
+
+    # --- the file ---
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a power cut could leave the file without what is here."""
+        return self._file.is_dirty
+
+    def content(self) -> bytes:
+        """The bytes of the file."""
+        return encode_leader_epochs(self._entries)
+
+    def replacement(self) -> Replacement:
+        """The file as it should be now, for a SyncJob to write."""
+        return self._file.replacement(self.content())
+
+    def write(self) -> None:
+        """Bring the file to what is in memory. Durable on return."""
+        if self._file.is_dirty:
+            self._file.write(self.content())
+
+    def give_up(self) -> None:
+        """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""
+        self._file.give_up()
+
+
+def _assigned(entries: list[EpochEntry], epoch: int, start_offset: int) -> list[EpochEntry]:
+    """The entries with `epoch` from `start_offset` on, without those that contradict it."""
+    kept = len(entries)
+    while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
+        kept -= 1
+    return [*entries[:kept], EpochEntry(epoch, start_offset)]

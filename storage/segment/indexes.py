@@ -1,0 +1,168 @@
+"""The three indexes of a segment, kept in step: offset index, time index, aborted transactions.
+
+Knows batches by position, last offset and largest timestamp; never reads the log. Kafka's rule for when there is an
+entry: a batch that starts more than index.interval.bytes behind the last indexed one (so never the first of a segment),
+and with it the largest timestamp so far; sealing adds that timestamp as the closing entry.
+
+Theory of operation: while the segment is active the entries are in memory alone. They are written when it is sealed or
+closed; after a crash they come from the log again. A sealed segment's are read from the files when somebody asks.
+
+`tells_all_times` says that the time index tells of every batch. One that an earlier version made, or Kafka from such a
+log, may pass over batches whose headers lack their largest timestamp; storage/segment/times.py makes it again.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.files.names import FileKind, FileState, segment_file
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.segment.txn_index import TransactionIndex
+
+UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
+
+
+class SegmentIndexes:
+    """Entries for batches up to the last one added. `load` or `reset` before `add`."""
+
+    def __init__(self, directory: Directory, base_offset: int, config: LogConfig) -> None:
+        def name(kind: FileKind) -> str:
+            return segment_file(base_offset, kind)
+
+        size_max = config.segment_index_bytes
+        self.directory = directory
+        self.base_offset = base_offset
+        self._config = config
+        self.offset = OffsetIndex(directory, name(FileKind.OFFSET_INDEX), base_offset, size_max)
+        self.time = TimeIndex(directory, name(FileKind.TIME_INDEX), base_offset, size_max)
+        self.txn = TransactionIndex(directory, name(FileKind.TXN_INDEX), base_offset)
+        self.is_full = False
+        self.tells_all_times = True
+        self._is_given_up = False
+        self.indexed_position = 0  # of the last batch that has an entry
+        self.interval_bytes = config.index_interval_bytes
+        self._max_timestamp = UNKNOWN
+        self._max_timestamp_offset = base_offset
+
+    def add(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        """Account for a batch behind all accounted for so far."""
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if position - self.indexed_position > self.interval_bytes:
+            self.indexed_position = position
+            self.offset.append(last_offset, position)
+            self.time.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self.is_full = self.offset.is_full or self.time.is_full
+
+    def load(self, log_size: int) -> bool:
+        """Take the entries into memory, to stay. False if the files are missing or wrong: then there are no entries."""
+        self.offset.activate()
+        self.time.activate()
+        is_sound = self.offset.load(log_size) and self.time.load(log_size)
+        if not is_sound:
+            self.offset.create()
+            self.time.create()
+        self._look_at_last()
+        return is_sound
+
+    def reset(self) -> None:
+        """Begin without entries; aborted transactions stay."""
+        self.offset.activate()
+        self.time.activate()
+        self.offset.create()
+        self.time.create()
+        self.tells_all_times = True
+        self._look_at_last()
+
+    def emptied(self) -> SegmentIndexes:
+        """Indexes of the same segment without entries, in memory alone: to be filled, and given to `take_times`."""
+        fresh = SegmentIndexes(self.directory, self.base_offset, self._config)
+        fresh.reset()
+        return fresh
+
+    def take_times(self, fresh: SegmentIndexes) -> None:
+        """Take the time index over from indexes that were made of the same batches; a sealed segment's is written.
+
+        Not if it was given up: then it only serves whoever is still reading.
+        """
+        self.time.take(fresh.time)
+        self._max_timestamp, self._max_timestamp_offset = fresh._max_timestamp, fresh._max_timestamp_offset
+        self.tells_all_times = True
+        if self.time.is_active:
+            self.is_full = self.offset.is_full or self.time.is_full
+        elif self._is_given_up:
+            self.directory.disk.indexes.discard(self.time)  # it goes with whoever reads it
+        else:
+            self.close_time()
+            self.time.write()
+            self.time.seal()
+
+    def give_up(self) -> None:
+        """Make no files any more from what readers find: the log is closed, and another one may have been opened."""
+        self._is_given_up = True
+
+    def truncate(self, offset: int) -> None:
+        """Drop what concerns batches that end at or behind `offset`."""
+        self.offset.truncate(offset)
+        self.time.truncate(offset)
+        self.txn.truncate(offset)
+        self._look_at_last()
+
+    def write(self) -> None:
+        """Bring the files to what is in memory. Not synced."""
+        self.offset.write()
+        self.time.write()
+        self.txn.write()
+
+    def close_time(self) -> None:
+        """Add the closing entry."""
+        self.time.maybe_append(self.max_timestamp, self._max_timestamp_offset)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the files have every entry of the offset and time index."""
+        return self.offset.is_written and self.time.is_written
+
+    def seal(self) -> None:
+        """The files say all there is: the entries may leave memory."""
+        self.offset.seal()
+        self.time.seal()
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp, -1 if no batch has one; UNKNOWN if the files cannot tell."""
+        if self._max_timestamp == UNKNOWN and (found := self.time.read_last()) is not None:
+            self._max_timestamp, self._max_timestamp_offset = found
+        return self._max_timestamp
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """The last offset of the first batch with the largest timestamp; the base offset if there is none."""
+        return self._max_timestamp_offset if self.max_timestamp > NO_TIMESTAMP else self.base_offset
+
+    def paths(self) -> list[str]:
+        """Where the files are, or would be."""
+        return [self.directory.path_of(index.name) for index in (self.offset, self.time, self.txn)]
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files that exist to `*.deleted`; returns their new names."""
+        renamed: list[str] = []
+        for index in (self.offset, self.time, self.txn):
+            if self.directory.exists(index.name):
+                target = index.name + FileState.DELETED.value
+                self.directory.rename(index.name, target)
+                index.name = target
+                renamed.append(target)
+        return renamed
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for index in (self.offset, self.time, self.txn):
+            self.directory.remove(index.name)
+
+    def _look_at_last(self) -> None:
+        self.indexed_position = self.offset.last[1]
+        self.is_full = self.offset.is_full or self.time.is_full
+        self._max_timestamp, self._max_timestamp_offset = self.time.last

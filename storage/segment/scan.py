@@ -1,0 +1,81 @@
+"""Walking the batches of a log file by their headers. No CRC is computed, and no record looked at.
+
+The walk reads the file in pieces of some kilobytes: small batches come many to a read, large ones cost one read for
+each header. It ends at the first batch that is not whole, as Kafka's does; what can be no batch is a DecodeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
+from barnabas.storage.disk.disk_file import DiskFile
+
+PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
+
+_unpack_head = Struct(">qi").unpack_from  # base offset, batch length
+_unpack_delta = Struct(">i").unpack_from
+_LAST_OFFSET_DELTA = 23
+
+
+def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of every whole batch in [position, end)."""
+    piece, piece_start = b"", position
+    while end - position >= HEADER_SIZE:
+        at = position - piece_start
+        if len(piece) - at < HEADER_SIZE:
+            piece, piece_start, at = file.pread(min(PIECE_BYTES, end - position), position), position, 0
+            if len(piece) < HEADER_SIZE:
+                return  # the file is shorter than its owner thinks
+        header = parse_header(piece, at)
+        after = position + header.size_in_bytes
+        if after > end:
+            return
+        yield position, header
+        position = after
+
+
+def first_batch_reaching(file: DiskFile, offset: int, position: int, end: int) -> int | None:
+    """Position of the first whole batch in [position, end) whose last offset is `offset` or more.
+
+    The same walk as `headers`, without making headers: this is what a fetch costs that no cursor helps.
+    """
+    piece, piece_start = b"", position
+    while end - position >= HEADER_SIZE:
+        at = position - piece_start
+        if len(piece) - at < HEADER_SIZE:
+            piece, piece_start, at = file.pread(min(PIECE_BYTES, end - position), position), position, 0
+            if len(piece) < HEADER_SIZE:
+                return None
+        base_offset, batch_length = _unpack_head(piece, at)
+        if batch_length < BATCH_LENGTH_MIN:
+            raise DecodeError(f"batch at {position}: length {batch_length} is below {BATCH_LENGTH_MIN}")
+        after = position + LOG_OVERHEAD + batch_length
+        if after > end:
+            return None
+        if base_offset + _unpack_delta(piece, at + _LAST_OFFSET_DELTA)[0] >= offset:
+            return position
+        position = after
+    return None
+
+
+def batch_around(file: DiskFile, position: int, cut: int) -> tuple[int, int]:
+    """(base offset, position) of the batch that `cut` falls into, or of one before it where that is too far to look.
+
+    A batch begins at `position`, at or before `cut`. The same walk as `first_batch_reaching`, in one read or two: where
+    batches are large, the first one's head is all that is needed.
+    """
+    base_offset, batch_length = _unpack_head(file.pread(LOG_OVERHEAD, position))
+    if position + LOG_OVERHEAD + batch_length > cut:
+        return base_offset, position
+    piece = file.pread(min(PIECE_BYTES, cut - position + LOG_OVERHEAD), position)
+    at = 0
+    while batch_length >= BATCH_LENGTH_MIN:
+        after = at + LOG_OVERHEAD + batch_length
+        if after + LOG_OVERHEAD > len(piece):
+            break
+        at = after
+        base_offset, batch_length = _unpack_head(piece, at)
+    return base_offset, position + at

@@ -1,0 +1,397 @@
+"""One segment of a partition: a .log file and its indexes.
+
+Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking. Look-ups
+by time are times.py's.
+
+Theory of operation: the log file is the truth. An append is one write; where it fails the file is cut back to where it
+was, so that nothing half-written is ever followed by something whole. A reader's next offset is remembered with its
+position, so that a consumer that keeps up costs no look-up; others ask the offset index and walk a few headers.
+
+Invariants: base_offset <= every offset inside < the next segment's base_offset; `size` is the end of the last batch
+accepted; indexes may be rebuilt from the log at any time, the log from nothing else. One PartitionLog owns a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, FileState, segment_file
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk_file import DiskFile, FileSlice
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.segment import scan
+from barnabas.storage.segment.indexes import UNKNOWN, SegmentIndexes
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.time_search import max_timestamp_of
+from barnabas.storage.steps import finish
+
+RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
+_CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
+
+
+class SyncWork(NamedTuple):
+    """What of a segment is not known to be durable: pass back to `mark_synced` once it is."""
+
+    files: list[DiskFile]
+    paths: list[str]
+    size: int
+    aborted: int
+    is_sealed: bool
+
+
+class Segment:
+    """Create or open; `activate` the last one of a log before appending to it."""
+
+    def __init__(self, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.created_ms = now_ms
+        self.size = 0
+        self.is_sealed = True
+        self.log = DiskFile(directory, segment_file(base_offset, FileKind.LOG))
+        self.indexes = SegmentIndexes(directory, base_offset, config)
+        self.offset_index = self.indexes.offset
+        self.time_index = self.indexes.time
+        self.txn_index = self.indexes.txn
+        self._next_offset = UNKNOWN
+        self._first_timestamp = UNKNOWN  # of the first batch; what segment.ms is counted from
+        self._cursors: dict[int, int] = {}  # positions by the offset a reader is expected to ask for next
+        self._config: LogConfig | None = None
+        self._segment_bytes = self._roll_ms = 0
+        self._size_synced = 0
+        self._are_indexes_synced = False
+
+    # --- coming and going ---
+
+    @classmethod
+    def create(cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
+        """A new active segment. A file in the way was left by a crash and holds nothing anybody was told of."""
+        segment = cls(directory, base_offset, config, now_ms)
+        segment.log = directory.open(segment.log.name, create=True)
+        if segment.log.size():
+            segment.log.truncate(0)
+        segment.reset_indexes()
+        return segment
+
+    @classmethod
+    def open(
+        cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int, *, is_durable: bool = False
+    ) -> Segment:
+        """An existing segment. Costs a look at the file's size; everything else is read when needed.
+
+        `is_durable` says that files and indexes survive a power cut: a clean stop, or all below the recovery point.
+        """
+        segment = cls(directory, base_offset, config, now_ms)
+        segment.size = directory.size(segment.log.name)
+        if is_durable:
+            segment._size_synced = segment.size
+            segment._are_indexes_synced = True
+        return segment
+
+    def activate(self) -> None:
+        """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be."""
+        self.is_sealed = False
+        if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
+            self._are_indexes_synced = False
+            self.indexes.reset()
+        self._catch_up()
+
+    def reset_indexes(self) -> None:
+        """Empty the three indexes; `index_batch` fills them again, from the first batch on."""
+        self.is_sealed = False
+        self._are_indexes_synced = False
+        self.indexes.reset()
+        self.txn_index.clear()
+        self._cursors.clear()
+        self._next_offset = self.base_offset
+
+    def seal(self) -> None:
+        """End the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
+        self.indexes.close_time()
+        if not (self._are_indexes_synced and self.size == self._size_synced and self.indexes.is_written):
+            self._are_indexes_synced = False
+            self.indexes.write()
+        self.indexes.seal()
+        self.is_sealed = True
+
+    def close(self) -> None:
+        """Seal an active segment, make it durable, give the descriptor back. It stays readable."""
+        if not self.is_sealed:
+            self.seal()
+        self._sync(self.files_to_sync())
+        self.log.close()
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again."""
+        self.log.rename(self.log.name + FileState.DELETED.value)
+        return [self.log.name, *self.indexes.mark_deleted()]
+
+    def remove(self) -> None:
+        """Remove the files now; who holds a slice gets FileRemoved."""
+        self.log.remove()
+        self.indexes.remove()
+
+    # --- writing ---
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
+        """Write one batch behind the others; returns its position. StorageError leaves the segment as it was."""
+        position = self.size
+        try:
+            self.log.pwrite(batch, position)
+        except StorageError:
+            self._cut_back(position)
+            raise
+        self.index_batch(position, last_offset, max_timestamp)
+        self.size = position + len(batch)
+        return position
+
+    def index_stored(self, position: int, header: BatchHeader) -> None:
+        """Account for the batch that lies at `position`, behind all accounted for so far."""
+        max_timestamp = header.max_timestamp
+        if header.lacks_max_timestamp:
+            max_timestamp = finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
+        self.index_batch(position, header.last_offset, max_timestamp)
+
+    def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        """As `index_stored`, for a batch whose largest timestamp is at hand."""
+        self.indexes.add(position, last_offset, max_timestamp)
+        if position == 0:
+            self._first_timestamp = max_timestamp
+        self._next_offset = last_offset + 1
+
+    def should_roll(
+        self, config: LogConfig, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int, jitter_ms: int = 0
+    ) -> bool:
+        """Whether a batch has to go into a new segment; this one ends `jitter_ms` before its segment.ms are over."""
+        if config is not self._config:
+            self._config = config
+            self._segment_bytes, self._roll_ms = config.segment_bytes, config.roll_ms
+        if self.size > self._segment_bytes - batch_size or self.indexes.is_full:
+            return True
+        if self.size and self.waited_ms(max_timestamp, now_ms) > self._roll_ms - jitter_ms:
+            return True
+        return last_offset - self.base_offset > RELATIVE_OFFSET_MAX
+
+    def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
+        """How long the segment has been active, by the clock of its batches if they have one."""
+        if self._first_timestamp == UNKNOWN:
+            first = self._header_at(0)
+            self._first_timestamp = first.base_timestamp if first.lacks_max_timestamp else first.max_timestamp
+        if self._first_timestamp >= 0:
+            return max_timestamp - self._first_timestamp
+        return now_ms - self.created_ms
+
+    def add_aborted(self, entry: AbortedTxn) -> None:
+        """Note a transaction whose ABORT marker is the batch appended last."""
+        self.txn_index.append(entry)
+
+    def truncate(self, position: int, next_offset: int) -> None:
+        """Cut the log at `position`, behind the batch before `next_offset`; the indexes follow. Durable on return.
+
+        Durable, because entries of what was cut would otherwise come back after a power cut and point into batches
+        written since. The segment is active afterwards.
+        """
+        if self.is_sealed:
+            self.is_sealed = False
+            self.indexes.load(self.size)
+        self.log.truncate(position)
+        self.size = position
+        self._size_synced = UNKNOWN
+        self._are_indexes_synced = False
+        self._first_timestamp = UNKNOWN
+        self.indexes.truncate(next_offset)
+        self._catch_up()
+        self._next_offset = next_offset
+        self.indexes.write()
+        self._sync(self.files_to_sync()._replace(paths=self.indexes.paths()))
+
+    # --- durability ---
+
+    def files_to_sync(self) -> SyncWork:
+        """What is not known to be durable. Indexes of an active segment are left out: the log can rebuild them."""
+        files = [self.log] if self.size != self._size_synced else []
+        paths: list[str] = []
+        if self.is_sealed:
+            if not self._are_indexes_synced:
+                paths = self.indexes.paths()
+        elif self.txn_index.needs_sync:
+            self.txn_index.write()
+            paths = [self.directory.path_of(self.txn_index.name)]
+        return SyncWork(files, paths, self.size, len(self.txn_index), self.is_sealed)
+
+    def mark_synced(self, work: SyncWork) -> None:
+        """Everything in `work` is durable now."""
+        if work.size != self._size_synced:
+            self._are_indexes_synced = False
+        self._size_synced = work.size
+        self._are_indexes_synced = self._are_indexes_synced or work.is_sealed
+        self.txn_index.mark_synced(work.aborted)
+
+    # --- reading ---
+
+    @property
+    def next_offset(self) -> int:
+        """The offset behind the last batch, the base offset if there is none."""
+        if self._next_offset == UNKNOWN:
+            next_offset = self.base_offset
+            for _, header in self.headers(self._loaded_offsets().last[1]):
+                next_offset = header.next_offset
+            self._next_offset = next_offset
+        return self._next_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp inside, -1 if no batch has one."""
+        found = self.indexes.max_timestamp
+        if found == UNKNOWN:
+            self._rebuild_indexes()
+            found = self.indexes.max_timestamp
+        return found
+
+    @property
+    def is_age_known(self) -> bool:
+        """Whether `largest_timestamp` counts every batch: see SegmentIndexes."""
+        return self.indexes.tells_all_times
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The age of the segment for retention: its largest timestamp, or when the file changed last."""
+        found = self.max_timestamp
+        return found if found >= 0 else self.directory.modified_ms(self.log.name)
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of every whole batch from `position` on. DecodeError where the bytes can be no batch."""
+        return scan.headers(self.log, position, self.size)
+
+    def batch_bytes(self, position: int, size: int) -> bytes:
+        """The bytes of a batch, fewer than `size` if the file ends before."""
+        return self.log.pread(size, position)
+
+    def position_of(self, offset: int) -> int:
+        """Position of the first batch whose last offset is `offset` or more; `size` if there is none."""
+        if (cursor := self._cursors.get(offset)) is not None:
+            return cursor
+        if offset == self._next_offset:  # a reader waiting at the end: the next batch will be here
+            return self._remember(offset, self.size)
+        try:
+            found = scan.first_batch_reaching(self.log, offset, self._indexed_position(offset), self.size)
+        except DecodeError as damage:
+            raise CorruptFile(self.log.path, str(damage)) from damage
+        return self.size if found is None else self._remember(offset, found)
+
+    def find(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """(position, header) of the first batch whose last offset is `offset` or more."""
+        position = self.position_of(offset)
+        return (position, self._header_at(position)) if position < self.size else None
+
+    def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
+        """Batches from the one with `offset` in it up to `end_position`, cut at `max_bytes`; the first whole if forced.
+
+        None if there is nothing, or not even the first batch fits; an empty slice in its place if no byte was wanted.
+        """
+        position = self.position_of(offset)
+        available = end_position - position
+        if available <= 0:
+            return None
+        if available > max_bytes:
+            available = self._fitting(position, max_bytes, force_first_batch) if max_bytes or force_first_batch else 0
+            if not available and max_bytes:
+                return None
+        elif end_position == self.size:
+            self._remember(self.next_offset, end_position)
+        return FileSlice(self.log, position, available)
+
+    def upper_bound_offset(self, end_position: int) -> int | None:
+        """The last offset of an indexed batch at or behind `end_position`: no batch before it is later."""
+        return self._loaded_offsets().upper_bound(end_position)
+
+    def aborted(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
+        """Aborted transactions that touch [start_offset, upper_bound), and whether later segments can be left out."""
+        return self.txn_index.collect(start_offset, upper_bound)
+
+    # --- helpers ---
+
+    def _cut_back(self, size: int) -> None:
+        """Undo a failed write. A file that cannot be cut may end in half a batch: nobody may write behind that."""
+        try:
+            if self.log.size() > size:
+                self.log.truncate(size)
+        except StorageError as failure:
+            self.directory.disk.go_offline(f"cannot undo a failed append: {failure}")
+
+    def _catch_up(self) -> None:
+        """Account for the batches behind the last indexed one: for all of them if there are no entries."""
+        self._cursors.clear()
+        self._next_offset = self.base_offset
+        end = 0
+        try:
+            for position, header in self.headers(self.indexes.indexed_position):
+                self.index_stored(position, header)
+                end = position + header.size_in_bytes
+        except DecodeError as damage:
+            raise CorruptFile(self.log.path, str(damage)) from damage
+        if end != self.size:
+            raise CorruptFile(self.log.path, f"{self.size - end} bytes behind the last whole batch")
+
+    def _rebuild_indexes(self) -> None:
+        """The offset and time index again, from the log."""
+        was_sealed, self.is_sealed = self.is_sealed, False
+        self._are_indexes_synced = False
+        self.indexes.reset()
+        self._catch_up()
+        if was_sealed:
+            self.seal()
+
+    def _loaded_offsets(self) -> OffsetIndex:
+        index = self.offset_index
+        if index.is_loaded:
+            index.recently_used = True
+        elif not index.load(self.size):
+            self._rebuild_indexes()
+        return index
+
+    def _indexed_position(self, offset: int) -> int:
+        """Where to start looking for `offset`. An entry that does not name the batch it points to is not believed."""
+        index = self._loaded_offsets()
+        entry = index.lookup(offset)
+        if not self._is_batch(*entry):
+            self._rebuild_indexes()
+            entry = index.lookup(offset)
+        return entry[1]
+
+    def _sync(self, work: SyncWork) -> None:
+        SyncJob(self.directory.disk, work.files, work.paths).run_here()
+        self.mark_synced(work)
+
+    def _is_batch(self, last_offset: int, position: int) -> bool:
+        """Whether an index entry names the batch it points to; position 0 is the beginning and needs no entry."""
+        try:
+            return position == 0 or self._header_at(position).last_offset == last_offset
+        except DecodeError:
+            return False
+
+    def _header_at(self, position: int) -> BatchHeader:
+        return parse_header(self.log.pread(HEADER_SIZE, position))
+
+    def _fitting(self, position: int, max_bytes: int, force_first_batch: bool) -> int:
+        """Bytes to give where there are more than `max_bytes`. The first batch fits if another begins behind it."""
+        indexed = self._loaded_offsets().last_position_until(position + max_bytes)
+        if indexed > position:
+            self._remember(*scan.batch_around(self.log, indexed, position + max_bytes))
+            return max_bytes
+        first_size = self._header_at(position).size_in_bytes
+        return max_bytes if first_size <= max_bytes else first_size if force_first_batch else 0
+
+    def _remember(self, offset: int, position: int) -> int:
+        """Where the reader that asks for `offset` next will find it."""
+        if len(self._cursors) >= _CURSORS_MAX:
+            self._cursors.clear()
+        self._cursors[offset] = position
+        return position

@@ -1,0 +1,84 @@
+"""A segment asked by time, in steps: how old it is, and which record is the first that is not older.
+
+The time index answers most of it. One that is missing, or was made by who passed over batches whose headers lack their
+largest timestamp, is first made again from the log; meanwhile appends and other readers go on, and what is made takes
+effect at once when it has caught up with them.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.segment.indexes import UNKNOWN
+from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.time_index import NO_TIMESTAMP
+from barnabas.storage.segment.time_search import FoundRecord, first_record_at, largest_timestamp_from, max_timestamp_of
+from barnabas.storage.steps import Steps
+
+
+def max_timestamp(segment: Segment) -> Steps[int]:
+    """The largest timestamp inside, -1 if no batch has one."""
+    if not segment.indexes.tells_all_times or segment.indexes.max_timestamp == UNKNOWN:
+        yield from _index_again(segment)
+    return segment.max_timestamp
+
+
+def settle_age(segment: Segment) -> Steps[None]:
+    """Have the segment know its age. Of one with damaged batches its index, as it is, says all that can be known."""
+    try:
+        yield from max_timestamp(segment)
+    except CorruptFile:
+        segment.indexes.tells_all_times = True
+
+
+def max_timestamp_from(segment: Segment, start_offset: int) -> Steps[int]:
+    """The largest timestamp of the records at or behind `start_offset`, -1 if none has one."""
+    if segment.base_offset >= start_offset:
+        return (yield from max_timestamp(segment))
+    try:
+        position = segment.position_of(start_offset)
+        return (yield from largest_timestamp_from(segment.log, position, segment.size, start_offset))
+    except DecodeError as damage:
+        raise CorruptFile(segment.log.path, str(damage)) from damage
+
+
+def record_at_timestamp(segment: Segment, timestamp: int, start_offset: int) -> Steps[FoundRecord | None]:
+    """The first record, in offset order, that is not older than `timestamp` and not below `start_offset`."""
+    index = segment.time_index
+    if not segment.indexes.tells_all_times or not (index.is_loaded or index.load(segment.size)):
+        yield from _index_again(segment)
+    _, indexed_offset = index.lookup(timestamp)
+    position = segment.position_of(max(indexed_offset, start_offset))
+    try:
+        return (yield from first_record_at(segment.log, position, segment.size, timestamp, start_offset))
+    except DecodeError as damage:
+        raise CorruptFile(segment.log.path, str(damage)) from damage
+
+
+def record_of_max_timestamp(segment: Segment) -> Steps[FoundRecord | None]:
+    """The first record with the segment's largest timestamp; None if no batch has one."""
+    largest = yield from max_timestamp(segment)
+    if largest == NO_TIMESTAMP:
+        return None
+    return (yield from record_at_timestamp(segment, largest, segment.base_offset))
+
+
+def _index_again(segment: Segment) -> Steps[None]:
+    fresh = segment.indexes.emptied()
+    position = 0
+    try:
+        while position < segment.size:  # which grows
+            begun_at = position
+            for at, header in segment.headers(position):
+                yield
+                largest = header.max_timestamp
+                if header.lacks_max_timestamp:
+                    batch = segment.batch_bytes(at, header.size_in_bytes)
+                    largest = yield from max_timestamp_of(batch, header)
+                fresh.add(at, header.last_offset, largest)
+                position = at + header.size_in_bytes
+            if position == begun_at:
+                raise CorruptFile(segment.log.path, f"{segment.size - position} bytes behind the last whole batch")
+    except DecodeError as damage:
+        raise CorruptFile(segment.log.path, str(damage)) from damage
+    segment.indexes.take_times(fresh)

@@ -1,0 +1,135 @@
+"""The aborted transactions of a segment: those whose ABORT marker lies in it, in the order of the markers.
+
+Kept in memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
+the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what it wrote:
+it is read again when somebody asks. The file exists only where there is an entry.
+Format: protocol/files/txn_index.py; the question it answers is section KIP-98's "which producers to skip".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import ENTRY_SIZE, AbortedTxn, decode, encode
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.errors import CorruptFile
+
+
+class TransactionIndex:
+    """Entries of one segment; read when first needed."""
+
+    def __init__(self, directory: Directory, name: str, base_offset: int) -> None:
+        self.directory = directory
+        self.name = name
+        self.base_offset = base_offset
+        self._entries: list[AbortedTxn] | None = None  # those behind the first `_let_go`
+        self._let_go = 0  # how many are in the file alone
+        self._in_file = 0
+        self._is_synced = True
+
+    @property
+    def entries(self) -> list[AbortedTxn]:
+        """Every entry. CorruptFile if the file cannot be read as one: what was aborted is then not known."""
+        if self._entries is None:
+            self._entries = self._read()
+            self._in_file = len(self._entries)
+        elif self._let_go:
+            self._entries[:0] = self._read()[: self._let_go]
+            self._let_go = 0
+        return self._entries
+
+    def __len__(self) -> int:
+        """Number of entries, 0 before they were first needed."""
+        return self._let_go + self.in_memory
+
+    @property
+    def in_memory(self) -> int:
+        """Number of entries that are held."""
+        return len(self._entries) if self._entries is not None else 0
+
+    @property
+    def needs_sync(self) -> bool:
+        """Whether an entry could be lost in a power cut."""
+        return not self._is_synced
+
+    def append(self, entry: AbortedTxn) -> None:
+        """Add a transaction; its marker is the last in the segment."""
+        entries = self.entries if self._entries is None else self._entries
+        assert not entries or entry.last_offset > entries[-1].last_offset
+        entries.append(entry)
+        self._is_synced = False
+
+    def check(self) -> None:
+        """Read the file and keep nothing of it. CorruptFile if it cannot be understood."""
+        count = len(self.entries)
+        self.let_go()
+        assert len(self) == count
+
+    def let_go(self) -> None:
+        """Write what is in memory, and keep it in the file alone until somebody asks."""
+        if self._entries:
+            if self._in_file < len(self):
+                self.write()
+            self._let_go += len(self._entries)
+            self._entries = []
+
+    def collect(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
+        """The transactions that touch [start_offset, upper_bound), and whether no later one can.
+
+        The first that ended with everything below the bound decided says that later ones begin behind it.
+        """
+        found: list[AbortedTxn] = []
+        entries = self.entries
+        for index in range(bisect_left(entries, start_offset, key=_last_offset), len(entries)):
+            entry = entries[index]
+            if entry.first_offset < upper_bound:
+                found.append(entry)
+            if entry.last_stable_offset >= upper_bound:
+                return found, True
+        return found, False
+
+    def truncate(self, offset: int) -> None:
+        """Drop the entries of markers at or behind `offset`; the file follows with the next write."""
+        entries = self.entries
+        count = bisect_left(entries, offset, key=_last_offset)
+        if count < len(entries):
+            del entries[count:]
+            self._in_file = min(self._in_file, count)
+            self._is_synced = False
+
+    def clear(self) -> None:
+        """Drop everything, readable or not."""
+        self._entries = []
+        self._let_go = self._in_file = 0
+        self._is_synced = not self.directory.exists(self.name)
+
+    def write(self) -> None:
+        """Bring the file to what is in memory; no file where there are no entries. Not synced."""
+        if self._is_synced:
+            return
+        entries = self.entries if self._entries is None else self._entries
+        if not len(self):
+            self.directory.remove(self.name)
+            self._is_synced = True  # a name removed, which the directory's sync makes durable
+            return
+        self.directory.write(self.name, encode(entries[self._in_file - self._let_go :]), self._in_file * ENTRY_SIZE)
+        self._in_file = len(self)
+
+    def mark_synced(self, count: int) -> None:
+        """The first `count` entries, all there were, have been synced."""
+        self._is_synced = self._is_synced or count == len(self)
+
+    def _read(self) -> list[AbortedTxn]:
+        path = self.directory.path_of(self.name)
+        try:
+            entries = decode(self.directory.read(self.name) or b"")
+        except DecodeError as error:
+            raise CorruptFile(path, str(error)) from error
+        if entries and entries[0].last_offset < self.base_offset:
+            raise CorruptFile(path, f"{entries[0]} belongs to another segment")
+        return entries
+
+
+def _last_offset(entry: AbortedTxn) -> int:
+    return entry.last_offset

@@ -1,0 +1,54 @@
+"""The ids that a group handed out and that did not join yet."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.broker.coordinator.group.classic.pending_ids import OWN_MAX, PENDING_IDS_MAX, PendingIds
+from barnabas.protocol.errors import ErrorCode
+from tests.support.group_world import GroupWorld
+
+_STEPS = st.lists(st.tuples(st.sampled_from(["add", "discard", "copy"]), st.integers(0, 99)), max_size=300)
+
+
+@given(_STEPS)
+def test_it_is_a_set_in_order_of_arrival_and_copies_are_apart(steps: list[tuple[str, int]]) -> None:
+    ids, model = PendingIds(), dict[str, None]()
+    earlier: list[tuple[PendingIds, list[str]]] = []
+    for verb, number in steps:
+        name = str(number)
+        if verb == "copy":
+            earlier.append((ids, list(model)))
+            ids = ids.copy()
+        elif verb == "discard":
+            ids.discard(name)
+            model.pop(name, None)
+        elif name not in ids:
+            ids.add(name)
+            model[name] = None
+        assert list(ids) == list(model)
+        assert len(ids) == len(model)
+        assert ids == PendingIds(model)
+        assert ids.own_changes <= OWN_MAX
+    assert all(list(then) == was for then, was in earlier), "a copy changed its original"
+
+
+def test_a_group_forgets_the_oldest_of_too_many_ids() -> None:
+    with GroupWorld() as world:
+        first, second, *_ = [world.join().member_id for _ in range(PENDING_IDS_MAX + 1)]
+        group = world.coordinator.describe("g")
+        assert group is not None
+        assert len(group.pending) == PENDING_IDS_MAX
+        assert world.clock.pending_timers() == PENDING_IDS_MAX + 1, "their sessions, and the expiry of offsets"
+        assert world.join(member_id=first).error is ErrorCode.UNKNOWN_MEMBER_ID
+        assert not world.join(member_id=second).done()
+
+
+def test_a_join_copies_a_few_of_the_ids_handed_out_before() -> None:
+    with GroupWorld() as world:
+        for _ in range(PENDING_IDS_MAX + 2 * OWN_MAX):
+            world.join()
+            group = world.coordinator.describe("g")
+            assert group is not None
+            assert group.pending.own_changes <= OWN_MAX

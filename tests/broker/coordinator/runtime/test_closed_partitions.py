@@ -1,0 +1,189 @@
+"""A partition of a coordinator's topic that cannot be loaded is its own trouble: all others are loaded and served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime import ownership
+from barnabas.broker.coordinator.runtime.loading import Loader
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.transaction.states import TransactionState as S
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from tests.support.memory_files import MemoryFiles
+from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker, code_of
+
+E = ErrorCode
+IDS = ("a", "b", "c", "d")
+BAD = partition_for("a", STATE_PARTITIONS)
+BAD_DIRECTORY = f"{TRANSACTION_STATE_TOPIC}-{BAD}"
+assert len({partition_for(each, STATE_PARTITIONS) for each in IDS}) == STATE_PARTITIONS
+
+
+def refuse_to_open(files: MemoryFiles, directory: str) -> None:
+    """The operating system does not give the file."""
+    files.fail("open", path=f"{directory}/")
+
+
+def damage_what_was_synced(files: MemoryFiles, directory: str) -> None:
+    """A file that nothing rebuilds is not what it was."""
+    files.open(f"/data/{directory}/leader-epoch-checkpoint", create=True).pwrite(b"damaged", 0)
+
+
+def damage_a_batch(files: MemoryFiles, directory: str) -> None:
+    """The log opens, and has what no batch is in it."""
+    files.open(f"/data/{directory}/{0:020d}.log").pwrite(b"\xff" * 17, 8)
+
+
+Harm = Callable[[MemoryFiles, str], None]
+
+
+async def abandoned() -> TransactionalBroker:
+    """One open transaction in each of three partitions of `__transaction_state`."""
+    world = TransactionalBroker()
+    for partition, transactional_id in enumerate(IDS[:3]):
+        await (await world.producer(transactional_id)).send(b"abandoned", partition)
+    return world
+
+
+async def next_run(world: TransactionalBroker, how: str, harm: Harm, directory: str) -> TransactionalBroker:
+    """The run after a death, over a disk that came to harm meanwhile; all that is loaded in the background is."""
+    if how == "stop":
+        await world.close()
+    else:
+        world.files.crash("everything")
+        world.broker.is_closed = True
+    harm(world.files, directory)
+    after = TransactionalBroker(world.settings, world.files)
+    await after.until(after.broker.broker.settle_transactions())
+    await after.advance(1_100)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("how", "harm"),
+    [
+        ("kill", refuse_to_open),
+        ("kill", damage_what_was_synced),
+        ("stop", refuse_to_open),
+        ("stop", damage_what_was_synced),
+        ("stop", damage_a_batch),
+    ],
+)
+async def test_the_other_partitions_of_transactions_are_loaded_and_what_is_abandoned_there_ends(
+    how: str, harm: Harm
+) -> None:
+    world = await next_run(await abandoned(), how, harm, BAD_DIRECTORY)
+    assert len(list(world.coordinator.loaded())) == STATE_PARTITIONS - 1
+    assert code_of(lambda: world.txn("a")) is E.NOT_COORDINATOR
+    await world.advance(TIMEOUT_MS + 10_000)
+    assert (world.txn("b").state, world.txn("c").state) == (S.COMPLETE_ABORT, S.COMPLETE_ABORT)
+    assert code_of(lambda: world.txn("a")) is E.NOT_COORDINATOR
+    producer = await world.producer("b")
+    await producer.send(b"new", 1)
+    await world.end(producer, commit=True)
+    assert world.read(1) == [b"new"]
+    assert {txn.transactional_id for txn in world.coordinator.transactions()} == {"b", "c"}
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+async def test_what_is_abandoned_in_a_partition_that_opens_at_last_ends_without_anybody_asking(how: str) -> None:
+    world = await next_run(await abandoned(), how, refuse_to_open, BAD_DIRECTORY)
+    world.files.heal()
+    await world.advance(TIMEOUT_MS + 10_000)
+    assert world.txn("a").state is S.COMPLETE_ABORT
+    await world.close()
+
+
+async def test_what_was_prepared_in_a_partition_that_opens_at_last_is_finished() -> None:
+    world = await abandoned()
+    producer = await world.producer("a")
+    await producer.send(b"decided", 0)
+    await producer.send(b"decided", 1)
+    world.files.fail("pwrite", path="/t-1/")
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    world.files.heal()
+    world = await next_run(world, "kill", refuse_to_open, BAD_DIRECTORY)
+    world.files.heal()
+    await world.advance(ownership.RETRY_MS)
+    assert world.txn("a").state is S.COMPLETE_COMMIT
+    assert world.read(0)[-1:] == [b"decided"]
+    await world.close()
+
+
+async def test_many_who_ask_for_a_partition_that_cannot_be_loaded_have_it_tried_once_in_a_while() -> None:
+    world = await next_run(await abandoned(), "stop", refuse_to_open, BAD_DIRECTORY)
+
+    before = len(world.files.calls)
+
+    def tries() -> int:
+        for _ in range(100):
+            world.coordinator.prepare("a")
+            assert code_of(lambda: world.txn("a")) is E.NOT_COORDINATOR
+        return sum(call.name == "open" and BAD_DIRECTORY in call.path for call in world.files.calls[before:])
+
+    assert tries() == 0
+    world.broker.clock.advance(ownership.RETRY_MS)
+    assert tries() == 1
+
+
+async def test_our_own_mistake_about_one_partition_stops_no_start(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    step = Loader.step
+
+    def mistaken(loader: Loader[object]) -> bool:
+        if loader._partition == BAD:
+            raise ZeroDivisionError("nobody thought of this")
+        return step(loader)
+
+    world = await abandoned()
+    monkeypatch.setattr(Loader, "step", mistaken)
+    world = await next_run(world, "kill", lambda files, directory: None, BAD_DIRECTORY)
+    assert len(list(world.coordinator.loaded())) == STATE_PARTITIONS - 1
+    assert any(record.exc_info for record in caplog.records)
+
+
+# --- groups ---
+
+GROUPS = ("a", "b")
+BAD_OFFSETS = f"{CONSUMER_OFFSETS_TOPIC}-{partition_for('a', 50)}"
+
+
+def committed(world: TransactionalBroker, group_id: str, offset: int) -> object:
+    topic_id = world.broker.services.catalogue.topics["t"].topic_id
+    request = CommitRequest(group_id, -1, "", None, (OffsetToCommit("t", topic_id, 0, offset, -1, ""),))
+    return world.broker.services.groups.commit_offsets(request, missing_group=E.GROUP_ID_NOT_FOUND)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize("harm", [refuse_to_open, damage_what_was_synced])
+async def test_the_groups_of_the_other_partitions_are_listed_and_served(how: str, harm: Harm) -> None:
+    world = TransactionalBroker()
+    for group_id in GROUPS:
+        committed(world, group_id, 5)
+    world = await next_run(world, how, harm, BAD_OFFSETS)
+    groups = world.broker.services.groups
+    groups.prepare("a")
+    assert code_of(lambda: groups.describe("a")) is E.NOT_COORDINATOR
+    assert [group.group_id for group in groups.groups()] == ["b"]
+    assert committed(world, "b", 6) == (E.NONE,)
+    assert groups.fetch_offsets("b").offsets["t"][0].offset == 6
+
+
+async def test_a_marker_for_offsets_that_cannot_be_loaded_is_written_when_they_can() -> None:
+    world = TransactionalBroker()
+    committed(world, "a", 5)
+    world = await next_run(world, "stop", refuse_to_open, BAD_OFFSETS)
+    producer = await world.producer("b")
+    await producer.send(b"v")
+    await world.add(producer, (CONSUMER_OFFSETS_TOPIC, partition_for("a", 50)), version=2)
+    await world.end(producer, commit=True)
+    assert (world.txn("b").state, world.read()) == (S.PREPARE_COMMIT, [b"v"])
+    world.files.heal()
+    await world.advance(ownership.RETRY_MS + 1_000)
+    assert world.txn("b").state is S.COMPLETE_COMMIT
+    await world.close()

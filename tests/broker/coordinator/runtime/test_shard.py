@@ -1,0 +1,193 @@
+"""The order of things: nothing is answered before it is written, and nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+from barnabas.broker.coordinator.group.classic.model import GroupConfig, JoinReply
+from barnabas.broker.coordinator.groups import EXPIRED_IN_A_TURN
+from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome
+from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.group_world import GroupWorld, refusal, reply_of
+from tests.support.memory_topic import MemoryTopic
+from tests.support.virtual_clock import VirtualClock
+
+
+def _code_of(future: asyncio.Future[object]) -> ErrorCode:
+    error = future.exception()
+    assert isinstance(error, KafkaError)
+    return error.code
+
+
+def test_a_commit_is_answered_once_it_is_on_disk() -> None:
+    with GroupWorld() as world:
+        world.topic.loop = world.loop
+        answered = world.commit([("t", 0, 5)])
+        world.advance(1_000)
+        assert not answered.done()
+        world.topic.sync()
+        world.settle()
+        assert answered.result() == (ErrorCode.NONE,)
+
+
+def test_a_commit_that_cannot_be_synced_is_not_acknowledged() -> None:
+    with GroupWorld() as world:
+        world.topic.loop = world.loop
+        answered = world.commit([("t", 0, 5)])
+        world.topic.sync(failure=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+        world.settle()
+        assert _code_of(answered) is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_commit_that_is_not_synced_in_time_is_sent_away_and_may_be_there_all_the_same() -> None:
+    with GroupWorld(GroupConfig(offsets_commit_timeout_ms=5_000)) as world:
+        world.topic.loop = world.loop
+        punctual = world.commit([("t", 0, 4)])
+        world.topic.sync()
+        world.advance(4_999)
+        late = world.commit([("t", 0, 5)])
+        world.advance(4_999)
+        assert punctual.result() == (ErrorCode.NONE,)
+        assert not late.done()
+        world.advance(1)
+        assert _code_of(late) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        world.topic.sync()
+        world.settle()
+        assert world.committed() == {("t", 0): 5}
+        assert world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
+
+
+def test_followers_too_wait_until_the_assignment_is_on_disk() -> None:
+    with GroupWorld() as world:
+        joins = [world.join(client=name, version=3) for name in ("a", "b")]
+        world.advance(0)
+        leader, follower = (future.result().member_id for future in joins)
+        waits = world.sync(follower, 1)
+        world.topic.loop = world.loop
+        leads = world.sync(leader, 1, [(leader, b"x"), (follower, b"y")])
+        world.settle()
+        assert not waits.done()
+        assert not leads.done()
+        world.topic.sync()
+        world.settle()
+        assert (leads.result().assignment, waits.result().assignment) == (b"x", b"y")
+
+
+def test_a_member_that_asks_again_takes_the_place_of_its_first_request() -> None:
+    with GroupWorld() as world:
+        world.stable_group("a")
+        newcomer = world.join(client="b").member_id
+        first, second = world.join(member_id=newcomer, client="b"), world.join(member_id=newcomer, client="b")
+        world.settle()
+        assert _code_of(first) is ErrorCode.REBALANCE_IN_PROGRESS
+        assert not second.done()
+
+
+def test_a_closed_connection_leaves_its_member_in_the_group() -> None:
+    with GroupWorld() as world:
+        leader = world.stable_group("a")[0]
+        newcomer = world.join(client="b").member_id
+        parked = world.join(member_id=newcomer, client="b")
+        parked.cancel()
+        world.settle()
+        reply = reply_of(world.join(member_id=leader, client="a"))
+        assert isinstance(reply, JoinReply)
+        assert [member.member_id for member in reply.members] == [leader, newcomer]
+
+
+def test_who_waits_when_the_broker_stops_is_sent_away() -> None:
+    with GroupWorld() as world:
+        world.stable_group("a")
+        newcomer = world.join(client="b").member_id
+        parked = world.join(member_id=newcomer, client="b")
+        world.coordinator.close()
+        assert _code_of(parked) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert refusal(lambda: world.heartbeat(newcomer, 1)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert world.clock.pending_timers() == 0
+
+
+def test_many_groups_expire_in_many_turns_and_others_get_theirs_in_between() -> None:
+    with GroupWorld(GroupConfig(offsets_retention_ms=1_000, offsets_retention_check_interval_ms=10_000)) as world:
+        for number in range(2 * EXPIRED_IN_A_TURN + 1):
+            world.commit([("t", 0, 5)], group_id=f"group-{number}")
+        left = []
+        world.clock.call_later(10_000, lambda: left.append(len(world.coordinator.groups())))
+        world.advance(10_000)
+        assert left == [EXPIRED_IN_A_TURN + 1]
+        assert world.coordinator.groups() == []
+
+
+def test_one_decision_is_one_batch() -> None:
+    with GroupWorld() as world:
+        world.commit([("t", partition, 1) for partition in range(100)])
+        assert world.topic.batches_count == 1
+
+
+def test_names_that_fit_no_record_are_refused_and_leave_nothing_behind() -> None:
+    with GroupWorld() as world:
+        assert refusal(lambda: world.join("g" * 40_000)) is ErrorCode.INVALID_GROUP_ID
+        assert world.coordinator.groups() == []
+        long_name = world.join(client="c" * 40_000)
+        assert long_name.error is ErrorCode.MEMBER_ID_REQUIRED
+        joined = world.join(member_id=long_name.member_id, client="c" * 40_000)
+        world.advance(0)
+        parked = world.sync(joined.result().member_id, 1, [])
+        assert parked.result().error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class _Notes:
+    """A machine whose records are words."""
+
+    def __init__(self) -> None:
+        self.replayed: list[str] = []
+
+    def encode(self, record: str) -> tuple[bytes, bytes | None]:
+        return record.encode(), None
+
+    def replay(self, record: str, record_offset: int) -> None:
+        self.replayed.append(record)
+
+    def install(self, entity_id: str, volatile: None) -> None:
+        raise AssertionError("nothing here is volatile")
+
+    def timer_fired(self, entity_id: str, timer: object, now_ms: int) -> Outcome[str, None]:
+        raise AssertionError("no timer was set")
+
+
+def _shard(loop: asyncio.AbstractEventLoop, topic: MemoryTopic) -> tuple[Shard[str, None], list[tuple[str, object]]]:
+    machine = _Notes()
+    seen: list[tuple[str, object]] = []
+
+    def perform(entity_id: str, effect: object) -> None:
+        assert machine.replayed, "an effect comes after what it is an effect of"
+        seen.append((entity_id, effect))
+
+    return Shard(0, machine, topic, VirtualClock(), loop.create_future, perform=perform), seen
+
+
+_PREPARED: Outcome[str, None] = Outcome(records=("prepared",), reply="yes", effects=(FinishTransaction(),))
+
+
+def test_an_effect_of_the_shards_owner_is_performed_before_the_reply_when_nothing_waits_for_the_disk() -> None:
+    loop = asyncio.new_event_loop()
+    shard, seen = _shard(loop, MemoryTopic())
+    assert shard.execute("t", _PREPARED) == "yes"
+    assert seen == [("t", FinishTransaction())]
+    loop.close()
+
+
+def test_it_waits_for_the_disk_with_the_reply_and_is_left_out_when_the_disk_fails() -> None:
+    loop = asyncio.new_event_loop()
+    topic = MemoryTopic()
+    topic.loop = loop
+    shard, seen = _shard(loop, topic)
+    for failure, expected in ((None, 1), (KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), 1)):
+        answered = shard.execute("t", _PREPARED)
+        topic.sync(failure)
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        assert answered.done()
+        assert len(seen) == expected
+        assert (answered.exception() is None) == (failure is None)
+    loop.close()

@@ -1,0 +1,123 @@
+"""Parked requests: woken, timed out, given up; and nobody's trouble is anybody else's."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from barnabas.broker.partitions.waiters import Waiters, Waiting
+from tests.support.broker_world import settle
+from tests.support.virtual_clock import VirtualClock
+
+
+class Parking:
+    """Waiters on a clock that stands still, and one request with a switch."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.waiters = Waiters(self.clock, asyncio.get_running_loop())
+        self.is_ready = False
+        self.finished = 0
+
+    def park(self, *keys: tuple[str, int], timeout_ms: int = 500) -> Waiting[int]:
+        return self.waiters.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: self.is_ready, finish=self._finish)
+
+    def _finish(self) -> int:
+        self.finished += 1
+        return self.finished
+
+
+async def test_a_request_is_finished_once_when_it_is_woken_and_ready() -> None:
+    parking = Parking()
+    future = parking.park(("t", 0), ("t", 1))
+    parking.waiters.wake("t", 0)
+    await settle()
+    assert not future.done()
+    parking.is_ready = True
+    parking.waiters.wake("t", 1)
+    parking.waiters.wake("t", 0)
+    assert not future.done(), "never inside the call that wakes it"
+    await settle()
+    assert (future.result(), parking.finished) == (1, 1)
+    assert len(parking.waiters) == 0
+    assert parking.clock.pending_timers() == 0
+
+
+async def test_only_those_who_wait_for_a_partition_are_woken_by_it() -> None:
+    parking = Parking()
+    parking.is_ready = True
+    future = parking.park(("t", 0))
+    for elsewhere in (("t", 1), ("u", 0)):
+        parking.waiters.wake(*elsewhere)
+    await settle()
+    assert not future.done()
+
+
+async def test_a_deadline_finishes_a_request_that_is_not_ready() -> None:
+    parking = Parking()
+    future = parking.park(("t", 0), timeout_ms=500)
+    parking.clock.advance(499)
+    await settle()
+    assert not future.done()
+    parking.clock.advance(1)
+    await settle()
+    assert future.result() == 1
+
+
+async def test_a_request_given_up_leaves_nothing_behind() -> None:
+    parking = Parking()
+    future = parking.park(("t", 0))
+    future.cancel()
+    await settle()
+    assert len(parking.waiters) == 0
+    assert parking.clock.pending_timers() == 0
+    parking.is_ready = True
+    parking.waiters.wake("t", 0)
+    await settle()
+    assert parking.finished == 0
+
+
+async def test_a_request_given_up_after_it_was_woken_is_not_finished() -> None:
+    parking = Parking()
+    future = parking.park(("t", 0))
+    parking.is_ready = True
+    parking.waiters.wake("t", 0)
+    future.cancel()
+    await settle()
+    assert parking.finished == 0
+
+
+async def test_an_exception_reaches_the_parked_request_and_not_who_woke_it() -> None:
+    clock = VirtualClock()
+    waiters = Waiters(clock, asyncio.get_running_loop())
+
+    def broken(*_: object) -> bool:
+        raise ValueError("mine")
+
+    ill = waiters.park([("t", 0)], timeout_ms=500, is_ready=broken, finish=broken)
+    well = waiters.park([("t", 0)], timeout_ms=500, is_ready=lambda _: True, finish=lambda: "fine")
+    waiters.wake("t", 0)
+    await settle()
+    with pytest.raises(ValueError, match="mine"):
+        ill.result()
+    assert well.result() == "fine"
+
+
+async def test_at_the_end_everything_parked_is_finished() -> None:
+    parking = Parking()
+    futures = [parking.park(("t", number)) for number in range(3)]
+    parking.waiters.wake_all()
+    await settle()
+    assert [future.result() for future in futures] == [1, 2, 3]
+
+
+async def test_its_owner_is_told_before_anything_else_of_that_turn_happens() -> None:
+    parking = Parking()
+    parking.is_ready = True
+    order: list[str] = []
+    parking.park(("t", 0)).add_done_callback(lambda waiting: order.append(f"answer {waiting.result()}"))
+    parking.waiters.wake("t", 0)
+    asyncio.get_running_loop().call_soon(order.append, "another connection")
+    await settle()
+    assert order == ["answer 1", "another connection"]

@@ -1,0 +1,237 @@
+"""A group member in trouble: coordinators that move, rebalances, members that were forgotten. Against a script."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from barnabas.client.client import Client
+from barnabas.client.consume.assignors import assigned_partitions, encode_assignment, encode_subscription
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey
+from tests.support.client_clock import StandingClock
+from tests.support.scripted_broker import ScriptedBroker
+
+
+class GroupBroker(ScriptedBroker):
+    """One group of one member "m", who leads it; topic t-0 with an endless supply of records at offsets 0, 1, 2 …
+
+    `errors` are answered first, one to each request of its API.
+    """
+
+    def __init__(self, **errors: Sequence[ErrorCode]) -> None:
+        self._errors = {ApiKey[name]: list(codes) for name, codes in errors.items()}
+        self.committed = -1
+        self.generation = 0
+        self._assignment = b""
+        script: dict[ApiKey, Callable[[Any], Any]] = {
+            ApiKey.FIND_COORDINATOR: self._find,
+            ApiKey.JOIN_GROUP: self._join,
+            ApiKey.SYNC_GROUP: self._sync,
+            ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=self._error(ApiKey.HEARTBEAT)),
+            ApiKey.LEAVE_GROUP: lambda request: LeaveGroupResponse(error_code=self._error(ApiKey.LEAVE_GROUP)),
+            ApiKey.OFFSET_COMMIT: self._commit,
+            ApiKey.OFFSET_FETCH: self._offsets,
+            ApiKey.FETCH: self._fetch,
+        }
+        super().__init__(script, {"t": 1})
+
+    def _error(self, api: ApiKey) -> int:
+        waiting = self._errors.get(api)
+        return waiting.pop(0) if waiting else ErrorCode.NONE
+
+    def _find(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+        error = self._error(ApiKey.FIND_COORDINATOR)
+        found = Coordinator(key="g", node_id=1, host="127.0.0.1", port=self.port, error_code=error, error_message=None)
+        return FindCoordinatorResponse(coordinators=[found])
+
+    def _join(self, request: JoinGroupRequest) -> JoinGroupResponse:
+        error = self._error(ApiKey.JOIN_GROUP)
+        if not error:
+            self.generation += 1
+        member = JoinGroupResponseMember(member_id="m", metadata=encode_subscription(["t"]))
+        return JoinGroupResponse(
+            error_code=error,
+            generation_id=self.generation,
+            protocol_name="range",
+            leader="m",
+            member_id="m",
+            members=[member],
+        )
+
+    def _sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+        error = self._error(ApiKey.SYNC_GROUP)
+        assignment = request.assignments[0].assignment if request.assignments else encode_assignment([])
+        return SyncGroupResponse(error_code=error, assignment=assignment)
+
+    def _commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
+        error = self._error(ApiKey.OFFSET_COMMIT)
+        if not error:
+            self.committed = request.topics[0].partitions[0].committed_offset
+        answer = OffsetCommitResponsePartition(partition_index=0, error_code=error)
+        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[answer])])
+
+    def _offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+        fields: dict[str, Any] = {"partition_index": 0, "committed_offset": self.committed, "metadata": ""}
+        fields["error_code"] = self._error(ApiKey.OFFSET_FETCH)
+        if request.groups:
+            listed = OffsetFetchResponseTopics(name="t", partitions=[OffsetFetchResponsePartitions(**fields)])
+            return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=[listed])])
+        single = OffsetFetchResponseTopic(name="t", partitions=[OffsetFetchResponsePartition(**fields)])
+        return OffsetFetchResponse(topics=[single])
+
+    def _fetch(self, request: FetchRequest) -> FetchResponse:
+        offset = request.topics[0].partitions[0].fetch_offset
+        data = PartitionData(
+            partition_index=0,
+            error_code=0,
+            high_watermark=1 << 40,
+            aborted_transactions=None,
+            records=build_batch([NewRecord(None, b"%d" % offset, (), 0)], base_offset=offset),
+        )
+        return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
+
+
+MemberOf = Callable[..., GroupConsumer]
+
+
+@pytest.fixture
+def member_of() -> Iterator[MemberOf]:
+    """Makes a member of the broker's group that sends a heartbeat at every poll, on a clock that stands."""
+    clients: list[Client] = []
+
+    def make(broker: GroupBroker, heartbeat_ms: int = 0, *, auto_commit: bool = True) -> GroupConsumer:
+        client = Client(broker.address, clock=StandingClock(), timeout_ms=5000)
+        clients.append(client)
+        broker.committed = max(broker.committed, 0)
+        return GroupConsumer(client, "g", ["t"], heartbeat_ms=heartbeat_ms, auto_commit=auto_commit)
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def values(member: GroupConsumer) -> list[bytes | None]:
+    return [each.record.value for each in member.poll()]
+
+
+def test_what_was_handed_out_is_committed_by_the_next_poll_and_at_the_end(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        member = member_of(broker)
+        assert values(member) == [b"0"]
+        assert broker.of(OffsetCommitRequest) == []
+        assert values(member) == [b"1"]
+        assert broker.committed == 1
+        member.close()
+        assert broker.committed == 2
+        assert [request.members[0].member_id for request in broker.of(LeaveGroupRequest)] == ["m"]
+
+
+def test_without_auto_commit_only_commit_commits(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        member = member_of(broker, auto_commit=False)
+        values(member)
+        values(member)
+        assert broker.of(OffsetCommitRequest) == []
+        member.commit()
+        assert broker.committed == 2
+        member.close()
+        assert len(broker.of(OffsetCommitRequest)) == 1
+
+
+def test_a_member_id_that_is_required_is_taken(member_of: MemberOf) -> None:
+    with GroupBroker(JOIN_GROUP=[ErrorCode.MEMBER_ID_REQUIRED]) as broker:
+        values(member_of(broker))
+        assert [request.member_id for request in broker.of(JoinGroupRequest)] == ["", "m"]
+        (sync,) = broker.of(SyncGroupRequest)
+        assert assigned_partitions(sync.assignments[0].assignment) == [("t", 0)]
+
+
+def test_a_rebalance_commits_and_joins_again_as_the_same_member(member_of: MemberOf) -> None:
+    with GroupBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
+        member = member_of(broker)
+        assert values(member) == [b"0"]
+        assert values(member) == [b"1"]
+        assert broker.committed == 1
+        assert [request.member_id for request in broker.of(JoinGroupRequest)] == ["", "m"]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])
+def test_a_forgotten_member_joins_as_a_new_one_and_reads_from_what_is_committed(
+    member_of: MemberOf, error: ErrorCode
+) -> None:
+    with GroupBroker(OFFSET_COMMIT=[error]) as broker:
+        member = member_of(broker)
+        assert values(member) == [b"0"]
+        assert values(member) == [b"0"], "it could not be committed, so it comes again"
+        assert [request.member_id for request in broker.of(JoinGroupRequest)] == ["", ""]
+
+
+@pytest.mark.parametrize("api", ["JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "OFFSET_COMMIT", "OFFSET_FETCH"])
+def test_a_coordinator_that_moved_is_looked_for_again(member_of: MemberOf, api: str) -> None:
+    with GroupBroker(**{api: [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]}) as broker:
+        member = member_of(broker)
+        assert [values(member), values(member)] == [[b"0"], [b"1"]]
+        assert len(broker.of(FindCoordinatorRequest)) >= 2
+
+
+def test_a_rebalance_during_sync_starts_over(member_of: MemberOf) -> None:
+    with GroupBroker(SYNC_GROUP=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
+        assert values(member_of(broker)) == [b"0"]
+        assert len(broker.of(JoinGroupRequest)) == 2
+
+
+@pytest.mark.parametrize("api", ["JOIN_GROUP", "HEARTBEAT", "OFFSET_COMMIT", "FIND_COORDINATOR"])
+def test_what_joining_again_does_not_cure_is_raised(member_of: MemberOf, api: str) -> None:
+    with GroupBroker(**{api: [ErrorCode.GROUP_AUTHORIZATION_FAILED]}) as broker:
+        member = member_of(broker)
+        with pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
+            assert [values(member), values(member)]
+
+
+def test_old_versions_of_the_protocol_will_do(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        broker.offered |= {ApiKey.LEAVE_GROUP: (0, 2), ApiKey.OFFSET_FETCH: (0, 7), ApiKey.JOIN_GROUP: (0, 2)}
+        member = member_of(broker)
+        assert values(member) == [b"0"]
+        member.close()
+        assert [request.member_id for request in broker.of(LeaveGroupRequest)] == ["m"]
+        assert broker.of(OffsetFetchRequest)[0].group_id == "g"
+
+
+def test_between_heartbeats_nothing_is_asked_of_the_coordinator(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        member = member_of(broker, heartbeat_ms=3000)
+        for _ in range(5):
+            values(member)
+        assert broker.of(HeartbeatRequest) == []
+        assert broker.of(OffsetCommitRequest) == []
+
+
+def test_a_member_that_never_joined_has_nothing_to_leave(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        member_of(broker).close()
+        assert broker.requests == []

@@ -1,0 +1,205 @@
+"""Finished batches with several requests under way: order, repetition, and what is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.produce.batch_sender import BatchSender, NewBatch, split
+from barnabas.client.transaction_requests import ProducerIdentity
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from barnabas.protocol.records.batch import HEADER_SIZE, parse_header
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
+from barnabas.protocol.registry import ApiKey
+from tests.support.scripted_broker import HANG_UP, Answer, ScriptedBroker
+
+ME = ProducerIdentity(7, 0)
+
+
+class Leader(ScriptedBroker):
+    """Takes batches in the order of their numbers, as a broker does, but for what a test lets fail first."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        super().__init__({ApiKey.PRODUCE: self._produce}, {"t": partitions})
+        self.taken: dict[int, list[bytes]] = {}
+        self.failures: list[ErrorCode | Answer] = []
+        """What the next requests, or the first batch in them, fail with; NONE lets one pass."""
+        self.largest = 1 << 30
+        self._next: dict[int, int] = {}
+
+    def _produce(self, request: ProduceRequest) -> Answer:
+        failure = self.failures.pop(0) if self.failures else ErrorCode.NONE
+        if not isinstance(failure, ErrorCode):
+            return failure
+        answers = []
+        for data in request.topic_data[0].partition_data:
+            answers.append(
+                PartitionProduceResponse(
+                    index=data.index, error_code=failure or self._take(data.index, bytes(data.records)), base_offset=0
+                )
+            )
+            failure = ErrorCode.NONE
+        return ProduceResponse(responses=[TopicProduceResponse(name="t", partition_responses=answers)])
+
+    def _take(self, partition: int, batch: bytes) -> ErrorCode:
+        header = parse_header(batch)
+        expected = self._next.get(partition, 0)
+        if len(batch) > self.largest:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        if header.base_sequence < expected:
+            return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+        if header.base_sequence > expected:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        self._next[partition] = header.last_sequence + 1
+        self.taken.setdefault(partition, []).extend(bytes(each.value or b"") for each in iter_records(batch))
+        return ErrorCode.NONE
+
+
+@pytest.fixture
+def leader() -> Iterator[Leader]:
+    with Leader() as leader:
+        yield leader
+
+
+@pytest.fixture
+def sender_for(leader: Leader) -> Iterator[Callable[..., BatchSender]]:
+    with Client(leader.address, timeout_ms=5_000) as client:
+        client.refresh(["t"], client.deadline())
+        yield lambda **options: BatchSender(client, ME, **options)
+
+
+def batch(partition: int, *values: bytes) -> NewBatch:
+    built = build_batch([(None, value, (), 5) for value in values])
+    return NewBatch("t", partition, memoryview(built)[HEADER_SIZE:], len(values), 5, 5)
+
+
+def numbered(partition: int, count: int) -> list[NewBatch]:
+    return [batch(partition, b"%d" % number, b"%d'" % number) for number in range(count)]
+
+
+def values(count: int) -> list[bytes]:
+    return [each for number in range(count) for each in (b"%d" % number, b"%d'" % number)]
+
+
+def send(sender: BatchSender, batches: Iterable[NewBatch]) -> None:
+    for each in batches:
+        sender.put(each)
+    sender.flush()
+
+
+@pytest.mark.parametrize("at", range(6))
+@pytest.mark.parametrize(
+    "failure",
+    [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.CONCURRENT_TRANSACTIONS, HANG_UP],
+)
+def test_what_fails_is_sent_again_in_its_order(
+    leader: Leader, sender_for: Callable[..., BatchSender], at: int, failure: ErrorCode | Answer
+) -> None:
+    leader.failures = [ErrorCode.NONE] * at + [failure]
+    sender = sender_for()
+    send(sender, [each for pair in zip(numbered(0, 8), numbered(1, 8), strict=True) for each in pair])
+    assert leader.taken == {0: values(8), 1: values(8)}
+    assert sender.next_sequences == {("t", 0): 16, ("t", 1): 16}
+
+
+def test_a_batch_the_broker_has_already_counts_as_sent(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+    """The answer was lost with the connection, so it is asked again."""
+    lost = iter([True])
+    produce = leader.script[ApiKey.PRODUCE]
+
+    def forget(request: Any) -> Answer:
+        answer = produce(request)
+        return HANG_UP if next(lost, False) else answer
+
+    leader.script[ApiKey.PRODUCE] = forget
+    send(sender_for(), numbered(0, 3))
+    assert leader.taken == {0: values(3)}
+    assert leader.connections == 3  # one to look around, one that was lost, one more
+
+
+def test_a_batch_that_is_too_large_goes_in_halves(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+    leader.largest = 120
+    send(sender_for(), [batch(0, *[b"%03d" % number for number in range(40)]), batch(0, b"last")])
+    assert leader.taken == {0: [*[b"%03d" % number for number in range(40)], b"last"]}
+
+
+def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+    leader.largest = 120
+    with pytest.raises(KafkaError) as caught:
+        send(sender_for(), [batch(0, b"x" * 200, b"y")])
+    assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED])
+def test_what_stays_is_told_at_once(leader: Leader, sender_for: Callable[..., BatchSender], code: ErrorCode) -> None:
+    leader.failures = [ErrorCode.NONE, code]
+    sender = sender_for()
+    with pytest.raises(KafkaError) as caught:
+        send(sender, numbered(0, 3))
+    assert caught.value.code is code
+
+
+def test_a_gap_that_nobody_made_is_told(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+    sender = sender_for(first_sequences={("t", 0): 5})
+    with pytest.raises(KafkaError) as caught:
+        send(sender, numbered(0, 1))
+    assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_no_more_requests_are_under_way_than_brokers_remember(
+    leader: Leader, sender_for: Callable[..., BatchSender]
+) -> None:
+    leader.failures = [None] * 100
+    sender = sender_for(delivery_timeout_ms=300, request_bytes=1)
+    with pytest.raises(ConnectionFailed, match="did not answer in time"):
+        send(sender, numbered(0, 9))
+    assert (
+        len(
+            {
+                parse_header(each.topic_data[0].partition_data[0].records).base_sequence
+                for each in leader.of(ProduceRequest)
+            }
+        )
+        == 5
+    )
+
+
+def test_what_waits_is_bounded(leader: Leader, sender_for: Callable[..., BatchSender]) -> None:
+    leader.failures = [None] * 100
+    sender = sender_for(delivery_timeout_ms=300, buffer_bytes=500)
+    batches = iter(numbered(0, 100))
+    with pytest.raises(ConnectionFailed):
+        send(sender, batches)
+    assert len(list(batches)) > 90
+
+
+def test_partitions_are_told_before_they_are_first_written(
+    leader: Leader, sender_for: Callable[..., BatchSender]
+) -> None:
+    told: list[Any] = []
+    send(sender_for(before_first=lambda places: told.append((sorted(places), len(leader.requests)))), numbered(1, 3))
+    assert told == [([("t", 1)], 0)]
+
+
+def test_a_batch_that_is_split_keeps_its_records_and_numbers() -> None:
+    data = build_batch(
+        [(b"k%d" % number, b"v", (), number) for number in range(5)],
+        producer_id=7,
+        producer_epoch=3,
+        base_sequence=10,
+        transactional=True,
+    )
+    left, right = map(parse_header, split(data))
+    assert (left.base_sequence, left.records_count, right.base_sequence, right.records_count) == (10, 2, 12, 3)
+    assert all(each.is_transactional and (each.producer_id, each.producer_epoch) == (7, 3) for each in (left, right))

@@ -1,0 +1,209 @@
+"""The producer against a scripted broker: what is retried, with which sequence numbers, and what is given up."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from barnabas.client.client import Client
+from barnabas.client.produce.producer import Producer
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
+from barnabas.protocol.records.batch import BatchHeader, parse_header
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.registry import ApiKey
+from tests.support.answers import accepted
+from tests.support.client_clock import StandingClock
+from tests.support.scripted_broker import HANG_UP, Answer, Script, ScriptedBroker
+
+
+def answering(*answers: Callable[[ProduceRequest], Answer]) -> Callable[[ProduceRequest], Answer]:
+    """One after the other; the last one from then on."""
+    remaining = list(answers)
+    return lambda request: (remaining.pop(0) if len(remaining) > 1 else remaining[0])(request)
+
+
+class Broker(ScriptedBroker):
+    """Hands out producer ids 50, 51 …"""
+
+    def __init__(self, *produce: Callable[[ProduceRequest], Answer]) -> None:
+        self.next_id = 49
+        script: Script = {ApiKey.PRODUCE: answering(*produce), ApiKey.INIT_PRODUCER_ID: self._new_id}
+        super().__init__(script, {"t": 1, "wide": 4})
+
+    def _new_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+        self.next_id += 1
+        return InitProducerIdResponse(error_code=0, producer_id=self.next_id, producer_epoch=0)
+
+    def batches(self) -> Iterator[tuple[str, int, BatchHeader, list[Record]]]:
+        """(topic, partition, header, records) of every batch that came."""
+        for request in self.of(ProduceRequest):
+            for topic in request.topic_data:
+                for data in topic.partition_data:
+                    yield topic.name, data.index, parse_header(data.records), list(iter_records(data.records))
+
+
+def client_of(broker: ScriptedBroker, timeout_ms: int = 5000) -> Client:
+    return Client(broker.address, clock=StandingClock(), timeout_ms=timeout_ms)
+
+
+def test_records_arrive_with_everything_they_were_given() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        first = producer.send("t", b"v", key=b"k", headers=[("h", None)], timestamp=5)
+        second = producer.send("t", None)
+        producer.flush()
+        assert (first.result(), second.result()) == (100, 101)
+        ((topic, partition, header, records),) = broker.batches()
+        assert (topic, partition, header.producer_id, header.base_sequence) == ("t", 0, 50, 0)
+        assert [record[1:] for record in records] == [
+            (5, b"k", b"v", [("h", None)]),
+            (1_700_000_000_000, None, None, []),
+        ]
+
+
+def test_sequences_go_on_per_partition() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        for partition in (0, 1, 0, 0):
+            producer.send("wide", b"v", partition=partition)
+            producer.flush()
+        assert [(partition, header.base_sequence) for _, partition, header, _ in broker.batches()] == [
+            (0, 0),
+            (1, 0),
+            (0, 1),
+            (0, 2),
+        ]
+        assert len(broker.of(InitProducerIdRequest)) == 1
+
+
+def test_one_request_carries_a_batch_for_every_partition() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        for partition in range(4):
+            producer.send("wide", b"v", partition=partition)
+        producer.flush()
+        assert len(broker.of(ProduceRequest)) == 1
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT])
+def test_what_may_pass_is_sent_again_byte_for_byte(error: ErrorCode) -> None:
+    with (
+        Broker(lambda request: accepted(request, error), lambda request: HANG_UP, accepted) as broker,
+        client_of(broker) as client,
+        Producer(client) as producer,
+    ):
+        delivery = producer.send("t", b"v")
+        producer.flush()
+        assert delivery.result() == 100
+        sent = [bytes(request.topic_data[0].partition_data[0].records) for request in broker.of(ProduceRequest)]
+        assert len(sent) == 3
+        assert sent[0] == sent[1] == sent[2]
+        assert broker.connections == 2
+
+
+def test_after_a_batch_was_refused_a_new_producer_id_starts_from_zero() -> None:
+    refused = answering(lambda request: accepted(request, ErrorCode.MESSAGE_TOO_LARGE, "1 is too many"))
+    with Broker(refused, accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        lost = producer.send("t", b"v")
+        with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE: t-0: 1 is too many"):
+            producer.flush()
+        with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
+            lost.result()
+        assert producer.send("t", b"v").error is None
+        producer.flush()
+        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [(50, 0), (51, 0)]
+
+
+def test_the_reasons_of_single_records_are_told() -> None:
+    def refuse(request: ProduceRequest) -> ProduceResponse:
+        response = accepted(request, ErrorCode.INVALID_RECORD)
+        response.responses[0].partition_responses[0].record_errors = [
+            BatchIndexAndErrorMessage(batch_index=0, batch_index_error_message="no key")
+        ]
+        return response
+
+    with Broker(refuse) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        producer.send("t", b"v")
+        with pytest.raises(KafkaError, match="INVALID_RECORD: t-0: no key"):
+            producer.flush()
+
+
+def test_what_does_not_pass_is_given_up_at_the_deadline() -> None:
+    with (
+        Broker(lambda request: accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS)) as broker,
+        client_of(broker) as client,
+    ):
+        producer = Producer(client, delivery_timeout_ms=500)
+        delivery = producer.send("t", b"v")
+        with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
+            producer.flush()
+        assert isinstance(delivery.error, KafkaError)
+        assert len(broker.of(ProduceRequest)) > 3
+
+
+def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
+    def refuse_partition_1(request: ProduceRequest) -> ProduceResponse:
+        response = accepted(request)
+        for answer in response.responses[0].partition_responses:
+            answer.error_code = ErrorCode.INVALID_RECORD if answer.index == 1 else 0
+        return response
+
+    with Broker(refuse_partition_1) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        deliveries = [producer.send("wide", b"v", partition=partition) for partition in range(3)]
+        with pytest.raises(KafkaError, match="wide-1"):
+            producer.flush()
+        assert [delivery.offset for delivery in deliveries] == [100, None, 100]
+
+
+def test_a_partition_missing_from_the_answer_is_an_error() -> None:
+    with Broker(lambda request: ProduceResponse(responses=[])) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        producer.send("t", b"v")
+        with pytest.raises(KafkaError, match="t-0 is missing from the answer"):
+            producer.flush()
+
+
+def test_acks_0_asks_for_nothing_back() -> None:
+    with Broker(lambda request: None) as broker, client_of(broker) as client:
+        producer = Producer(client, acks=0)
+        delivery = producer.send("t", b"v")
+        producer.flush()
+        assert delivery.result() == -1
+        client.refresh([], client.deadline())  # an answered request behind it: it has arrived
+        ((*_, header, _),) = broker.batches()
+        assert not header.has_producer_id
+
+
+def test_an_unknown_topic_is_asked_for_until_it_is_there() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        del broker.topics["t"]
+        clock = client.clock
+        sleep = clock.sleep
+
+        def create_then_sleep(seconds: float) -> None:
+            broker.topics["t"] = 1
+            sleep(seconds)
+
+        clock.sleep = create_then_sleep  # type: ignore[method-assign]  # because the broker acts while we wait
+        producer.send("t", b"v")
+        producer.flush()
+        assert len(list(broker.batches())) == 1
+
+
+def test_an_unknown_topic_is_an_error_in_the_end() -> None:
+    with Broker(accepted) as broker, client_of(broker, timeout_ms=300) as client:
+        producer = Producer(client)
+        with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic 'gone'"):
+            producer.send("gone", b"v")
+
+
+def test_much_data_is_sent_without_a_flush() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
+        for _ in range(5):
+            producer.send("wide", bytes(1 << 20))
+        assert len(list(broker.batches())) > 0
+
+
+def test_only_known_acks_are_taken() -> None:
+    with pytest.raises(ValueError, match="acks"):
+        Producer(Client("127.0.0.1:1"), acks=2)

@@ -1,0 +1,63 @@
+"""Two-phase commits with another system: what one process prepared another one ends, over a kill of the broker too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.client import transaction_requests as transactions
+from barnabas.client.admin import topics as admin
+from barnabas.client.client import Client
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.transactions.producer import TransactionalProducer
+from barnabas.protocol.errors import KafkaError
+from tests.support.own_broker import OwnBroker
+
+SWITCHED_ON = {"transaction.two.phase.commit.enable": "true"}
+
+
+def committed(client: Client, topic: str) -> list[bytes | None]:
+    consumer = Consumer(client, isolation=READ_COMMITTED)
+    consumer.assign({(topic, 0): 0})
+    found: list[bytes | None] = []
+    while not consumer.is_at_end():
+        found += [each.record.value for each in consumer.poll(500)]
+    return found
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_prepared_transaction_is_kept_over_a_kill_and_ended_by_whoever_comes_back(
+    tmp_path: Path, commit: bool
+) -> None:
+    with OwnBroker(tmp_path / "data", SWITCHED_ON) as broker:
+        with Client(broker.address) as client:
+            admin.create_topic(client, "t", partitions=1)
+            first = TransactionalProducer(client, "sink")
+            first.init(enable_2pc=True)
+            first.begin()
+            first.send("t", b"prepared", partition=0)
+            first.flush()
+        broker.kill()
+        broker.start()
+        with Client(broker.address) as client:
+            second = transactions.init_producer(client, "sink", timeout_ms=1, enable_2pc=True, keep_prepared=True)
+            assert second.ongoing == first.identity
+            assert committed(client, "t") == []
+            after = transactions.end(
+                client, "sink", second.identity, commit=commit, protocol=transactions.find_protocol(client, "sink")
+            )
+            assert after > second.identity
+            assert committed(client, "t") == ([b"prepared"] if commit else [])
+            with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER"):
+                transactions.end(client, "sink", first.identity, commit=True, protocol=transactions.EXPLICIT)
+
+
+def test_where_it_is_not_switched_on_nobody_is_led_to_believe_it(tmp_path: Path) -> None:
+    with (
+        OwnBroker(tmp_path / "data") as broker,
+        Client(broker.address) as client,
+        pytest.raises(KafkaError, match="offers no two-phase commits"),
+    ):
+        transactions.init_producer(client, "sink", timeout_ms=1, enable_2pc=True)

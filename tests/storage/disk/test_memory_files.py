@@ -1,0 +1,200 @@
+"""The file system of the other tests forgets what a real one may forget, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from barnabas.storage.disk.files import Files
+from tests.support.memory_files import SECTOR_BYTES, MemoryFiles, PowerCut
+
+SEEDS = range(40)
+
+
+def with_directory(seed: int = 0) -> MemoryFiles:
+    files = MemoryFiles(seed)
+    files.mkdir("/d")
+    files.sync_directory("/")
+    return files
+
+
+def write(files: Files, path: str, data: bytes, position: int = 0, *, sync: bool = False) -> None:
+    file = files.open(path, create=True)
+    file.pwrite(data, position)
+    if sync:
+        file.sync()
+    file.close()
+
+
+def read(files: Files, path: str) -> bytes | None:
+    try:
+        file = files.open(path)
+    except FileNotFoundError:
+        return None
+    data = file.pread(1 << 20, 0)
+    file.close()
+    return data
+
+
+def outcomes(survival: str = "some", *, torn: bool = False, **steps: bool) -> set[bytes | None]:
+    """What may be left of a file of three writes, by which syncs were made."""
+    found = set()
+    for seed in SEEDS:
+        files = with_directory(seed)
+        write(files, "/d/a", b"one", 0, sync=steps.get("sync_first", False))
+        if steps.get("sync_name"):
+            files.sync_directory("/d")
+        write(files, "/d/a", b"two", 3)
+        write(files, "/d/a", b"three", 6, sync=steps.get("sync_last", False))
+        files.crash("nothing" if survival == "nothing" else "some", torn=torn)
+        found.add(read(files, "/d/a"))
+    return found
+
+
+def test_a_name_that_was_not_synced_may_be_gone_though_its_file_was() -> None:
+    assert outcomes("nothing", sync_last=True) == {None}
+    assert outcomes(sync_last=True) == {None, b"onetwothree"}
+
+
+def test_bytes_that_were_not_synced_may_be_gone_though_the_name_was() -> None:
+    assert outcomes("nothing", sync_name=True) == {b""}
+    assert outcomes("nothing", sync_name=True, sync_first=True) == {b"one"}
+
+
+def test_what_survives_of_a_file_is_a_prefix_of_what_was_written() -> None:
+    found = outcomes(sync_name=True, sync_first=True)
+    assert found <= {b"onetwothree"[:size] for size in range(3, 12)}
+    assert len(found) > 3
+
+
+def test_what_was_synced_survives() -> None:
+    assert outcomes(sync_name=True, sync_last=True) == {b"onetwothree"}
+
+
+def test_a_rename_survives_in_one_step_or_not_at_all() -> None:
+    seen = set()
+    for seed in SEEDS:
+        files = with_directory(seed)
+        write(files, "/d/a", b"old", sync=True)
+        write(files, "/d/a.tmp", b"new", sync=True)
+        files.sync_directory("/d")
+        files.rename("/d/a.tmp", "/d/a")
+        files.crash()
+        seen.add((read(files, "/d/a"), read(files, "/d/a.tmp")))
+    assert seen == {(b"old", b"new"), (b"new", None)}
+
+
+def test_a_removed_file_may_come_back_until_its_directory_is_synced() -> None:
+    seen = set()
+    for seed in SEEDS:
+        files = with_directory(seed)
+        write(files, "/d/a", b"x", sync=True)
+        files.sync_directory("/d")
+        files.remove("/d/a")
+        if seed % 2:
+            files.sync_directory("/d")
+        files.crash()
+        seen.add((seed % 2, read(files, "/d/a")))
+    assert seen == {(0, b"x"), (0, None), (1, None)}
+
+
+def test_a_directory_that_was_not_synced_goes_with_all_in_it() -> None:
+    files = with_directory()
+    files.mkdir("/d/t-0")
+    write(files, "/d/t-0/a", b"x", sync=True)
+    files.sync_directory("/d/t-0")
+    files.crash("nothing")
+    assert files.entries("/d") == []
+
+
+def test_a_truncation_may_be_undone_and_what_was_written_behind_it_too() -> None:
+    seen = set()
+    for seed in SEEDS:
+        files = with_directory(seed)
+        write(files, "/d/a", b"0123456789", sync=True)
+        files.sync_directory("/d")
+        file = files.open("/d/a")
+        file.truncate(2)
+        file.pwrite(b"AB", 2)
+        files.crash()
+        seen.add(read(files, "/d/a"))
+    assert {b"0123456789", b"01", b"01AB"} <= seen <= {b"0123456789", b"01", b"01A", b"01AB"}
+
+
+def test_torn_sectors_are_zeros_and_never_touch_what_was_safe() -> None:
+    torn = 0
+    for seed in SEEDS:
+        files = with_directory(seed)
+        write(files, "/d/a", b"s" * 700, sync=True)
+        files.sync_directory("/d")
+        write(files, "/d/a", b"u" * 4000, 700)
+        files.crash(torn=True)
+        found = read(files, "/d/a")
+        assert found is not None
+        assert found[:700] == b"s" * 700
+        assert set(found[700:]) <= set(b"u\0")
+        torn += b"\0" * (SECTOR_BYTES // 2) in found
+    assert torn > 3
+
+
+def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors() -> None:
+    files = with_directory()
+    files.lock("/d/.lock")
+    file = files.open("/d/a", create=True)
+    file.pwrite(b"x", 0)
+    files.crash("everything")
+    with pytest.raises(OSError, match="did not survive"):
+        file.pwrite(b"y", 0)
+    assert read(files, "/d/a") == b"x"
+    files.lock("/d/.lock")
+
+
+def test_the_power_goes_before_the_change_it_was_told() -> None:
+    files = with_directory()
+    files.cut_power_at(files.changes_made + 2)
+    file = files.open("/d/a", create=True)
+    file.pwrite(b"x", 0)
+    assert file.pread(1, 0) == b"x", "reading is no change"
+    with pytest.raises(PowerCut, match="sync /d/a"):
+        file.sync()
+    files.crash("nothing")
+    assert files.entries("/d") == []
+
+
+def test_calls_fail_as_told_and_no_longer() -> None:
+    files = with_directory()
+    files.fail("pwrite", errno.EIO, path="/d/a", skip=1, times=2)
+    a, b = files.open("/d/a", create=True), files.open("/d/b", create=True)
+    results = []
+    for file in (a, b, a, a, b, a):
+        try:
+            file.pwrite(b"x", 0)
+            results.append("ok")
+        except OSError as error:
+            results.append(errno.errorcode[error.errno or 0])
+    assert results == ["ok", "ok", "EIO", "EIO", "ok", "ok"]
+    files.fail("any")
+    with pytest.raises(OSError, match="Input/output"):
+        files.stat("/d/a")
+    files.heal()
+    assert files.stat("/d/a").size == 1
+
+
+def test_a_full_disk_takes_what_fits_and_then_nothing() -> None:
+    files = MemoryFiles(capacity=10)
+    files.mkdir("/d")
+    file = files.open("/d/a", create=True)
+    assert [file.pwrite(b"123456", 0), file.pwrite(b"123456", 6), file.pwrite(b"xy", 3)] == [6, 4, 2]
+    with pytest.raises(OSError, match="No space left"):
+        file.pwrite(b"x", 10)
+    file.truncate(9)
+    assert file.pwrite(b"x", 9) == 1
+
+
+def test_every_call_is_listed_with_its_path() -> None:
+    files = with_directory()
+    files.calls.clear()
+    write(files, "/d/a", b"x", sync=True)
+    files.rename("/d/a", "/d/b")
+    assert files.calls == [("create", "/d/a"), ("pwrite", "/d/a"), ("sync", "/d/a"), ("rename", "/d/a")]

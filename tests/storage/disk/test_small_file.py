@@ -1,0 +1,142 @@
+"""Small files that are replaced by several at a time: whatever the order, the newest content stays."""
+
+from __future__ import annotations
+
+import errno
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import Files, RealFiles
+from barnabas.storage.disk.small_file import Replacement, SmallFile
+from barnabas.storage.errors import StorageError
+from tests.support.interrupted_files import InterruptedFiles
+
+NAME = "small"
+TEMPORARY = f"/d/{NAME}.tmp"
+
+
+def open_memory() -> tuple[InterruptedFiles, Directory]:
+    files = InterruptedFiles()
+    files.mkdir("/d")
+    files.sync_directory("/")
+    return files, open_directory(files)
+
+
+def open_directory(files: Files, path: str = "/d") -> Directory:
+    return Directory(Disk(files, path), path)
+
+
+def newer(file: SmallFile) -> Replacement:
+    """The next version, whose content is its number."""
+    file.changed()
+    return file.replacement(b"%d" % file.version)
+
+
+def test_what_is_written_at_once_is_there_after_a_power_cut() -> None:
+    files, root = open_memory()
+    file = SmallFile(root, NAME)
+    assert not file.is_dirty
+    file.changed()
+    assert file.is_dirty
+    file.write(b"new")
+    assert not file.is_dirty
+    files.crash("nothing")
+    assert open_directory(files).read(NAME) == b"new"
+
+
+def test_it_stays_dirty_until_its_directory_was_synced() -> None:
+    file = SmallFile(open_memory()[1], NAME)
+    replacement = newer(file)
+    replacement.run()
+    assert file.is_dirty
+    replacement.finish()
+    assert not file.is_dirty
+
+
+def test_what_changed_while_it_was_written_leaves_it_dirty() -> None:
+    file = SmallFile(open_memory()[1], NAME)
+    replacement = newer(file)
+    file.changed()
+    replacement.run()
+    replacement.finish()
+    assert file.is_dirty
+
+
+def test_a_write_that_fails_can_be_tried_again() -> None:
+    files, root = open_memory()
+    file = SmallFile(root, NAME)
+    replacement = newer(file)
+    files.fail("pwrite", errno.ENOSPC, times=1)
+    with pytest.raises(StorageError):
+        replacement.run()
+    assert (file.is_dirty, root.read(NAME)) == (True, None)
+    file.write(b"again")
+    assert (file.is_dirty, root.read(NAME)) == (False, b"again")
+
+
+def test_a_file_that_was_given_up_is_neither_made_nor_replaced() -> None:
+    _, root = open_memory()
+    file = SmallFile(root, NAME)
+    replacement = newer(file)
+    file.give_up()
+    replacement.run()
+    assert root.names() == []
+
+
+def test_who_is_given_up_in_the_middle_does_not_touch_the_next_owners_temporary_file() -> None:
+    files, root = open_memory()
+    old, new = SmallFile(root, NAME), SmallFile(root, NAME)
+    late = newer(old)
+    current = newer(new)
+
+    def take_over() -> None:
+        old.give_up()
+        files.interrupt("sync", TEMPORARY, lambda: None)
+        current.run()
+
+    files.interrupt("pwrite", TEMPORARY, take_over)
+    late._replace(data=b"of the old owner").run()
+    assert (root.names(), root.read(NAME)) == ([NAME], b"1")
+
+
+@given(
+    order=st.permutations(range(4)),
+    held_at=st.lists(st.sampled_from(["truncate", "pwrite", "sync"]), min_size=4, max_size=4),
+    nested=st.integers(0, 4),
+)
+def test_in_whatever_order_replacements_run_the_newest_of_those_that_ran_is_there(
+    order: list[int], held_at: list[str], nested: int
+) -> None:
+    """The first `nested` run inside each other, each held in the middle by the next; the others one after another."""
+    files, root = open_memory()
+    file = SmallFile(root, NAME)
+    replacements = [newer(file) for _ in range(4)]
+    ran: list[int] = []
+
+    def run(position: int) -> None:
+        if position + 1 < nested:
+            files.interrupt(held_at[position], TEMPORARY, lambda: run(position + 1))
+        replacements[order[position]].run()
+        ran.append(order[position])
+        assert root.read(NAME) == b"%d" % (max(ran) + 1)
+
+    run(0)
+    for position in range(max(nested, 1), 4):
+        run(position)
+    assert (root.names(), len(ran)) == ([NAME], 4)
+
+
+def test_threads_that_write_at_the_same_time_leave_the_newest_content(tmp_path: Path) -> None:
+    root = open_directory(RealFiles(), str(tmp_path))
+    file = SmallFile(root, NAME)
+    replacements = [newer(file) for _ in range(60)]
+    with ThreadPoolExecutor(3) as threads:
+        for done in [threads.submit(replacement.run) for replacement in replacements]:
+            done.result()
+    assert (root.names(), root.read(NAME)) == ([NAME], b"60")

@@ -1,0 +1,144 @@
+"""Which segments go: Kafka's three rules, one by one and together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log.retention import deletable_segments
+
+FOREVER = LogConfig(retention_ms=-1, retention_bytes=-1)
+DELETE_AND_COMPACT = frozenset({"delete", "compact"})
+
+
+class Part(NamedTuple):
+    base_offset: int
+    size: int
+    largest_timestamp: int
+    is_age_known: bool = True
+
+
+FIVE = [Part(number * 10, 100, number * 1_000) for number in range(5)]
+"""Offsets 0 to 49, 500 bytes, timestamps 0 to 4000."""
+
+
+def choose(
+    segments: list[Part],
+    config: LogConfig,
+    *,
+    log_start_offset: int = 0,
+    log_end_offset: int = 50,
+    high_watermark: int | None = None,
+    last_stable_offset: int | None = None,
+    now_ms: int = 5_000,
+) -> int:
+    if high_watermark is None:
+        high_watermark = log_end_offset
+    return len(
+        deletable_segments(
+            segments,
+            log_start_offset=log_start_offset,
+            log_end_offset=log_end_offset,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark if last_stable_offset is None else last_stable_offset,
+            config=config,
+            now_ms=now_ms,
+        )
+    )
+
+
+@pytest.mark.parametrize(("log_start_offset", "gone"), [(0, 0), (9, 0), (10, 1), (39, 3), (40, 4), (50, 4)])
+def test_segments_before_the_start_offset_go_but_the_last(log_start_offset: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER, log_start_offset=log_start_offset) == gone
+
+
+@pytest.mark.parametrize(
+    ("retention_bytes", "gone"), [(-1, 0), (500, 0), (401, 0), (400, 1), (150, 3), (100, 4), (1, 4), (0, 5)]
+)
+def test_the_log_never_shrinks_below_retention_bytes(retention_bytes: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER._replace(retention_bytes=retention_bytes)) == gone
+
+
+@pytest.mark.parametrize(
+    ("retention_ms", "gone"), [(-1, 0), (5_000, 0), (4_999, 1), (4_000, 1), (3_999, 2), (1_000, 4), (999, 5), (0, 5)]
+)
+def test_segments_older_than_retention_ms_go_even_the_active_one(retention_ms: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER._replace(retention_ms=retention_ms)) == gone
+
+
+def test_a_segment_whose_age_is_not_known_stays_with_all_behind_it() -> None:
+    segments = [Part(0, 100, 0), Part(10, 100, 0, is_age_known=False), Part(20, 100, 0)]
+    assert choose(segments, FOREVER._replace(retention_ms=100), log_end_offset=30) == 1
+
+
+def test_a_young_segment_keeps_the_older_behind_it() -> None:
+    segments = [Part(0, 100, 0), Part(10, 100, 10**9), Part(20, 100, 0)]
+    assert choose(segments, FOREVER._replace(retention_ms=100), log_end_offset=30) == 1
+
+
+def test_an_empty_last_segment_is_never_deleted() -> None:
+    segments = [Part(0, 100, 0), Part(10, 0, 0)]
+    assert choose(segments, LogConfig(retention_ms=0, retention_bytes=0), log_end_offset=10, log_start_offset=10) == 1
+
+
+@pytest.mark.parametrize(("high_watermark", "gone"), [(0, 0), (9, 0), (10, 1), (25, 2), (50, 5)])
+def test_nothing_above_the_high_watermark_goes(high_watermark: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER._replace(retention_ms=0), high_watermark=high_watermark) == gone
+
+
+@pytest.mark.parametrize(("last_stable_offset", "gone"), [(0, 0), (9, 0), (10, 1), (25, 2), (50, 5)])
+@pytest.mark.parametrize("limit", [{"retention_ms": 0}, {"retention_bytes": 0}])
+def test_size_and_time_wait_for_what_is_not_decided(limit: dict[str, int], last_stable_offset: int, gone: int) -> None:
+    assert choose(FIVE, FOREVER._replace(**limit), last_stable_offset=last_stable_offset) == gone
+
+
+def test_what_lies_before_the_start_goes_though_its_transaction_is_open() -> None:
+    assert choose(FIVE, FOREVER._replace(retention_ms=0), log_start_offset=20, last_stable_offset=20) == 2
+
+
+@pytest.mark.parametrize(("policy", "gone"), [(frozenset({"compact"}), 2), (DELETE_AND_COMPACT, 5)])
+def test_compaction_alone_deletes_only_before_the_start(policy: frozenset[str], gone: int) -> None:
+    config = LogConfig(retention_ms=0, retention_bytes=0, cleanup_policy=policy)
+    assert choose(FIVE, config, log_start_offset=20) == gone
+
+
+def test_every_deletion_has_a_reason_a_person_understands() -> None:
+    reasons = deletable_segments(
+        FIVE,
+        log_start_offset=10,
+        log_end_offset=50,
+        high_watermark=50,
+        last_stable_offset=50,
+        config=LogConfig(retention_bytes=300, retention_ms=2_500),
+        now_ms=5_000,
+    )
+    assert reasons == [
+        "0: ends at 10, the log starts at 10",
+        "10: retention.bytes=300 exceeded without it",
+        "20: 3000 ms old, retention.ms=2500",
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(0, 5_000)), min_size=1, max_size=8),
+    st.integers(-1, 300),
+    st.integers(-1, 6_000),
+    st.integers(0, 80),
+)
+def test_what_goes_is_a_prefix_and_no_rule_would_take_more(
+    parts: list[tuple[int, int]], retention_bytes: int, retention_ms: int, high_watermark: int
+) -> None:
+    segments = [Part(index * 10, size, timestamp) for index, (size, timestamp) in enumerate(parts)]
+    end = 10 * len(segments)
+    config = LogConfig(retention_bytes=retention_bytes, retention_ms=retention_ms)
+    gone = choose(segments, config, log_end_offset=end, high_watermark=min(high_watermark, end))
+    left = segments[gone:]
+    assert gone * 10 <= high_watermark
+    if left and high_watermark >= left[0].base_offset + 10:
+        over = sum(part.size for part in left) - left[0].size - retention_bytes
+        assert retention_bytes < 0 or over < 0
+        assert retention_ms < 0 or 5_000 - left[0].largest_timestamp <= retention_ms

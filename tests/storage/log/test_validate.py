@@ -1,0 +1,338 @@
+"""The checks of an incoming batch, in Kafka's order, and the walk that looks at records and rewrites."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records import compression
+from barnabas.protocol.records.batch import (
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    compute_crc,
+    encode_batch,
+    parse_header,
+    set_max_timestamp,
+    verify_crc,
+)
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
+from barnabas.storage.refusals import AppendRefused
+from tests.support.batches import without_max_timestamp
+
+NOW = 1_700_000_000_000
+HOUR_MS = 3_600_000
+DEFAULTS = LogConfig()
+COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}))
+LOG_APPEND = LogConfig(message_timestamp_type="LogAppendTime")
+
+
+def records(*values: bytes, timestamp: int = NOW, key: bytes | None = b"k") -> list[NewRecord]:
+    return [NewRecord(key, value, (), timestamp) for value in values]
+
+
+def batch_of(*values: bytes, timestamp: int = NOW, key: bytes | None = b"k", **fields: int) -> bytearray:
+    return build_batch(records(*values, timestamp=timestamp, key=key), **fields)
+
+
+def with_header(batch: bytearray, **fields: int) -> bytearray:
+    """The batch with some header fields changed and its CRC right again."""
+    changed = bytearray(batch)
+    HEADER.pack_into(changed, 0, *parse_header(batch)._replace(**fields))
+    struct.pack_into(">I", changed, 17, compute_crc(changed))
+    return changed
+
+
+def check_code(batch: bytes | bytearray, config: LogConfig = DEFAULTS, produce_version: int = 13) -> ErrorCode:
+    with pytest.raises(AppendRefused) as refused:
+        check_batch(batch, Demands.of(config), produce_version)
+    assert refused.value.record_errors == []
+    return refused.value.code
+
+
+def walk_refusal(batch: bytearray, config: LogConfig) -> AppendRefused:
+    with pytest.raises(AppendRefused) as refused:
+        walk(batch, config, NOW)
+    return refused.value
+
+
+def test_a_sound_batch_passes() -> None:
+    batch = batch_of(b"a", b"b", producer_id=4, producer_epoch=0, base_sequence=0)
+
+    assert check_batch(batch, Demands.of(LogConfig())) == parse_header(batch)
+
+
+GOOD = batch_of(b"a", b"b")
+ZSTD_BATCH = batch_of(b"a", compression=compression.ZSTD)
+
+
+@pytest.mark.parametrize(
+    ("batch", "code"),
+    [
+        (b"", ErrorCode.INVALID_RECORD),
+        (GOOD[:-1], ErrorCode.INVALID_RECORD),
+        (struct.pack(">qi", 0, 13) + bytes(40), ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:16] + b"\x03" + GOOD[17:], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:16] + b"\x01" + GOOD[17:], ErrorCode.INVALID_RECORD),
+        (GOOD[:8] + struct.pack(">i", 48) + GOOD[12:60], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD + GOOD, ErrorCode.INVALID_RECORD),
+        (GOOD[:-1] + b"?", ErrorCode.CORRUPT_MESSAGE),
+        (batch_of(b"a", base_offset=1), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, attributes=5), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, last_offset_delta=-1), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, records_count=0), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, records_count=3), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, attributes=0x20), ErrorCode.INVALID_RECORD),
+        (with_header(GOOD, producer_id=7), ErrorCode.INVALID_RECORD),
+    ],
+)
+def test_what_is_wrong_with_a_header_gets_kafkas_code(batch: bytearray, code: ErrorCode) -> None:
+    assert check_code(batch) == code
+
+
+def test_bytes_behind_the_batch_that_are_no_batch_are_overlooked() -> None:
+    assert check_batch(GOOD + b"\0" * 5, Demands.of(LogConfig())) == parse_header(GOOD)
+
+
+def test_zstd_needs_produce_version_7() -> None:
+    assert check_code(ZSTD_BATCH, produce_version=6) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert check_batch(ZSTD_BATCH, Demands.of(LogConfig()), 7) == parse_header(ZSTD_BATCH)
+
+
+def test_lz4_that_the_java_client_could_not_read_is_refused() -> None:
+    batch = batch_of(b"v" * 1000, compression=compression.LZ4)
+    check_batch(batch, Demands.of(DEFAULTS))
+    batch[HEADER_SIZE + 4] &= ~0x20  # the frame's flag that says that its blocks are independent
+    assert check_code(with_header(batch)) == ErrorCode.INVALID_RECORD
+
+
+def test_the_largest_batch_is_taken_and_one_byte_more_is_not() -> None:
+    assert check_batch(GOOD, Demands.of(LogConfig(max_message_bytes=len(GOOD))))
+    assert check_code(GOOD, LogConfig(max_message_bytes=len(GOOD) - 1)) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_the_first_check_that_fails_answers() -> None:
+    """Base offset before size before CRC before counts."""
+    batch = with_header(GOOD, records_count=9)
+    batch[-1] ^= 1
+    small = LogConfig(max_message_bytes=10)
+
+    assert check_code(bytes(7) + b"\x01" + batch[8:], small) == ErrorCode.INVALID_RECORD
+    assert check_code(batch, small) == ErrorCode.MESSAGE_TOO_LARGE
+    assert check_code(batch) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_coordinator_may_write_markers() -> None:
+    marker = end_txn_marker(True, 4000, 3, 12, NOW)
+
+    assert check_batch(marker, Demands.of(LogConfig()), from_client=False).is_control
+    assert check_code(marker) == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("config", "batch", "is_needed"),
+    [
+        (LogConfig(), batch_of(b"a"), False),
+        (LogConfig(), batch_of(b"a", compression=compression.LZ4), False),
+        (COMPACTED, batch_of(b"a"), True),
+        (LogConfig(message_timestamp_before_max_ms=1000), batch_of(b"a"), True),
+        (LogConfig(), batch_of(b"a", timestamp=NOW + HOUR_MS), False),
+        (LogConfig(), batch_of(b"a", timestamp=NOW + HOUR_MS + 1), True),
+        (LogConfig(), batch_of(b"a", timestamp_type=LOG_APPEND_TIME), True),
+        (LOG_APPEND, batch_of(b"a", timestamp=NOW + 10 * HOUR_MS), False),
+        (LOG_APPEND, batch_of(b"a", timestamp_type=LOG_APPEND_TIME), True),
+        (LogConfig(compression_type="zstd"), batch_of(b"a"), True),
+        (LogConfig(compression_type="zstd"), ZSTD_BATCH, False),
+        (LogConfig(compression_type="uncompressed"), batch_of(b"a"), False),
+        (LogConfig(compression_type="uncompressed"), ZSTD_BATCH, True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a")), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a", compression=compression.LZ4)), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a"), NOW - 1), True),
+        (LogConfig(), without_max_timestamp(batch_of(b"a", timestamp=-5)), True),
+        (LogConfig(), batch_of(b"a", timestamp=-1), False),
+        (LOG_APPEND, without_max_timestamp(batch_of(b"a")), False),
+    ],
+)
+def test_records_are_walked_only_where_the_topic_asks(config: LogConfig, batch: bytearray, is_needed: bool) -> None:
+    assert needs_walk(parse_header(batch), Demands.of(config), NOW) is is_needed
+    assert not (is_needed and is_plain(batch, Demands.of(config), NOW)), "a glance says less, never more"
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_a_walk_that_changes_nothing_returns_the_same_bytes(codec: int) -> None:
+    batch = batch_of(b"a", b"b", compression=codec, producer_id=1, producer_epoch=2, base_sequence=3)
+
+    assert walk(batch, COMPACTED, NOW) == batch
+
+
+def test_every_null_key_on_a_compacted_topic_is_named() -> None:
+    batch = build_batch([(None, b"a", (), NOW), (b"k", b"b", (), NOW), (None, b"c", (), NOW)])
+
+    refused = walk_refusal(batch, COMPACTED)
+
+    assert refused.code == ErrorCode.INVALID_RECORD
+    assert [index for index, _ in refused.record_errors] == [0, 2]
+
+
+def test_a_refusal_names_so_many_records_and_looks_at_no_more() -> None:
+    batch = batch_of(*[b""] * 3 * RECORD_ERRORS_MAX, key=None, compression=compression.ZSTD)
+
+    refused = walk_refusal(batch, COMPACTED)
+
+    assert [index for index, _ in refused.record_errors] == list(range(RECORD_ERRORS_MAX))
+    assert f"{2 * RECORD_ERRORS_MAX} records behind them" in refused.message
+
+
+def test_every_record_is_named_where_there_is_just_room() -> None:
+    refused = walk_refusal(batch_of(*[b""] * RECORD_ERRORS_MAX, key=None), COMPACTED)
+
+    assert len(refused.record_errors) == RECORD_ERRORS_MAX
+    assert "behind them" not in refused.message
+
+
+def test_timestamps_before_and_after_the_limits_are_named() -> None:
+    config = LogConfig(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=500)
+    times = [NOW, NOW - 1000, NOW - 1001, NOW + 500, NOW + 501, -1]
+    batch = build_batch([(b"k", b"v", (), timestamp) for timestamp in times])
+
+    refused = walk_refusal(batch, config)
+
+    assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert refused.message == "One or more records have been rejected due to invalid timestamp"
+    assert [index for index, _ in refused.record_errors] == [2, 4]
+    assert all(str(times[index]) in complaint for index, complaint in refused.record_errors)
+
+
+def test_one_bad_timestamp_decides_the_code_among_null_keys() -> None:
+    config = COMPACTED._replace(message_timestamp_after_max_ms=0)
+    batch = build_batch([(None, b"a", (), NOW), (b"k", b"b", (), NOW + 1)])
+
+    refused = walk_refusal(batch, config)
+
+    assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.record_errors] == [0, 1]
+
+
+def test_a_producer_may_not_claim_log_append_time_on_a_log_append_time_topic() -> None:
+    batch = batch_of(b"a", b"b", timestamp_type=LOG_APPEND_TIME)
+
+    assert walk_refusal(batch, LOG_APPEND).code == ErrorCode.INVALID_TIMESTAMP
+    assert len(walk_refusal(batch, LOG_APPEND).record_errors) == 2
+
+
+def test_the_claim_is_taken_back_on_a_create_time_topic() -> None:
+    batch = batch_of(b"a", b"b", timestamp_type=LOG_APPEND_TIME)
+
+    walked = walk(batch, LogConfig(), NOW)
+
+    assert parse_header(walked).timestamp_type == 0
+    assert verify_crc(walked)
+
+
+def test_the_largest_timestamp_of_the_header_is_corrected() -> None:
+    batch = batch_of(b"a", b"b", timestamp=NOW - 7)
+    set_max_timestamp(batch, 0, 0, NOW + 99 * HOUR_MS)
+
+    walked = walk(batch, LogConfig(), NOW)
+
+    assert parse_header(walked).max_timestamp == NOW - 7
+    assert verify_crc(walked)
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_a_largest_timestamp_that_nobody_filled_in_is_that_of_the_records(codec: int) -> None:
+    times = [NOW, NOW + 9, NOW - 50, NOW + 3]
+    batch = build_batch([(b"k", b"v" * 9, (), timestamp) for timestamp in times], compression=codec)
+
+    walked = walk(without_max_timestamp(bytearray(batch)), LogConfig(), NOW)
+
+    assert walked == batch
+
+
+def test_timestamps_after_the_limit_are_named_where_the_header_has_no_largest() -> None:
+    batch = build_batch([(b"k", b"v", (), timestamp) for timestamp in (NOW, NOW + HOUR_MS + 1, NOW + HOUR_MS)])
+
+    refused = walk_refusal(without_max_timestamp(batch), LogConfig())
+
+    assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.record_errors] == [1]
+
+
+def test_a_wrong_crc_is_seen_before_the_largest_timestamp_is_filled_in() -> None:
+    batch = without_max_timestamp(batch_of(b"a"))
+    batch[-1] ^= 1
+
+    assert walk_refusal(batch, LogConfig()).code == ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("source", range(5))
+@pytest.mark.parametrize("target", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
+def test_a_batch_is_compressed_anew_as_the_topic_asks(source: int, target: str) -> None:
+    batch = build_batch(
+        [(b"k%d" % index, b"v" * index, [("h", b"x")], NOW + index) for index in range(50)],
+        compression=source,
+        producer_id=4000,
+        producer_epoch=3,
+        base_sequence=7,
+        transactional=True,
+    )
+    original = bytes(batch)
+
+    walked = walk(batch, LogConfig(compression_type=target), NOW)
+
+    before, after = parse_header(batch), parse_header(walked)
+    assert after.compression == (0 if target == "uncompressed" else compression.COMPRESSION_IDS[target])
+    assert list(iter_records(walked)) == list(iter_records(batch))
+    changed = {"batch_length": 0, "crc": 0, "attributes": 0}
+    assert after._replace(**changed) == before._replace(**changed)
+    assert after.is_transactional
+    assert verify_crc(walked)
+    assert batch == original
+
+
+def test_compressed_records_that_number_themselves_oddly_are_numbered_anew() -> None:
+    header = parse_header(batch_of(b"a", b"b", compression=compression.GZIP))
+    area = bytes(build_batch(records(b"a", b"b")))[61:]
+    odd = bytearray(area)
+    odd[area.index(b"\x02", 8)] = 0x0A  # the second record's offset delta: 1 becomes 5
+    batch = encode_batch(header, compression.compress(compression.GZIP, odd))
+    assert [record.offset for record in iter_records(batch)] == [0, 5]
+
+    walked = walk(batch, COMPACTED, NOW)
+
+    assert list(iter_records(walked)) == [Record(0, NOW, b"k", b"a", []), Record(1, NOW, b"k", b"b", [])]
+
+
+def test_a_batch_that_grows_over_the_limit_is_too_large() -> None:
+    batch = batch_of(b"a" * 5000, compression=compression.ZSTD)
+
+    refused = walk_refusal(batch, LogConfig(compression_type="uncompressed", max_message_bytes=1000))
+
+    assert refused.code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_a_record_area_that_cannot_be_read_is_an_invalid_record(codec: int) -> None:
+    header = parse_header(batch_of(b"a", compression=codec))
+    batch = encode_batch(header, b"\xff" * 40)
+
+    refused = walk_refusal(batch, COMPACTED)
+
+    assert refused.code == ErrorCode.INVALID_RECORD
+
+
+def test_a_timestamp_that_does_not_fit_is_refused() -> None:
+    area = bytes(build_batch([(b"k", b"v", (), 5), (b"k", b"v", (), 6)]))[61:]
+    header = parse_header(batch_of(b"a", b"b"))._replace(base_timestamp=(1 << 63) - 1)
+    endless = LogConfig(message_timestamp_after_max_ms=(1 << 63) - 1, cleanup_policy=frozenset({"compact"}))
+
+    refused = walk_refusal(encode_batch(header, area), endless)
+
+    assert refused.code == ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.record_errors] == [1]

@@ -1,0 +1,99 @@
+"""Which snapshot is taken, and what happens to the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from tests.support.memory_files import MemoryFiles
+
+ENTRY = ProducerEntry(4000, 3, 8, 101, 1, 1_700_000_000_005, -1, 100)
+
+
+@pytest.fixture
+def directory() -> Directory:
+    files = MemoryFiles()
+    files.mkdir("/d")
+    return Directory(Disk(files, "/d"), "/d")
+
+
+def snapshots(directory: Directory) -> ProducerSnapshots:
+    return ProducerSnapshots(directory, directory.names())
+
+
+def test_the_newest_at_or_below_an_offset_is_taken(directory: Directory) -> None:
+    taken = snapshots(directory)
+    for offset in (10, 30, 20):
+        taken.write(offset, [ENTRY._replace(last_offset=offset)])
+
+    for found in (taken, snapshots(directory)):
+        assert found.offsets == [10, 20, 30]
+        assert found.newest(25) == (20, [ENTRY._replace(last_offset=20)])
+        assert found.newest(30) == (30, [ENTRY._replace(last_offset=30)])
+        assert found.newest(9) is None
+
+
+def test_the_file_is_kafkas(directory: Directory) -> None:
+    snapshots(directory).write(102, [ENTRY])
+
+    data = directory.read(f"{102:020d}.snapshot")
+    assert data == bytes.fromhex(
+        "0001b0034755000000010000000000000fa00003000000080000000000000065000000010000018bcfe56805ffffffff0000000000000064"
+    )
+    assert decode(data) == [ENTRY]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0\2", b"\0" * 60])
+def test_a_damaged_snapshot_is_removed_and_an_older_one_taken(directory: Directory, damage: bytes) -> None:
+    taken = snapshots(directory)
+    taken.write(10, [ENTRY])
+    directory.write(f"{20:020d}.snapshot", damage, 0)
+    found = snapshots(directory)
+
+    assert found.newest(50) == (10, [ENTRY])
+    assert directory.names() == [f"{10:020d}.snapshot"]
+    assert found.offsets == [10]
+
+
+def test_a_snapshot_at_the_same_offset_is_not_written_twice(directory: Directory) -> None:
+    taken = snapshots(directory)
+    taken.write(10, [ENTRY])
+    taken.write(10, [])
+
+    assert taken.newest(10) == (10, [ENTRY])
+
+
+def test_what_was_written_is_unsynced_until_somebody_says_otherwise(directory: Directory) -> None:
+    taken = snapshots(directory)
+    taken.write(10, [ENTRY])
+    taken.write(20, [ENTRY])
+
+    assert taken.unsynced == {10, 20}
+    taken.remove([20])
+    assert taken.unsynced == {10}
+    assert taken.paths([10]) == [f"/d/{10:020d}.snapshot"]
+    assert snapshots(directory).unsynced == set()
+
+
+def test_a_deleted_segments_snapshot_is_renamed(directory: Directory) -> None:
+    taken = snapshots(directory)
+    taken.write(10, [ENTRY])
+
+    assert taken.mark_deleted(10) == f"{10:020d}.snapshot.deleted"
+    assert taken.mark_deleted(10) is None
+    assert directory.names() == [f"{10:020d}.snapshot.deleted"]
+    assert taken.newest(10) is None
+
+
+def test_what_a_killed_run_wrote_from_its_recovery_point_on_may_not_be_synced(directory: Directory) -> None:
+    written = snapshots(directory)
+    for offset in (10, 20, 30):
+        written.write(offset, [ENTRY])
+    found = snapshots(directory)
+
+    found.doubt_from(20)
+
+    assert found.unsynced == {20, 30}

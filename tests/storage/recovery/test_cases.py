@@ -1,0 +1,102 @@
+"""The decision tables of recovery, and the golden stories that show every case of them."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from barnabas.storage.recovery import cases as recovery
+from barnabas.storage.recovery.cases import (
+    SEGMENT_CASES,
+    TAIL_CASES,
+    Leftovers,
+    Tail,
+    finished_swaps,
+    judge_tail,
+    orphaned_indexes,
+    stray_snapshots,
+    trust_segment,
+    unfinished_files,
+)
+from tests.support.golden import comes_out_as_written
+from tests.support.recovery_stories import Story
+
+STORIES = sorted((Path(__file__).parents[2] / "golden" / "recovery").glob("*.txt"))
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWX"
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_the_story_comes_out_as_it_is_written(path: Path, request: pytest.FixtureRequest) -> None:
+    comes_out_as_written(path, Story().run, request.config)
+
+
+def test_every_case_has_a_story() -> None:
+    """A case shows in the letters an `open` prints, or in the message of a refusal."""
+    told = "\n".join(path.read_text() for path in STORIES)
+    seen = set("".join(re.findall(r"^([A-Z]+) end ", told, re.MULTILINE)))
+    seen |= set(re.findall(r"case ([A-Z])", told))
+
+    assert "".join(sorted(seen)) == LETTERS
+
+
+def test_every_observation_of_a_segment_has_exactly_one_case() -> None:
+    cases = {
+        trust_segment(was_clean=clean, is_synced=synced, has_indexes=indexes).letter
+        for clean, synced, indexes in product((True, False), repeat=3)
+    }
+
+    assert cases == {case.letter for case in SEGMENT_CASES}
+
+
+def test_every_tail_has_exactly_one_case() -> None:
+    cases = {judge_tail(tail, is_synced=synced).letter for tail, synced in product(Tail, (True, False))}
+
+    assert cases == {case.letter for case in TAIL_CASES}
+
+
+def test_letters_are_used_once() -> None:
+    letters = [case.letter for case in (*SEGMENT_CASES, *TAIL_CASES)]
+
+    assert len(set(letters)) == len(letters)
+    assert all(case.why for case in (*SEGMENT_CASES, *TAIL_CASES))
+
+
+def name(base: int, suffix: str) -> str:
+    return f"{base:020d}{suffix}"
+
+
+def test_what_a_stop_left_half_done_is_removed() -> None:
+    names = [name(0, ".log"), name(0, ".index.deleted"), name(5, ".log.cleaned"), name(3, ".log.swap")]
+    names += [name(5, ".log.swap"), name(9, ".index.swap"), "partition.metadata"]
+
+    assert unfinished_files(names) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")
+
+
+def test_a_finished_swap_replaces_all_it_covers() -> None:
+    names = [name(base, suffix) for base in (0, 5, 9) for suffix in (".log", ".index", ".timeindex")]
+    names += [name(0, ".log.swap"), name(0, ".index.swap")]
+
+    found = finished_swaps(names, {0: 9})
+
+    assert found.removals == names[:6]
+    assert found.renames == [(names[-2], name(0, ".log")), (names[-1], name(0, ".index"))]
+    assert finished_swaps(names[:9], {}) == Leftovers([], [], "")
+
+
+def test_indexes_without_a_log_are_removed() -> None:
+    names = [name(0, ".log"), name(0, ".index"), name(5, ".index"), name(5, ".txnindex"), name(7, ".snapshot")]
+
+    assert orphaned_indexes(names).removals == names[2:4]
+
+
+def test_snapshots_are_kept_at_segment_bases_and_the_newest() -> None:
+    assert stray_snapshots([0, 3, 5, 8, 9, 12], [0, 5], 10) == [3, 8, 12]
+    assert stray_snapshots([], [0], 0) == []
+
+
+def test_nothing_is_told_of_an_opening_without_events() -> None:
+    assert not recovery.Recovered(5, letters="AR").was_needed
+    assert recovery.Recovered(5, letters="EG", segments_reread=1, bytes_dropped=3).was_needed

@@ -1,0 +1,112 @@
+"""Walking a segment with its CRCs: what is good, and what the rest looks like."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.control import end_txn_marker
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.recovery.cases import Tail
+from barnabas.storage.recovery.segment import SegmentWalk
+from barnabas.storage.segment.segment import Segment
+from tests.support.memory_files import MemoryFiles
+
+BATCH_BYTES_MAX = 10_000
+
+
+def segment_of(data: bytes) -> Segment:
+    files = MemoryFiles()
+    files.mkdir("/d")
+    directory = Directory(Disk(files, "/d"), "/d")
+    directory.write(f"{0:020d}.log", data, 0)
+    return Segment.open(directory, 0, LogConfig(), 0)
+
+
+def batch(offset: int, size: int = 10, count: int = 1) -> bytes:
+    return bytes(build_batch([(None, b"v" * size, (), 0)] * count, base_offset=offset))
+
+
+def walk(data: bytes) -> tuple[list[int], SegmentWalk]:
+    walked = SegmentWalk(segment_of(data), 0, BATCH_BYTES_MAX)
+    return [header.base_offset for _, header, _ in walked], walked
+
+
+def test_a_whole_segment_has_no_damage() -> None:
+    offsets, walked = walk(batch(0) + batch(1, count=3) + batch(4))
+
+    assert offsets == [0, 1, 4]
+    assert (walked.damage, walked.next_offset) == (None, 5)
+    assert walk(b"")[1].damage is None
+
+
+def test_batches_larger_than_a_piece_are_read_whole() -> None:
+    data = batch(0) + batch(1, size=3 << 20) + batch(2, size=1 << 20) + batch(3)
+
+    offsets, walked = walk(data)
+
+    assert offsets == [0, 1, 2, 3]
+    assert walked.damage is None
+
+
+def test_markers_are_told_apart_from_data() -> None:
+    walked = SegmentWalk(segment_of(batch(0) + bytes(end_txn_marker(False, 7, 3, 12, 0, base_offset=1))), 0, 1 << 20)
+
+    markers = [marker for _, _, marker in walked]
+
+    assert markers[0] is None
+    assert markers[1] is not None
+    assert (markers[1].producer_id, markers[1].commit, markers[1].coordinator_epoch) == (7, False, 12)
+
+
+GOOD = batch(0) + batch(1)
+NEXT = batch(2)
+
+
+@pytest.mark.parametrize("count", range(1, len(NEXT)))
+def test_a_batch_cut_anywhere_is_torn(count: int) -> None:
+    _, walked = walk(GOOD + NEXT[:count])
+
+    assert walked.damage is not None
+    assert walked.damage.tail is Tail.TORN
+    assert (walked.damage.position, walked.damage.next_offset, walked.damage.size) == (len(GOOD), 2, count)
+
+
+@pytest.mark.parametrize("count", [1, 11, 12, 61, 5000])
+def test_zeros_are_torn(count: int) -> None:
+    _, walked = walk(GOOD + bytes(count))
+
+    assert walked.damage is not None
+    assert walked.damage.tail is Tail.TORN
+
+
+@pytest.mark.parametrize("position", range(8, len(NEXT)))
+def test_a_changed_byte_with_a_batch_behind_it_is_bad_or_harmless(position: int) -> None:
+    """The leader epoch is not covered by the CRC; neither is the offset, but it must not go back."""
+    changed = bytearray(NEXT)
+    changed[position] ^= 0xFF
+    offsets, walked = walk(GOOD + bytes(changed) + batch(3))
+
+    if 12 <= position < 16:
+        assert (offsets, walked.damage) == ([0, 1, 2, 3], None)
+    else:
+        assert offsets == [0, 1]
+        assert walked.damage is not None
+        assert walked.damage.tail is Tail.BAD or position in (10, 11)  # a length below the largest batch
+
+
+def test_offsets_that_go_back_are_bad() -> None:
+    offsets, walked = walk(GOOD + batch(1))
+
+    assert offsets == [0, 1]
+    assert walked.damage is not None
+    assert walked.damage.tail is Tail.BAD
+
+
+def test_a_cut_batch_that_claims_too_much_is_bad() -> None:
+    _, walked = walk(GOOD + batch(2, size=2 * BATCH_BYTES_MAX)[:-1])
+
+    assert walked.damage is not None
+    assert walked.damage.tail is Tail.BAD

@@ -1,0 +1,199 @@
+"""A segment on a disk that fails, loses power or damages it, and its deletion."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from barnabas.protocol.files import offset_index as offset_format
+from barnabas.protocol.files import time_index as time_format
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import parse_header
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
+from barnabas.storage.segment.segment import Segment
+from tests.support.batches import batch_sized
+from tests.support.segment_model import BASE, CONFIG, Model
+
+# --- a disk that fails ---
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("short", [None, 1, 60])
+def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) -> None:
+    model = Model()
+    model.append([1])
+    model.files.fail("pwrite", error, path=".log", short=short)
+    with pytest.raises(StorageError):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+    assert model.segment.log.size() == model.size
+    model.files.heal()
+    model.append([2])
+    assert model.segment.find(BASE + 1) == (model.stored[1].position, parse_header(model.stored[1].data))
+    assert model.segment.max_timestamp == 2
+
+
+def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() -> None:
+    model = Model()
+    model.append([1])
+    model.files.capacity = model.files.used() + 100
+    with pytest.raises(StorageError, match="No space left"):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+    assert model.files.used() == model.size
+    model.files.capacity = None
+    model.append([2])
+
+
+def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> None:
+    model = Model()
+    model.append([1])
+    model.files.fail("pwrite", path=".log", short=10)
+    model.files.fail("truncate")
+    with pytest.raises(StorageError):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+    model.files.heal()
+    with pytest.raises(DirectoryOffline, match="cannot undo a failed append"):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+
+
+def test_a_seal_that_fails_can_be_done_again() -> None:
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    for skip in range(3):
+        model.files.fail("pwrite", errno.ENOSPC, path="index", skip=skip)
+        if skip < 2:
+            with pytest.raises(StorageError):
+                model.segment.seal()
+        else:
+            model.segment.seal()
+        model.files.heal()
+        if skip < 2:
+            model.append([100 + skip], 100)
+    offsets = [(stored.last_offset - BASE, stored.position) for stored in model.indexed()]
+    assert model.directory.read("00000000000000000500.index") == offset_format.encode(offsets)
+
+
+def test_a_closed_segment_survives_a_power_cut_whole() -> None:
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 29, BASE + 30))
+    model.segment.close()
+    model.directory.sync()
+    model.files.crash("nothing")
+    model.directory = Directory(Disk(model.files, "/d"), "/d")
+    segment = Segment.open(model.directory, BASE, CONFIG, 0)
+    segment.activate()
+    assert segment.next_offset == BASE + 30
+    assert segment.aborted(BASE, BASE + 30) == ([AbortedTxn(7, BASE, BASE + 29, BASE + 30)], True)
+
+
+def test_what_needs_a_sync_is_named_until_it_was_synced() -> None:
+    model = Model()
+    model.append([1])
+    work = model.segment.files_to_sync()
+    assert (len(work.files), work.paths, work.is_sealed) == (1, [], False)
+    model.append([2])
+    model.segment.mark_synced(work)
+    assert len(model.segment.files_to_sync().files) == 1, "a batch came in between"
+    model.segment.mark_synced(model.segment.files_to_sync())
+    assert not model.segment.files_to_sync().files
+    model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 1, BASE + 2))
+    work = model.segment.files_to_sync()
+    assert work.paths == ["/d/00000000000000000500.txnindex"]
+    model.segment.mark_synced(work)
+    assert not model.segment.files_to_sync().paths
+    model.segment.seal()
+    work = model.segment.files_to_sync()
+    assert [path.rpartition(".")[2] for path in work.paths] == ["index", "timeindex", "txnindex"]
+    model.segment.mark_synced(work)
+    assert model.segment.files_to_sync()[:2] == ([], [])
+
+
+def test_an_abort_that_comes_while_an_earlier_one_is_synced_waits_for_the_next_sync() -> None:
+    model = Model()
+    model.append([1])
+    model.segment.add_aborted(AbortedTxn(7, BASE, BASE, BASE + 1))
+    work = model.segment.files_to_sync()
+    model.segment.add_aborted(AbortedTxn(8, BASE, BASE + 1, BASE + 2))
+    model.segment.mark_synced(work)
+    assert model.segment.files_to_sync().paths == ["/d/00000000000000000500.txnindex"]
+
+
+def test_a_time_index_that_was_left_without_its_closing_entry_gets_it() -> None:
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    model.segment.close()
+    name = "00000000000000000500.timeindex"
+    whole = model.directory.read(name)
+    assert whole is not None
+    model.directory.write(name, b"", len(whole) - time_format.ENTRY_SIZE)
+    segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
+    segment.activate()
+    segment.close()
+    assert model.directory.read(name) == whole
+
+
+def test_bytes_behind_the_last_batch_of_a_trusted_segment_are_refused() -> None:
+    model = Model()
+    model.append([1])
+    model.segment.close()
+    model.segment.log.pwrite(b"half a batch", model.size)
+    segment = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
+    with pytest.raises(CorruptFile, match="12 bytes behind the last whole batch"):
+        segment.activate()
+
+
+def test_damage_met_while_reading_is_named_with_its_place() -> None:
+    model = Model()
+    for number in range(3):
+        model.append([number])
+    model.reopen()
+    model.segment.log.pwrite(bytes(20), model.stored[1].position)
+    with pytest.raises(CorruptFile, match=f"batch at {model.stored[1].position}"):
+        model.segment.find(BASE + 2)
+
+
+def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:
+    model = Model()
+    model.append([1])
+    segment = Segment.create(model.directory, BASE, CONFIG, 0)
+    assert (segment.size, segment.log.size(), segment.next_offset) == (0, 0, BASE)
+
+
+# --- deletion ---
+
+
+def test_a_deleted_segment_is_read_on_until_it_is_removed() -> None:
+    model = Model()
+    for number in range(10):
+        model.append([number], 100)
+    model.segment.add_aborted(AbortedTxn(7, BASE, BASE + 9, BASE + 10))
+    found = model.segment.read(BASE, 1 << 20, model.size, True)
+    assert found is not None
+    model.segment.close()
+    names = model.segment.mark_deleted()
+    assert sorted(names) == [
+        f"00000000000000000500.{kind}.deleted" for kind in ("index", "log", "timeindex", "txnindex")
+    ]
+    assert model.directory.names() == sorted(names)
+    assert found.read_all() == b"".join(stored.data for stored in model.stored)
+    model.segment.remove()
+    assert model.directory.names() == []
+    with pytest.raises(FileRemoved):
+        found.read_all()
+
+
+def test_the_age_of_a_segment_without_timestamps_is_that_of_its_file() -> None:
+    model = Model()
+    model.files.now_ms = 1_234
+    model.append([-1])
+    assert (model.segment.max_timestamp, model.segment.largest_timestamp) == (-1, 1_234)
+    model.append([99])
+    assert model.segment.largest_timestamp == 99
+    model.reopen()
+    assert model.segment.largest_timestamp == 99
