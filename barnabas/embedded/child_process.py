@@ -32,14 +32,7 @@ class ChildProcess:
         self.home = home
         self.pid = 0
         self._end: int | None = None
-        self._pool = pool.current()
-        self._socket = self._pool.fork(settings, home)
-        _owned.add(self)
-        try:
-            facts = self._receive(START_TIMEOUT_S)
-        except BaseException:
-            self._socket.close()
-            raise
+        facts = self._start(settings, home)
         self.pid = facts["pid"]
         self.port: int = facts["port"]
         self.home = facts["home"]
@@ -95,6 +88,26 @@ class ChildProcess:
         if self._end is not None:
             os.close(self._end)
             self._end = None
+
+    def _start(self, settings: Wire, home: str | None) -> Any:
+        """What a new broker says of itself. A pool whose process died just now is replaced, once."""
+        self._pool = pool.current()
+        try:
+            return self._fork(settings, home)
+        except BarnabasError:
+            if self._pool.is_alive:
+                raise
+        self._pool = pool.current()
+        return self._fork(settings, home)
+
+    def _fork(self, settings: Wire, home: str | None) -> Any:
+        self._socket = self._pool.fork(settings, home)
+        _owned.add(self)
+        try:
+            return self._receive(START_TIMEOUT_S)
+        except BaseException:
+            self._socket.close()
+            raise
 
     def _receive(self, timeout_s: float) -> Any:
         self._socket.settimeout(timeout_s)

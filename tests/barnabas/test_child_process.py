@@ -15,6 +15,7 @@ from barnabas import Barnabas, BarnabasError, NotRunning
 from barnabas.embedded import pool
 from barnabas.embedded.channel import encode, receive
 from barnabas.embedded.child_process import ChildProcess
+from barnabas.embedded.pool import Pool
 from barnabas.embedded.settings import checked
 
 SETTINGS = checked(
@@ -45,6 +46,19 @@ def test_it_may_end_twice(child: ChildProcess) -> None:
     child.kill()
     assert not child.is_running
     assert "broker stopped" in child.logs()
+
+
+def test_a_pool_that_died_after_it_was_looked_at_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    died = pool.current()
+    os.kill(died.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, died.pid, os.WEXITED | os.WNOWAIT)
+    looks = iter([True])
+    is_alive = Pool.is_alive.fget
+    monkeypatch.setattr(Pool, "is_alive", property(lambda self: next(looks, None) or is_alive(self)))
+    with Barnabas(topics=["orders"]) as broker:
+        assert broker.topics() == {"orders": 1}
+        assert next(looks, None) is None
+    assert pool.current() is not died
 
 
 def test_where_there_are_no_pidfds_its_end_is_seen_by_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
