@@ -172,7 +172,11 @@ async def _members(world: BrokerWorld) -> None:
 
 async def _transactions(world: BrokerWorld) -> None:
     peer = world.connect()
-    got = await _ask(peer, InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000), 4)
+    initialise = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
+    got = await _ask(peer, initialise, 4)
+    while got.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:  # the markers of the one before are still on their way
+        got = await _ask(peer, initialise, 4)
+    assert got.error_code == ErrorCode.NONE
     producer = got.producer_id, got.producer_epoch
     await _ask(peer, _produce(world, producer=(*producer, 0), transactional=True), _VERSION)
     end = EndTxnRequest(transactional_id="x", producer_id=producer[0], producer_epoch=producer[1], committed=True)
