@@ -20,10 +20,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from barnabas import Barnabas, pool
+from barnabas import Barnabas
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
+from barnabas.embedded import pool
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.bench.measure import ROOT, held_mb, rss_mb
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS
