@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from barnabas.broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
 from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
 from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
 from barnabas.broker.catalogue.listener import CatalogueListener
-from barnabas.broker.catalogue.quorum import Identity
 from barnabas.broker.catalogue.topics import (
     CreatedTopic,
     NewPartitions,

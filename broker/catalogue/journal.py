@@ -12,9 +12,10 @@ from typing import TypedDict
 
 from barnabas.broker.catalogue.features import NEW_LEVELS, initial_records
 from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
-from barnabas.broker.catalogue.quorum import Identity, Quorum, read_quorum_state, write_quorum_state
+from barnabas.broker.catalogue.quorum import Quorum, read_quorum_state, write_quorum_state
 from barnabas.broker.catalogue.replaying import Replaying, read_bootstrap
 from barnabas.broker.catalogue.snapshot import snapshot
 from barnabas.broker.catalogue.topics import Writer

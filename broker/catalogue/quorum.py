@@ -6,8 +6,8 @@ the log.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.metadata_log import CatalogueError
 from barnabas.protocol.compile import codec
 from barnabas.protocol.errors import DecodeError
@@ -34,13 +34,6 @@ KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
 _CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts
 
 ControlRecord = tuple[ControlRecordType, bytes]
-
-
-class Identity(NamedTuple):
-    """This node: its id and the id of its data directory (16 bytes)."""
-
-    node_id: int
-    directory_id: bytes
 
 
 class Quorum:

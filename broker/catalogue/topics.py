@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from barnabas.broker.catalogue.framing import Versioned
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic
-from barnabas.broker.catalogue.quorum import Identity
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import validate
 from barnabas.protocol.errors import ErrorCode, KafkaError

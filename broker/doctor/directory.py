@@ -6,9 +6,10 @@ import errno
 import os
 from pathlib import Path
 
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import Image
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
-from barnabas.broker.catalogue.quorum import Identity, Quorum
+from barnabas.broker.catalogue.quorum import Quorum
 from barnabas.broker.catalogue.replaying import Replaying
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
