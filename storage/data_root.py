@@ -1,4 +1,4 @@
-"""The root of a data directory at start: is it one, is it ours, is it free, and what is in it.
+"""The root of a data directory at start: whether it is one, of this node, and free; and which partitions are in it.
 
 The rules are Apache Kafka's, so that a directory Barnabas accepts is one Kafka accepts: foreign files are ignored,
 foreign directories are not.

@@ -1,4 +1,4 @@
-"""What a client is told when a partition will not do what it asks. Nothing has changed when one of these is raised.
+"""Refusals: what a partition will not do for a client, with the code it gets. Nothing has changed when one is raised.
 
 A broken disk is no refusal: see barnabas.storage.errors.
 """

@@ -1,7 +1,7 @@
-"""Work that is done a bit at a time: a generator that pauses after each bit and returns what came of it.
+"""Work that is done a bit at a time: a generator that pauses after each bit and returns the result.
 
-Who owns an event loop lets others run at the pauses (broker/slices.py); who has a thread to itself goes through
-without one. What the work has looked at may have changed when it goes on: it says itself what it copes with.
+The owner of an event loop lets others run at the pauses (broker/slices.py); a thread of its own goes through without.
+What the work has looked at may have changed when it goes on: each such function says which changes it allows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
-"""Between two pauses lies a bounded piece of work, well under a millisecond of it."""
+"""The work between two pauses is bounded, well under a millisecond."""
 
 
 def finish(steps: Steps[T]) -> T:

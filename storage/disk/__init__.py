@@ -1,1 +1,1 @@
-"""Files and directories: full reads and writes, descriptors that come and go, small files replaced in one step."""
+"""Files and directories, and all calls of the operating system. A call does all it says or raises StorageError."""

@@ -1,7 +1,7 @@
 """A directory of the data directory, or the data directory itself, and the names in it.
 
 Knows names and bytes; knows no format and no partition. It counts its changes, so that it is synced when names changed
-and only then: a name is durable once its directory is synced, which syncing the file does not do.
+and only then: a name is durable once its directory is synced; syncing the file does not make it so.
 """
 
 from __future__ import annotations

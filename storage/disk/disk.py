@@ -11,7 +11,7 @@ online.
 
 from __future__ import annotations
 
-from barnabas.storage.disk.eviction import SecondChance
+from barnabas.storage.disk.eviction import EvictionPool
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import DirectoryOffline
 
@@ -26,8 +26,8 @@ class Disk:
         self.files = files
         self.path = path
         self.offline_reason: str | None = None
-        self.descriptors = SecondChance(open_files_max)
-        self.indexes = SecondChance(INDEX_MEMORY_BYTES)
+        self.descriptors = EvictionPool(open_files_max)
+        self.indexes = EvictionPool(INDEX_MEMORY_BYTES)
 
     def check_online(self) -> None:
         """Raise DirectoryOffline if the directory failed earlier."""
@@ -35,7 +35,7 @@ class Disk:
             raise DirectoryOffline(self.path, f"offline until restart: {self.offline_reason}")
 
     def go_offline(self, reason: str) -> None:
-        """Stop using the directory. The first reason stays; every open file is closed, so no user goes on unawares."""
+        """Stop using the directory. The first reason stays; every open file is closed, so each user notices."""
         if self.offline_reason is None:
             self.offline_reason = reason
         self.descriptors.evict_all()

@@ -1,7 +1,7 @@
-"""A file that opens itself when it is used and may be closed behind its user's back, and slices of it to be read later.
+"""A file that opens itself when it is used and may be closed between two uses, and slices of it to be read later.
 
-Knows bytes and positions. Thousands of partitions live under a small limit of open files because nobody above holds a
-descriptor; a file pinned for a sync in another thread stays open.
+Knows bytes and positions. Nobody above holds a descriptor, so that thousands of partitions do with a small limit of
+open files; a file pinned for a sync in another thread stays open.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class DiskFile:
         self.name = name
 
     def remove(self) -> None:
-        """Remove the file for good: who still holds a slice of it gets FileRemoved."""
+        """Remove the file for good: a slice of it that is still held raises FileRemoved."""
         self.close()
         self._is_removed = True
         self.directory.remove(self.name)

@@ -1,7 +1,8 @@
-"""A bound on things that can be let go and had again: open files, indexes in memory.
+"""A limit on what is open or in memory and can be had again: open files, entries of indexes.
 
-Knows its members only by a flag and a method. The order of eviction is "second chance", close to least recently
-used and costs the one who uses a member a single store, `member.recently_used = True`, instead of a move in a list.
+Knows its members only by a flag and a method. Members are evicted about in the order of their last use: each use sets
+`member.recently_used = True`, and a member found so is passed over once. (The usual name of it is "second
+chance"; an exact order would cost each use a move in a list.)
 
 Invariant: the weights of the members sum to at most the limit, unless every other member refused to go.
 """
@@ -20,8 +21,8 @@ class Evictable(Protocol):
         """Let go now; False if that is not possible at the moment. Never raises."""
 
 
-class SecondChance:
-    """Members in the order they are looked at for eviction."""
+class EvictionPool:
+    """Members in the order in which they are looked at for eviction."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -40,7 +41,7 @@ class SecondChance:
         member.recently_used = True
 
     def discard(self, member: Evictable) -> None:
-        """Forget a member that was let go without being asked."""
+        """Forget a member that its owner let go of."""
         self.weight -= self._members.pop(member, 0)
 
     def evict_all(self) -> None:

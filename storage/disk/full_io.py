@@ -1,7 +1,6 @@
-"""Calls on files that do the whole of what they say or raise StorageError: no short write or read passes unnoticed.
+"""Reads, writes and syncs of files in full: a call has done all of it, or raises.
 
-Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed, which its caller owes to
-Disk.go_offline.
+Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed; the caller passes it to Disk.go_offline.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def read_fully(file: File, size: int, position: int) -> bytes:
 
 
 def close_quietly(file: File) -> None:
-    """Close; what was not synced is nobody's promise, and the descriptor is gone even where the system complains."""
+    """Close. An error is of no use: the descriptor is gone all the same, and only a sync says that data is durable."""
     with suppress(OSError):
         file.close()
 

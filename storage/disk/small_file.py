@@ -5,12 +5,12 @@ should say (`changed`) and takes a `Replacement` with the content of that versio
 
 Theory of operation: content is written to a temporary file, synced without holding anybody up, and renamed onto the
 name. Only taking the temporary name and renaming exclude each other; there it is seen whether the replacement is still
-wanted. Whoever takes the temporary name begins a file of their own under it, so two never write into one. Whoever lost
-it to another writes once more and holds the lock meanwhile, unless what the other put in place is newer.
+wanted. Each writer begins a new file under the temporary name, so two never write into one. A writer whose file was
+replaced by another's writes once more and holds the lock meanwhile, unless what the other put in place is newer.
 
 Invariants: what is in place is never replaced by an older version; nothing is made or renamed once the file is given
-up, wherever its directory is by then, and whoever has a directory of its name; a version counts as durable only once
-its directory was synced.
+up, even if its directory was renamed and another has its name; a version counts as durable only once its directory was
+synced.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class SmallFile:
         self.durable_version = 0  # of what it says after a power cut, or a newer one
         self._placed_version = 0  # of what it says
         self._is_given_up = False
-        self._writer: File | None = None  # whose the temporary name is
-        self._lock = Lock()  # of the three above and the two names; who syncs while holding it lost a name before
+        self._writer: File | None = None  # the file that has the temporary name
+        self._lock = Lock()  # of the three above and both names; only a writer that lost its name syncs under it
 
     @property
     def is_dirty(self) -> bool:

@@ -1,1 +1,1 @@
-"""One partition's log: append, read, look up, flush and retention, over its segments."""
+"""One partition's log. `PartitionLog` (log.py) is what others use; every other module is one part of it."""

@@ -110,7 +110,7 @@ def _needs_whole_records(header: BatchHeader, demands: Demands, now_ms: int) -> 
 
 
 def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
-    """Whether a glance at the header, which is there, tells that the batch needs no walk."""
+    """Whether the header alone, which is there in full, shows that the batch needs no walk."""
     attributes, base_timestamp, max_timestamp = _unpack_attributes_and_times(batch, ATTRIBUTES_POSITION)
     return (
         attributes in demands.plain_attributes

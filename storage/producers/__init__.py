@@ -1,1 +1,1 @@
-"""What a log knows of its producers: their last batches, their open transactions, and snapshots of both."""
+"""What a log knows of its producers: their last batches and open transactions, and the snapshots that keep both."""

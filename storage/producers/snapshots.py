@@ -46,7 +46,7 @@ class ProducerSnapshots:
                 try:
                     return offset, decode(data)
                 except DecodeError:
-                    pass  # torn, or of a version to come: an older one and the log tell the same
+                    pass  # torn, or of a later version: an older one and the log give the same state
             self.remove([offset])
         return None
 

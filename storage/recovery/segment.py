@@ -150,7 +150,7 @@ def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Ope
 
 
 def synced_ahead(file: DiskFile, size: int) -> Opening[None]:
-    """Have the bulk of a file on the disk before somebody syncs it who cannot wait. `size`: bytes that may not be."""
+    """Sync the bulk of a file in a pause, so that a sync without one is short later. `size`: bytes not synced."""
     if size > _SYNCED_HERE_BYTES_MAX:
         yield SyncJob(file.directory.disk, [file])
 

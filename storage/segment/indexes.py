@@ -7,7 +7,7 @@ and with it the largest timestamp so far; sealing adds that timestamp as the clo
 Theory of operation: while the segment is active the entries are in memory alone. They are written when it is sealed or
 closed; after a crash they come from the log again. A sealed segment's are read from the files when somebody asks.
 
-`tells_all_times` says that the time index tells of every batch. One that an earlier version made, or Kafka from such a
+`tells_all_times` says that the time index covers every batch. One that an earlier version made, or Kafka from such a
 log, may pass over batches whose headers lack their largest timestamp; storage/segment/times.py makes it again.
 """
 
@@ -100,7 +100,7 @@ class SegmentIndexes:
             self.time.seal()
 
     def give_up(self) -> None:
-        """Make no files any more from what readers find: the log is closed, and another one may have been opened."""
+        """Write no file any more, whatever a reader makes again: the log is closed, perhaps another one is open."""
         self._is_given_up = True
 
     def truncate(self, offset: int) -> None:
@@ -132,7 +132,7 @@ class SegmentIndexes:
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp, -1 if no batch has one; UNKNOWN if the files cannot tell."""
+        """The largest timestamp, -1 if no batch has one; UNKNOWN if the files do not say."""
         if self._max_timestamp == UNKNOWN and (found := self.time.read_last()) is not None:
             self._max_timestamp, self._max_timestamp_offset = found
         return self._max_timestamp

@@ -1,7 +1,7 @@
 """The time index of a segment: from a timestamp to an offset, sparse.
 
 An entry says that up to its offset no timestamp in the segment is larger than its own. When a segment is sealed its
-largest timestamp becomes the closing entry, so the last entry tells the segment's age. Format:
+largest timestamp becomes the closing entry, so the last entry is the segment's age. Format:
 protocol/files/time_index.py.
 """
 

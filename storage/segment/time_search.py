@@ -1,7 +1,7 @@
 """Looking for a time in the batches of a log file, in steps.
 
-A batch whose header can hold no such record is passed over; the others are walked, each a chunk at a time. That a
-header tells its largest timestamp is taken on trust, except where it plainly tells none (docs/decisions/0010).
+A batch that, by its header, can hold no such record is passed over; the others are walked, each a chunk at a time. The
+largest timestamp in a header is taken on trust, except where there plainly is none (docs/decisions/0010).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A segment asked by time, in steps: how old it is, and which record is the first that is not older.
 
-The time index answers most of it. One that is missing, or was made by who passed over batches whose headers lack their
-largest timestamp, is first made again from the log; meanwhile appends and other readers go on, and what is made takes
-effect at once when it has caught up with them.
+The time index answers most of it. One that is missing, or passes over batches whose headers lack their largest
+timestamp (earlier versions made such), is first made again from the log. Meanwhile appends and other readers go on; the
+new index takes the place of the old one in one step, when it has caught up with them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Kept in memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
 the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what it wrote:
 it is read again when somebody asks. The file exists only where there is an entry.
-Format: protocol/files/txn_index.py; the question it answers is section KIP-98's "which producers to skip".
+Format: protocol/files/txn_index.py. It says which producers' batches readers of committed records skip (KIP-98).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.storage.disk.eviction import SecondChance
+from barnabas.storage.disk.eviction import EvictionPool
 
 
 class Member:
@@ -20,7 +20,7 @@ class Member:
 
 
 def test_the_oldest_goes_when_nobody_used_it() -> None:
-    bound, members = SecondChance(2), [Member() for _ in range(3)]
+    bound, members = EvictionPool(2), [Member() for _ in range(3)]
     for member in members[:2]:
         bound.admit(member)
         member.recently_used = False
@@ -28,8 +28,8 @@ def test_the_oldest_goes_when_nobody_used_it() -> None:
     assert [member.evictions for member in members] == [1, 0, 0]
 
 
-def test_a_used_one_gets_a_second_chance() -> None:
-    bound, members = SecondChance(2), [Member() for _ in range(3)]
+def test_a_used_one_is_passed_over_once() -> None:
+    bound, members = EvictionPool(2), [Member() for _ in range(3)]
     for member in members[:2]:
         bound.admit(member)
         member.recently_used = False
@@ -39,7 +39,7 @@ def test_a_used_one_gets_a_second_chance() -> None:
 
 
 def test_when_all_were_used_one_goes_anyway() -> None:
-    bound, members = SecondChance(3), [Member() for _ in range(4)]
+    bound, members = EvictionPool(3), [Member() for _ in range(4)]
     for member in members:
         bound.admit(member)
     assert sum(member.evictions for member in members) == 1
@@ -47,7 +47,7 @@ def test_when_all_were_used_one_goes_anyway() -> None:
 
 
 def test_a_member_that_cannot_go_stays_and_the_bound_gives_way() -> None:
-    bound, stubborn = SecondChance(1), Member(stubborn=True)
+    bound, stubborn = EvictionPool(1), Member(stubborn=True)
     bound.admit(stubborn)
     bound.admit(Member())
     assert len(bound) == 2
@@ -55,7 +55,7 @@ def test_a_member_that_cannot_go_stays_and_the_bound_gives_way() -> None:
 
 
 def test_a_heavy_member_pushes_several_out() -> None:
-    bound, light = SecondChance(10), [Member() for _ in range(10)]
+    bound, light = EvictionPool(10), [Member() for _ in range(10)]
     for member in light:
         bound.admit(member)
     bound.admit(Member(), 7)
@@ -63,7 +63,7 @@ def test_a_heavy_member_pushes_several_out() -> None:
 
 
 def test_evict_all_leaves_only_the_stubborn() -> None:
-    bound, stubborn = SecondChance(5), Member(stubborn=True)
+    bound, stubborn = EvictionPool(5), Member(stubborn=True)
     for member in (Member(), stubborn, Member()):
         bound.admit(member)
     bound.evict_all()
@@ -72,7 +72,7 @@ def test_evict_all_leaves_only_the_stubborn() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["admit", "use", "discard"]), st.integers(1, 4))))
 def test_the_weights_never_exceed_the_limit(steps: list[tuple[int, str, int]]) -> None:
-    bound, members = SecondChance(8), [Member() for _ in range(10)]
+    bound, members = EvictionPool(8), [Member() for _ in range(10)]
     weights: dict[int, int] = {}
     for index, step, weight in steps:
         if step == "admit":
