@@ -1,7 +1,7 @@
 """What to make of the files of a partition when it is opened: decisions as tables, without touching a file.
 
 Every case has a letter, which the golden stories of tests/golden/recovery/ carry too. loader.py looks at
-the files, asks here and does as it is told.
+the files, asks here and acts on the answer.
 
 The rule behind the tables: below the recovery point everything was synced, so whatever is wrong there is the disk's
 doing and not ours to guess about. Above it, nothing a process wrote is lost when only the process dies; a power cut may
@@ -156,7 +156,7 @@ def orphaned_indexes(names: Iterable[str]) -> Leftovers:
 
 
 def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_end_offset: int) -> list[int]:
-    """P: snapshots above the log's end speak of a log that is gone. Q: those at no segment's base but for the newest
+    """P: snapshots above the log's end belong to a log that is gone. Q: those at no segment's base but for the newest
     were taken by clean stops long past."""
     offsets, bases = sorted(offsets), set(segment_bases)
     usable = [offset for offset in offsets if offset <= log_end_offset]
@@ -167,20 +167,3 @@ def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_en
 # Other cases, decided where they are met: R, S, T how producer state was rebuilt (producers.py); U segments
 # behind a cut or a hole, V a log that ends below its start, W a recovery point above the log's end, X an empty last
 # segment (loader.py).
-
-
-class Recovered(NamedTuple):
-    """What opening a partition took and cost, for the log and for tests."""
-
-    log_end_offset: int
-    letters: str = ""  # the cases met, in order of meeting
-    segments_reread: int = 0
-    bytes_dropped: int = 0
-    segments_dropped: int = 0
-    headers_replayed: int = 0  # to rebuild producer state from an older snapshot
-    notes: tuple[str, ...] = ()  # sentences for people: what was dropped and why
-
-    @property
-    def was_needed(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)

@@ -1,38 +1,27 @@
 """Opening a partition: from the files in its directory to a log that can be appended to.
 
-cases.py decides, this does: finish what a stop interrupted, look at each segment, read again what nobody
-vouches for, cut at the first damage, rebuild producer state. Run twice, it finds nothing to do the second time. Every
-change of a name is durable before the log is used: a snapshot or a segment that came back after the next power cut
-would speak of a log that is gone.
+cases.py decides, this acts: finish what a stop interrupted, look at each segment, read again what may not be durable,
+cut at the first damage, rebuild producer state. Run twice, it finds nothing to do the second time. Every change of a
+name is durable before the log is used: a snapshot or a segment that came back after the next power cut would belong to
+a log that is gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
+from barnabas.protocol.files.names import FileKind, SegmentFile, parse_segment_file, segment_file
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
-from barnabas.storage.recovery.cases import (
-    Leftovers,
-    Recovered,
-    Tail,
-    Trust,
-    Verdict,
-    finished_swaps,
-    judge_tail,
-    orphaned_indexes,
-    stray_snapshots,
-    trust_segment,
-    unfinished_files,
-)
+from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
+from barnabas.storage.recovery.interrupted import Interrupted
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
+from barnabas.storage.recovery.report import Recovered, Report
 from barnabas.storage.recovery.segment import (
     Damage,
     SegmentWalk,
@@ -76,16 +65,12 @@ class _Loader:
         self._checkpoint = checkpoint
         self._now_ms = now_ms
         self._segments: list[Segment] = []
-        self._letters: list[str] = []
-        self._notes: list[str] = []
-        self._segments_reread = 0
-        self._bytes_dropped = 0
-        self._segments_dropped = 0
+        self._report = Report()
         self._are_index_removals_durable = False
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
-        names = yield from self._finish_what_was_begun()
+        names = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish()
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
@@ -107,47 +92,12 @@ class _Loader:
         """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
         return LONG_MAX if self._config.min_insync_replicas <= 1 else self._checkpoint.high_watermark or 0
 
-    # --- names ---
-
-    def _finish_what_was_begun(self) -> Opening[list[str]]:
-        names = self._clear_up(self._directory.names(), unfinished_files)
-        swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
-        ends: dict[int, int] = {}
-        for file in swapped:
-            if file.kind is FileKind.LOG:
-                ends[file.base_offset] = yield from self._end_of(file)
-        names = self._clear_up(names, lambda names: finished_swaps(names, ends))
-        return self._clear_up(names, orphaned_indexes)
-
-    def _clear_up(self, names: list[str], find: Callable[[list[str]], Leftovers]) -> list[str]:
-        """Remove and rename what `find` finds among `names`; returns the names then."""
-        leftovers = find(names)
-        self._letters += leftovers.letters
-        for name in leftovers.removals:
-            self._directory.remove(name)
-        if leftovers.removals:
-            self._directory.sync()  # before a rename that a power cut might keep while it brings these back
-        for source, target in leftovers.renames:
-            self._directory.rename(source, target)
-        return self._directory.names() if leftovers.letters else names
-
-    def _end_of(self, file: SegmentFile) -> Opening[int]:
-        segment = Segment(self._directory, file.base_offset, self._config, self._now_ms)
-        segment.log = self._directory.open(file.name)
-        segment.size = segment.log.size()
-        walk = self._walk(segment, 0)
-        try:
-            yield from walk.to_end()
-        finally:
-            segment.log.close()
-        return walk.next_offset
-
     # --- segments ---
 
     def _open_segments(self, files: list[SegmentFile]) -> list[Segment]:
         bases = sorted(file.base_offset for file in files if file.kind is FileKind.LOG)
         while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
-            self._note("X")  # made by a roll that failed or came last; the log may have grown past its base
+            self._report.met("X")  # made by a roll that failed or came last; the log may have grown past its base
             Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
         return [
             self._open_segment(base, is_durable=self._is_synced(after))
@@ -180,7 +130,7 @@ class _Loader:
             case = trust_segment(
                 was_clean=self._checkpoint.was_clean, is_synced=self._is_synced(end_offset), has_indexes=has_indexes
             )
-            self._note(case.letter)
+            self._report.met(case.letter)
             if case.decision is Trust.REREAD:
                 if (yield from self._reread(index, is_unsynced=case.letter == "E")):
                     break
@@ -215,7 +165,7 @@ class _Loader:
     def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
         segment = self._segments[index]
-        self._segments_reread += 1
+        self._report.segments_reread += 1
         self._has_unsynced_names = True
         yield from self._rebuild.advance_to(segment.base_offset)
         if is_unsynced:  # what is said of it was perhaps of batches that are gone; it is all found again on the way
@@ -224,7 +174,7 @@ class _Loader:
             if index > 0:
                 self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
         segment.reset_indexes()
-        # Files of before may tell of batches a power cut took. An active segment's come back when it is sealed.
+        # The old files may name batches that a power cut took. An active segment's are written when it is sealed.
         self._directory.remove(segment.offset_index.name)
         self._directory.remove(segment.time_index.name)
         self._are_index_removals_durable = False
@@ -279,7 +229,7 @@ class _Loader:
             self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
         )
         case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
-        self._note(case.letter)
+        self._report.met(case.letter)
         if damage is None:
             return False
         if case.decision is Verdict.REFUSE:
@@ -288,19 +238,18 @@ class _Loader:
             yield from set_tail_aside(self._directory, segment, damage.position)
         yield from synced_ahead(segment.log, segment.size)
         segment.truncate(damage.position, damage.next_offset)
-        self._bytes_dropped += damage.size
-        self._notes.append(
+        self._report.dropped(damage.size)
+        self._report.note(
             f"{segment.log.name}: {damage.size} bytes from offset {damage.next_offset} on dropped: {damage.what}"
         )
         return True
 
     def _drop_behind(self, index: int, next_offset: int) -> None:
         """U: segments behind a cut or a hole are taken out, so that what remains is a prefix of what was written."""
-        self._note("U")
+        self._report.met("U")
         for segment in self._segments[index + 1 :]:
-            self._bytes_dropped += segment.size
-            self._segments_dropped += 1
-            self._notes.append(f"{segment.log.name}: {segment.size} bytes dropped: the log ends at {next_offset} now")
+            self._report.dropped(segment.size, segments=1)
+            self._report.note(f"{segment.log.name}: {segment.size} bytes dropped: the log ends at {next_offset} now")
             set_segment_aside(self._directory, segment)
         del self._segments[index + 1 :]
 
@@ -308,12 +257,11 @@ class _Loader:
         """V: a log that ends below where it starts holds nothing but deleted records: begin anew at the start."""
         start_offset = self._checkpoint.log_start_offset
         if self._segments and self._end_offset() < start_offset:
-            self._note("V")
+            self._report.met("V")
             for segment in self._segments:
-                self._bytes_dropped += segment.size
-                self._segments_dropped += 1
+                self._report.dropped(segment.size, segments=1)
                 segment.remove()
-            self._notes.append(f"every segment dropped: all they hold was deleted, the log starts at {start_offset}")
+            self._report.note(f"every segment dropped: all they hold was deleted, the log starts at {start_offset}")
             self._segments.clear()
 
     # --- the rest ---
@@ -329,19 +277,19 @@ class _Loader:
         end_offset = self._end_offset()
         bases = [segment.base_offset for segment in self._segments]
         strays = stray_snapshots(self._snapshots.offsets, bases, end_offset)
-        self._letters += ["P"] if any(offset > end_offset for offset in strays) else []
-        self._letters += ["Q"] if any(offset < end_offset for offset in strays) else []
+        self._report.met("P" if any(offset > end_offset for offset in strays) else "")
+        self._report.met("Q" if any(offset < end_offset for offset in strays) else "")
         self._snapshots.remove(strays)
         yield from self._rebuild.advance_to(end_offset)
-        self._letters += self._rebuild.letters
+        self._report.met(self._rebuild.letters)
         log_start_offset = max(checkpoint.log_start_offset, bases[0])
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start_offset)
         if self._directory.is_dirty or self._has_unsynced_names:
             self._directory.sync()
         if checkpoint.recovery_point > end_offset:
-            self._note("W")
-            self._notes.append(f"the recovery point was {checkpoint.recovery_point}, the log ends at {end_offset}")
+            self._report.met("W")
+            self._report.note(f"the recovery point was {checkpoint.recovery_point}, the log ends at {end_offset}")
         recovery_point = end_offset if checkpoint.was_clean else min(checkpoint.recovery_point, end_offset)
         return LoadedLog(
             self._segments,
@@ -350,22 +298,8 @@ class _Loader:
             self._epochs,
             log_start_offset,
             recovery_point,
-            self._report(end_offset),
+            self._report.recovered(end_offset, self._rebuild.headers_replayed),
         )
 
     def _end_offset(self) -> int:
         return self._segments[-1].next_offset
-
-    def _note(self, letter: str) -> None:
-        self._letters.append(letter)
-
-    def _report(self, end_offset: int) -> Recovered:
-        return Recovered(
-            log_end_offset=end_offset,
-            letters="".join(sorted(set(self._letters))),
-            segments_reread=self._segments_reread,
-            bytes_dropped=self._bytes_dropped,
-            segments_dropped=self._segments_dropped,
-            headers_replayed=self._rebuild.headers_replayed,
-            notes=tuple(self._notes),
-        )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.recovery import cases as recovery
 from barnabas.storage.recovery.cases import (
     SEGMENT_CASES,
     TAIL_CASES,
@@ -95,8 +94,3 @@ def test_indexes_without_a_log_are_removed() -> None:
 def test_snapshots_are_kept_at_segment_bases_and_the_newest() -> None:
     assert stray_snapshots([0, 3, 5, 8, 9, 12], [0, 5], 10) == [3, 8, 12]
     assert stray_snapshots([], [0], 0) == []
-
-
-def test_nothing_is_told_of_an_opening_without_events() -> None:
-    assert not recovery.Recovered(5, letters="AR").was_needed
-    assert recovery.Recovered(5, letters="EG", segments_reread=1, bytes_dropped=3).was_needed

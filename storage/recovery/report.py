@@ -1,0 +1,58 @@
+"""What opening a partition met, did and cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Recovered(NamedTuple):
+    """The result, for the log and for tests. The letters are those of storage/recovery/cases.py."""
+
+    log_end_offset: int
+    letters: str = ""  # the cases met, in the order of the alphabet
+    segments_reread: int = 0
+    bytes_dropped: int = 0
+    segments_dropped: int = 0
+    headers_replayed: int = 0  # to rebuild producer state from an older snapshot
+    notes: tuple[str, ...] = ()  # sentences for people: what was dropped and why
+
+    @property
+    def was_needed(self) -> bool:
+        """Whether anything was done that people should know of."""
+        return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)
+
+
+class Report:
+    """The same while it comes together."""
+
+    def __init__(self) -> None:
+        self.segments_reread = 0
+        self._letters: set[str] = set()
+        self._notes: list[str] = []
+        self._bytes_dropped = 0
+        self._segments_dropped = 0
+
+    def met(self, letters: str) -> None:
+        """Cases that were met."""
+        self._letters.update(letters)
+
+    def note(self, sentence: str) -> None:
+        """Something for people to read."""
+        self._notes.append(sentence)
+
+    def dropped(self, size: int, *, segments: int = 0) -> None:
+        """Bytes that are no part of the log any more, `segments` whole segments among them."""
+        self._bytes_dropped += size
+        self._segments_dropped += segments
+
+    def recovered(self, log_end_offset: int, headers_replayed: int) -> Recovered:
+        """The result."""
+        return Recovered(
+            log_end_offset=log_end_offset,
+            letters="".join(sorted(self._letters)),
+            segments_reread=self.segments_reread,
+            bytes_dropped=self._bytes_dropped,
+            segments_dropped=self._segments_dropped,
+            headers_replayed=headers_replayed,
+            notes=tuple(self._notes),
+        )

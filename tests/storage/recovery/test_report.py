@@ -1,0 +1,21 @@
+"""What an opening says of itself."""
+
+from __future__ import annotations
+
+from barnabas.storage.recovery.report import Recovered, Report
+
+
+def test_an_opening_without_events_is_not_worth_a_line() -> None:
+    assert not Recovered(5, letters="AR").was_needed
+    assert Recovered(5, letters="EG", segments_reread=1, bytes_dropped=3).was_needed
+
+
+def test_a_report_has_each_case_once_in_the_order_of_the_alphabet() -> None:
+    report = Report()
+    report.met("RA")
+    report.met("")
+    report.met("A")
+    report.dropped(5)
+    report.dropped(7, segments=1)
+    report.note("something")
+    assert report.recovered(9, 4) == Recovered(9, "AR", 0, 12, 1, 4, ("something",))
