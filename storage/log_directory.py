@@ -33,7 +33,7 @@ from barnabas.storage.disk.files import Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import FileRemoved, StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.recovery.opening import Opening, open_at_once
 
 

@@ -1,35 +1,56 @@
-"""Appending one batch to a log: the judgement of a batch that needs more than a glance.
+"""Appending: what comes in at a log's end, from clients, from coordinators, and the markers that end transactions.
 
-PartitionLog.append takes the common case itself (an ordinary batch of a known producer, or of none); everything else
-comes here: new producers and epochs, retries, walks, rolls, refusals. The two agree: a test
-feeds both the same batches.
+Knows batches, offsets and producers; knows nothing of who waits for data. A batch is judged, given its offset and
+leader epoch in place, written with one call, and only then accounted for, so whatever fails before leaves nothing
+behind.
+
+Invariant: offsets never repeat. `append` takes the common batch (an ordinary one of a known producer, or of none)
+itself, in one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to refuse
+or to begin a segment with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
+from struct import Struct
 from typing import NamedTuple
 
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
+    HEADER,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC,
     NO_TIMESTAMP,
+    SEQUENCE_MAX,
+    TRANSACTIONAL_MASK,
     BatchHeader,
     WritableBuffer,
     parse_header,
     set_max_timestamp,
 )
+from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
+from barnabas.protocol.records.crc32c import crc32c
 from barnabas.storage.config import LogConfig
-from barnabas.storage.log.validate import Demands, check_batch, needs_walk, walk
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.log.judge import Judged, judge, read_older_batches
+from barnabas.storage.log.roll import Roller
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
+from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import SeenBatch
 from barnabas.storage.producers.window import Producers
-from barnabas.storage.recovery.producers import batches_between
 from barnabas.storage.refusals import AppendRefused
-from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.epochs import LeaderEpochs
 
-_WINDOW_STEP_OFFSETS = 1024
-_EPOCH_BUMPED_SINCE_PRODUCE_VERSION = 12  # what a client sends that ends every transaction with a new epoch (KIP-890)
+WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
+
+_PLAIN_SINCE_PRODUCE_VERSION = 7  # before, a codec may have to be refused
+_unpack_header = HEADER.unpack_from
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_pack_offset_to_epoch = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
 
 
 class AppendOrigin(Enum):
@@ -37,6 +58,9 @@ class AppendOrigin(Enum):
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
+
+
+_CLIENT = AppendOrigin.CLIENT
 
 
 class AppendResult(NamedTuple):
@@ -52,68 +76,245 @@ class AppendResult(NamedTuple):
     is_duplicate: bool
 
 
-class Judged(NamedTuple):
-    """A batch ready to be written, or the batch it repeats."""
+class Appender:
+    """The end of one log. Every method raises AppendRefused or StorageError, or has appended."""
 
-    batch: WritableBuffer
-    header: BatchHeader
-    log_append_time_ms: int
-    repeated: SeenBatch | None
+    __slots__ = (
+        "_config",
+        "_demands",
+        "_disk",
+        "_epoch_assigned",
+        "_epochs",
+        "_known_producer",
+        "_plain_attributes",
+        "_plain_bytes_max",
+        "_producers",
+        "_roller",
+        "_segments",
+        "_timestamp_after_max_ms",
+        "_watermarks",
+        "_window_scan_left",
+    )
 
+    def __init__(
+        self,
+        disk: Disk,
+        segments: Segments,
+        watermarks: Watermarks,
+        producers: Producers,
+        epochs: LeaderEpochs,
+        roller: Roller,
+        config: LogConfig,
+    ) -> None:
+        self._disk = disk
+        self._segments = segments
+        self._watermarks = watermarks
+        self._producers = producers
+        self._known_producer = producers.get  # bound for `append`
+        self._epochs = epochs
+        self._epoch_assigned = epochs.latest_epoch
+        self._roller = roller
+        self._window_scan_left = WINDOW_SCAN_OFFSETS_MAX
+        self.configure(config)
 
-def judge(
-    batch: WritableBuffer,
-    config: LogConfig,
-    demands: Demands,
-    producers: Producers,
-    now_ms: int,
-    *,
-    from_client: bool,
-    produce_version: int,
-    is_walked: bool,
-) -> Judged:
-    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was.
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from the next append on."""
+        self._config = config
+        self._demands = demands = Demands.of(config)
+        self._plain_attributes = demands.plain_attributes
+        self._plain_bytes_max = min(config.max_message_bytes, config.segment_bytes)
+        self._timestamp_after_max_ms = demands.timestamp_after_max_ms
 
-    `batch` itself may be changed (log-append time), or exchanged for a walked one.
-    """
-    header = check_batch(batch, demands, produce_version, from_client=from_client)
-    if from_client and not is_walked and needs_walk(header, demands, now_ms):
-        batch = walk(batch, config, now_ms, produce_version)
-        header = parse_header(batch)
-    elif len(batch) != header.size_in_bytes:
-        batch = memoryview(batch)[: header.size_in_bytes]
-    if header.size_in_bytes > config.segment_bytes:
-        raise AppendRefused(
-            ErrorCode.RECORD_LIST_TOO_LARGE,
-            f"a batch of {header.size_in_bytes} bytes, a segment holds {config.segment_bytes}",
+    def needs_walk(self, batch: Buffer, now_ms: int) -> bool:
+        """Whether the topic wants a batch, of a header's size at least, walked first: storage.log.validate.walk."""
+        if is_plain(batch, self._demands, now_ms):
+            return False
+        try:
+            return needs_walk(parse_header(batch), self._demands, now_ms)
+        except DecodeError:
+            return False  # no batch: append refuses it with the right code
+
+    def append(
+        self,
+        batch: WritableBuffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin = _CLIENT,
+        produce_version: int = PRODUCE_VERSION_NEWEST,
+        walked: bool = False,
+    ) -> AppendResult:
+        """Write one batch at the log's end. `batch` is changed in place: offset, leader epoch, log-append time.
+
+        `walked` says that storage.log.validate.walk was here before; otherwise a batch that needs it is walked now.
+        Raises AppendRefused with the code for the client, or StorageError; either way nothing was appended.
+        """
+        size = len(batch)
+        if origin is _CLIENT and size > HEADER_SIZE and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
+            # The common case in one condition: nothing but this may skip judge.py.
+            # fmt: off
+            (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
+             producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
+            # fmt: on
+            producer = self._known_producer(producer_id)
+            active = self._segments.active
+            watermarks = self._watermarks
+            first_offset = watermarks.log_end_offset
+            last_offset = first_offset + last_delta
+            if (
+                attributes in self._plain_attributes
+                and magic == MAGIC
+                and sent_offset == 0
+                and length + LOG_OVERHEAD == size <= self._plain_bytes_max
+                and last_delta + 1 == count > 0
+                and NO_TIMESTAMP < max_timestamp >= base_timestamp
+                and max_timestamp - now_ms <= self._timestamp_after_max_ms
+                and leader_epoch == self._epoch_assigned
+                and (
+                    producer_id < 0 and not attributes & TRANSACTIONAL_MASK
+                    if producer is None
+                    else producer.producer_epoch == producer_epoch
+                    and producer.next_sequence == base_sequence
+                    and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
+                )
+                and crc32c(memoryview(batch)[21:]) == crc
+                and not active.should_roll(size, last_offset, max_timestamp, now_ms)
+            ):
+                _pack_offset_to_epoch(batch, 0, first_offset, length, leader_epoch)
+                active.append(batch, last_offset, max_timestamp)
+                if producer is not None:
+                    last_sequence = base_sequence + last_delta
+                    if last_sequence > SEQUENCE_MAX:
+                        last_sequence -= SEQUENCE_MAX + 1
+                    seen = base_sequence, last_sequence, first_offset, last_offset, max_timestamp
+                    producer.add(_new_tuple(SeenBatch, seen), now_ms)
+                    if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
+                        self._producers.open_transaction(producer_id, producer, first_offset)
+                watermarks.extend(last_offset + 1)
+                log_start_offset = watermarks.log_start_offset
+                return _new_tuple(AppendResult, (first_offset, last_offset, NO_TIMESTAMP, log_start_offset, False))
+        return self._append_with_care(batch, leader_epoch, now_ms, origin, produce_version, walked)
+
+    def _append_with_care(
+        self,
+        batch: WritableBuffer,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin,
+        produce_version: int,
+        walked: bool,
+    ) -> AppendResult:
+        self._disk.check_online()
+        from_client = origin is _CLIENT
+        try:
+            judged = self._judge(batch, now_ms, from_client, produce_version, walked)
+        except AppendRefused as refused:
+            if refused.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or not self._complete_windows(batch):
+                raise
+            judged = self._judge(batch, now_ms, from_client, produce_version, walked)
+        if judged.repeated is not None:
+            seen = judged.repeated
+            log_start_offset = self._watermarks.log_start_offset
+            return AppendResult(seen.first_offset, seen.last_offset, seen.timestamp, log_start_offset, True)
+        return self._write(judged, leader_epoch, now_ms)
+
+    def append_own(
+        self, batch: bytearray, records_count: int, max_timestamp: int, *, leader_epoch: int, now_ms: int
+    ) -> AppendResult:
+        """Write a coordinator's batch that this process has just built: without producer, codec or anything to doubt.
+
+        `batch` is changed in place. Raises as `append`.
+        """
+        size = len(batch)
+        if self._demands.timestamp_type == LOG_APPEND_TIME or size > self._plain_bytes_max:
+            return self.append(batch, leader_epoch=leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        self._disk.check_online()
+        watermarks = self._watermarks
+        first_offset = watermarks.log_end_offset
+        last_offset = first_offset + records_count - 1
+        _pack_offset_to_epoch(batch, 0, first_offset, size - LOG_OVERHEAD, leader_epoch)
+        self._place(batch, last_offset, max_timestamp, leader_epoch, now_ms)
+        watermarks.extend(last_offset + 1)
+        return AppendResult(first_offset, last_offset, NO_TIMESTAMP, watermarks.log_start_offset, False)
+
+    def append_marker(
+        self,
+        marker: EndTxnMarker,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
+        """Write the marker that ends its producer's transaction; `marker.offset` is not looked at.
+
+        With `hold` the transaction holds the last stable offset back until its release. A producer without a
+        transaction here is fenced all the same. Raises AppendRefused for a fenced producer or coordinator, and
+        StorageError; either way nothing was appended.
+        """
+        self._disk.check_online()
+        producers, watermarks = self._producers, self._watermarks
+        offset = watermarks.log_end_offset
+        producers.check_marker(marker, transaction_version)
+        commit, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
+        batch = end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp, offset, leader_epoch)
+        log_append_time_ms = NO_TIMESTAMP
+        if self._demands.timestamp_type == LOG_APPEND_TIME:
+            log_append_time_ms = now_ms
+            set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
+            marker = marker._replace(timestamp=now_ms)
+        self._place(batch, offset, marker.timestamp, leader_epoch, now_ms)
+        completed = producers.completed_by(marker, offset)
+        if completed is not None and completed.aborted:
+            self._segments.active.add_aborted(producers.aborted_txn(completed))
+        producers.add_marker(marker, offset, now_ms, hold=hold)
+        watermarks.extend(offset + 1)
+        return AppendResult(offset, offset, log_append_time_ms, watermarks.log_start_offset, False)
+
+    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
+        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
+        self._producers.add_unverified(BatchHeader._make(_unpack_header(batch)), now_ms)
+
+    def _write(self, judged: Judged, leader_epoch: int, now_ms: int) -> AppendResult:
+        watermarks = self._watermarks
+        batch, first_offset = judged.batch, watermarks.log_end_offset
+        header = judged.header._replace(base_offset=first_offset, partition_leader_epoch=leader_epoch)
+        _pack_offset_to_epoch(batch, 0, first_offset, header.batch_length, leader_epoch)
+        last_offset = header.last_offset
+        self._place(batch, last_offset, header.max_timestamp, leader_epoch, now_ms)
+        if header.has_producer_id:
+            self._producers.add_batch(header, now_ms)
+        watermarks.extend(last_offset + 1)
+        return AppendResult(first_offset, last_offset, judged.log_append_time_ms, watermarks.log_start_offset, False)
+
+    def _place(
+        self, batch: WritableBuffer, last_offset: int, max_timestamp: int, leader_epoch: int, now_ms: int
+    ) -> None:
+        """Bring the bytes into the log; nothing is accounted for yet. StorageError leaves the log as it was."""
+        if leader_epoch > self._epoch_assigned:
+            self._epochs.assign(leader_epoch, self._watermarks.log_end_offset)
+            self._epoch_assigned = leader_epoch
+        if self._segments.active.should_roll(len(batch), last_offset, max_timestamp, now_ms):
+            self._roller.roll(now_ms)
+        self._segments.active.append(batch, last_offset, max_timestamp)
+
+    def _judge(
+        self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool
+    ) -> Judged:
+        return judge(
+            batch,
+            self._config,
+            self._demands,
+            self._producers,
+            now_ms,
+            from_client=from_client,
+            produce_version=produce_version,
+            is_walked=walked,
         )
-    log_append_time_ms = NO_TIMESTAMP
-    if demands.timestamp_type == LOG_APPEND_TIME:
-        log_append_time_ms = now_ms
-        set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
-        header = parse_header(batch)
-    assert not header.is_control, "a marker has its own way in: PartitionLog.append_marker"
-    repeated = None
-    if header.has_producer_id:
-        bumps_epoch = produce_version >= _EPOCH_BUMPED_SINCE_PRODUCE_VERSION
-        repeated = producers.check_batch(header, from_client=from_client, bumps_epoch=bumps_epoch)
-    return Judged(batch, header, log_append_time_ms, repeated)
 
-
-def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:
-    """Complete the producers' windows as far as `header` may need it; returns how many offsets were read.
-
-    A snapshot keeps one batch of five for each producer. When a batch seems out of order and may repeat one that lies
-    below the snapshot the log was loaded from, the headers before it are read, backwards in growing steps, until the
-    producer's window is whole.
-    """
-    used, step = 0, _WINDOW_STEP_OFFSETS
-    while used < offsets_max and producers.wants_older(header):
-        known_from = producers.seen_from
-        start = max(known_from - min(step, offsets_max - used), segments[0].base_offset)
-        if start >= known_from:
-            break
-        producers.add_older((older for older, _ in batches_between(segments, start, known_from)), start)
-        used += known_from - start
-        step *= 4
-    return used
+    def _complete_windows(self, batch: WritableBuffer) -> bool:
+        """Before a batch is called out of order: True if more was read of its producer's past, to judge it again by."""
+        header = BatchHeader._make(_unpack_header(batch))
+        used = read_older_batches(header, self._producers, self._segments.all, self._window_scan_left)
+        self._window_scan_left -= used
+        return used > 0

@@ -16,9 +16,12 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.epochs import LeaderEpochs
-from barnabas.storage.segment.segment import Segment, SyncWork
+from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.sync_state import SyncWork
 
 
 class FlushPlan:
@@ -48,40 +51,96 @@ class FlushPlan:
 
 
 class Flusher:
-    """The recovery point of a partition and what moves it."""
+    """The recovery point of one log and what moves it."""
+
+    __slots__ = (
+        "_directory",
+        "_epochs",
+        "_flush_messages",
+        "_flush_ms",
+        "_flushed_ms",
+        "_segments",
+        "_snapshots",
+        "_watermarks",
+        "recovery_point",
+    )
 
     def __init__(
-        self, directory: Directory, snapshots: ProducerSnapshots, epochs: LeaderEpochs, recovery_point: int
+        self,
+        directory: Directory,
+        segments: Segments,
+        watermarks: Watermarks,
+        snapshots: ProducerSnapshots,
+        epochs: LeaderEpochs,
+        recovery_point: int,
+        config: LogConfig,
     ) -> None:
         self.recovery_point = recovery_point
-        self._flushed_ms: int | None = None  # None: noted when next asked, by the clock of who asks
+        self._flushed_ms: int | None = None  # None: noted when `is_due` is next asked
         self._directory = directory
+        self._segments = segments
+        self._watermarks = watermarks
         self._snapshots = snapshots
         self._epochs = epochs
+        self.configure(config)
 
-    def is_due_before_answer(self, log_end_offset: int, config: LogConfig) -> bool:
-        """Whether flush.messages is reached: who appended is answered after a flush."""
-        return log_end_offset - self.recovery_point >= config.flush_messages
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from now on."""
+        self._flush_messages = config.flush_messages
+        self._flush_ms = config.flush_ms
 
-    def is_due(self, log_end_offset: int, active_base_offset: int, config: LogConfig, now_ms: int) -> bool:
-        """Whether a flush in the background is due: flush.messages, flush.ms, or a sealed segment not synced."""
+    @property
+    def is_due_before_answer(self) -> bool:
+        """Whether flush.messages is reached: an append is then answered after a flush."""
+        return self._watermarks.log_end_offset - self.recovery_point >= self._flush_messages
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether a flush in the background is due: flush.messages, flush.ms, or a sealed segment not synced.
+
+        Ask now and then: flush.ms is counted from the first time this is asked after an append.
+        """
+        log_end_offset = self._watermarks.log_end_offset
         if self._flushed_ms is None or self.recovery_point >= log_end_offset:
             self._flushed_ms = now_ms
         return self.recovery_point < log_end_offset and (
-            self.recovery_point < active_base_offset
-            or now_ms - self._flushed_ms >= config.flush_ms
-            or self.is_due_before_answer(log_end_offset, config)
+            self.recovery_point < self._segments.active.base_offset
+            or now_ms - self._flushed_ms >= self._flush_ms
+            or self.is_due_before_answer
         )
 
-    def plan(self, segments: Sequence[Segment], end_offset: int) -> FlushPlan | None:
-        """A plan for everything below `end_offset` (the log end, or the active segment's base); None if all is done.
+    def begin(self, *, sealed_only: bool = False) -> FlushPlan | None:
+        """What to sync: a plan to run in any thread, then `finish` or `failed`. None if all is synced."""
+        end_offset = self._segments.active.base_offset if sealed_only else self._watermarks.log_end_offset
+        return None if self.recovery_point >= end_offset else self._plan(self._segments.all, end_offset)
 
-        `segments` are all of the log, in order.
-        """
-        return None if self.recovery_point >= end_offset else self.plan_all(segments, end_offset)
+    def finish(self, plan: FlushPlan) -> None:
+        """The plan ran: move the recovery point."""
+        assert plan.end_offset <= self._watermarks.log_end_offset, (
+            f"{self._directory.path}: flushed up to {plan.end_offset}, the log ends at "
+            f"{self._watermarks.log_end_offset}"
+        )
+        plan.finish()
+        for segment, todo in plan.segments:
+            segment.mark_synced(todo)
+        self._snapshots.unsynced -= plan.snapshots
+        self.recovery_point = max(self.recovery_point, plan.end_offset)
+        self._flushed_ms = None
 
-    def plan_all(self, segments: Sequence[Segment], end_offset: int) -> FlushPlan:
-        """The same, also if nothing but indexes or names is left to sync."""
+    def failed(self, plan: FlushPlan, error: StorageError) -> None:
+        """The plan raised: nothing moves, and after a failed sync the directory is offline until a restart."""
+        plan.failed(error)
+
+    def flush_now(self, segments: Sequence[Segment] | None = None) -> None:
+        """Sync the whole log on this thread, indexes and names included; or `segments`, the last of it."""
+        plan = self._plan(self._segments.all if segments is None else segments, self._watermarks.log_end_offset)
+        try:
+            plan.run()
+        except StorageError as error:
+            self.failed(plan, error)
+            raise
+        self.finish(plan)
+
+    def _plan(self, segments: Sequence[Segment], end_offset: int) -> FlushPlan:
         work = [
             (segment, segment.files_to_sync())
             for segment, after in zip(segments, [*segments[1:], None], strict=True)
@@ -96,12 +155,3 @@ class Flusher:
             replacements=[self._epochs.replacement()] if self._epochs.is_dirty else [],
         )
         return FlushPlan(job, end_offset, work, snapshots)
-
-    def finish(self, plan: FlushPlan) -> None:
-        """The plan ran: move the recovery point."""
-        plan.finish()
-        for segment, todo in plan.segments:
-            segment.mark_synced(todo)
-        self._snapshots.unsynced -= plan.snapshots
-        self.recovery_point = max(self.recovery_point, plan.end_offset)
-        self._flushed_ms = None

@@ -1,60 +1,35 @@
 """A partition: an append-only log of batches, cut into segments, with its watermarks and producers.
 
-Here it grows; reading is view.py's, and rolling, flushing and deleting are upkeep.py's. Knows batches and
-offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded: one owner calls it,
-only FlushPlan.run may run elsewhere.
+This is the door: PartitionLog makes the parts of a log and offers what they do. Each part has its own state, and knows
+only the parts it is given: the segments (segments.py), the watermarks (watermarks.py), what comes in (append.py), what
+is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py) and retention (retention.py).
 
-Theory of operation: an append is judged, given its offset and leader epoch in place, written with one call, and only
-then accounted for, so whatever fails before leaves nothing behind. With min.insync.replicas=1 this machine is enough,
-and the high watermark is the log's end; with more it never moves (we are one replica).
-
-Invariants: log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset; the last segment is active, the
-others are sealed; offsets never repeat.
+Knows batches and offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded:
+one owner calls it, only FlushPlan.run may run elsewhere.
 """
 
 from __future__ import annotations
 
-from struct import Struct
-
-from barnabas.protocol.errors import DecodeError, ErrorCode
-from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.records.batch import (
-    HEADER,
-    HEADER_SIZE,
-    LOG_APPEND_TIME,
-    LOG_OVERHEAD,
-    MAGIC,
-    NO_TIMESTAMP,
-    SEQUENCE_MAX,
-    TRANSACTIONAL_MASK,
-    BatchHeader,
-    WritableBuffer,
-    parse_header,
-    set_max_timestamp,
-)
-from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
-from barnabas.protocol.records.crc32c import crc32c
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.log.append import AppendOrigin, AppendResult, Judged, judge, read_older_batches
-from barnabas.storage.log.upkeep import LogUpkeep
-from barnabas.storage.log.validate import PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
-from barnabas.storage.producers.producer import SeenBatch
+from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.log.append import Appender
+from barnabas.storage.log.flush import Flusher
+from barnabas.storage.log.offsets import OffsetLookups
+from barnabas.storage.log.read import Reader
+from barnabas.storage.log.retention import Retention
+from barnabas.storage.log.roll import Roller
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.recovery.loader import LoadedLog, load_log
 from barnabas.storage.recovery.opening import Opening
-from barnabas.storage.refusals import AppendRefused
-
-WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
-
-_CLIENT = AppendOrigin.CLIENT
-_PLAIN_SINCE_PRODUCE_VERSION = 7  # before, a codec may have to be refused
-_unpack_header = HEADER.unpack_from
-_pack_offset_to_epoch = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
 
 
-class PartitionLog(LogUpkeep):
+class PartitionLog:
     """One partition on disk. Offsets are those of Kafka; every bound is exclusive."""
 
     def __init__(
@@ -68,10 +43,60 @@ class PartitionLog(LogUpkeep):
         checkpoint: LogCheckpoint,
         deletions: Deletions,
     ) -> None:
-        self._epoch_assigned = loaded.epochs.latest_epoch
-        self._window_scan_left = WINDOW_SCAN_OFFSETS_MAX
+        self.directory = directory
+        self.topic = topic
+        self.partition = partition
         self.topic_id = topic_id
-        super().__init__(directory, topic, partition, config, loaded, checkpoint, deletions)
+        self.name = name = f"{topic}-{partition}"
+        self.recovered = loaded.recovered
+        """What opening took."""
+        self.producers = producers = loaded.producers
+        self._config = config
+        self._epochs = epochs = loaded.epochs
+        self._segments = segments = Segments(loaded.segments)
+        self._size_when_opened = segments.size
+        self._watermarks = watermarks = Watermarks(
+            name,
+            producers,
+            config,
+            log_start_offset=loaded.log_start_offset,
+            log_end_offset=loaded.recovered.log_end_offset,
+            high_watermark=checkpoint.high_watermark,
+        )
+        self._flusher = Flusher(
+            directory, segments, watermarks, loaded.snapshots, epochs, loaded.recovery_point, config
+        )
+        self._roller = Roller(directory, name, segments, watermarks, producers, loaded.snapshots, self._flusher, config)
+        self._retention = Retention(
+            directory, name, segments, watermarks, loaded.snapshots, epochs, self._roller, deletions, config
+        )
+        self._appender = Appender(directory.disk, segments, watermarks, producers, epochs, self._roller, config)
+        self._reader = Reader(name, segments, watermarks)
+        self._lookups = OffsetLookups(segments, watermarks, epochs)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Offer what the parts do, at the cost of a call on the part itself."""
+        appender, reader, lookups, flusher = self._appender, self._reader, self._lookups, self._flusher
+        self.needs_walk = appender.needs_walk
+        self.append = appender.append
+        self.append_own = appender.append_own
+        self.append_marker = appender.append_marker
+        self.note_unverified = appender.note_unverified
+        self.release_marker = self._watermarks.release
+        self.read = reader.read
+        self.read_own = reader.read_own
+        self.readable_bytes = reader.readable_bytes
+        self.find_offset = lookups.find
+        self.list_offset = lookups.find_at_once
+        self.end_offset_for_epoch = lookups.end_offset_for_epoch
+        self.flush_due = flusher.is_due
+        self.begin_flush = flusher.begin
+        self.end_flush = flusher.finish
+        self.flush_failed = flusher.failed
+        self.delete_replaced_before = self._retention.start_at
+        self.settle_ages = self._retention.settle_ages
+        self.apply_retention = self._retention.apply
 
     @classmethod
     def opening(
@@ -90,228 +115,135 @@ class PartitionLog(LogUpkeep):
         loaded = yield from load_log(directory, config, checkpoint, now_ms)
         return cls(directory, topic, partition, topic_id, config, loaded, checkpoint, deletions)
 
+    def close(self) -> None:
+        """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again."""
+        self._roller.seal_active()
+        self._flusher.flush_now()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Give the descriptors back and write nothing, plans that have not run included.
+
+        The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
+        """
+        self._epochs.give_up()
+        for segment in self._segments.all:
+            segment.indexes.give_up()
+            segment.log.close()
+
     # --- settings ---
 
-    def _configure(self, config: LogConfig) -> None:
-        super()._configure(config)
-        self._demands = Demands.of(config)
-        self.enough_replicas = config.min_insync_replicas <= 1  # else acks=-1 is NOT_ENOUGH_REPLICAS
-        self._plain_bytes_max = min(config.max_message_bytes, config.segment_bytes)
-        self._move_high_watermark()
+    @property
+    def config(self) -> LogConfig:
+        """The topic's settings; a new value takes effect with the next append."""
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        self._watermarks.configure(config)
+        self._flusher.configure(config)
+        self._roller.configure(config)
+        self._retention.configure(config)
+        self._appender.configure(config)
+
+    @property
+    def enough_replicas(self) -> bool:
+        """Whether min.insync.replicas is met by this machine alone; else acks=-1 is NOT_ENOUGH_REPLICAS."""
+        return self._watermarks.enough_replicas
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch this partition is led in, whether or not anything was appended in it; -1 before the first."""
+        return self._epochs.leader_epoch
 
     def set_leader_epoch(self, epoch: int) -> None:
         """The epoch this partition is led in from now on: readers see it at once, the file has it with an append."""
-        self.leader_epoch = epoch
+        self._epochs.leader_epoch = epoch
 
-    # --- append ---
+    # --- offsets: watermarks.py says what each is ---
 
-    def needs_walk(self, batch: Buffer, now_ms: int) -> bool:
-        """Whether the topic wants a batch, of a header's size at least, walked first: storage.validate.walk."""
-        if is_plain(batch, self._demands, now_ms):
-            return False
-        try:
-            return needs_walk(parse_header(batch), self._demands, now_ms)
-        except DecodeError:
-            return False  # no batch: append refuses it with the right code
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset readers may ask for."""
+        return self._watermarks.log_start_offset
 
-    def append(
-        self,
-        batch: WritableBuffer,
-        *,
-        leader_epoch: int,
-        now_ms: int,
-        origin: AppendOrigin = _CLIENT,
-        produce_version: int = PRODUCE_VERSION_NEWEST,
-        walked: bool = False,
-    ) -> AppendResult:
-        """Write one batch at the log's end. `batch` is changed in place: offset, leader epoch, log-append time.
+    @property
+    def last_stable_offset(self) -> int:
+        """Where readers of committed records stop."""
+        return self._watermarks.last_stable_offset
 
-        `walked` says that storage.validate.walk was here before; otherwise a batch that needs it is walked now. Raises
-        AppendRefused with the code for the client, or StorageError; either way nothing was appended.
+    @property
+    def high_watermark(self) -> int:
+        """Where readers stop."""
+        return self._watermarks.high_watermark
+
+    @property
+    def log_end_offset(self) -> int:
+        """The next offset to be assigned."""
+        return self._watermarks.log_end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below survives a power cut."""
+        return self._flusher.recovery_point
+
+    @property
+    def flush_before_answer(self) -> bool:
+        """Whether flush.messages is reached: an append is then answered after a flush."""
+        return self._flusher.is_due_before_answer
+
+    # --- segments ---
+
+    def delete_records_before(self, offset: int) -> int:
+        """Move the log's start to `offset` (-1: the high watermark); returns where it is now. It never goes back.
+
+        Raises KafkaError. The files go with the next `apply_retention`.
         """
-        size = len(batch)
-        if origin is _CLIENT and size > HEADER_SIZE and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
-            # The common case in one glance: nothing but this may skip barnabas.storage.log.append.
-            # fmt: off
-            (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
-             producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
-            # fmt: on
-            producer = self.producers.get(producer_id)
-            active = self._active
-            first_offset = self.log_end_offset
-            last_offset = first_offset + last_delta
-            if (
-                attributes in self._demands.plain_attributes
-                and magic == MAGIC
-                and sent_offset == 0
-                and length + LOG_OVERHEAD == size <= self._plain_bytes_max
-                and last_delta + 1 == count > 0
-                and NO_TIMESTAMP < max_timestamp >= base_timestamp
-                and max_timestamp - now_ms <= self._demands.timestamp_after_max_ms
-                and leader_epoch == self._epoch_assigned
-                and (
-                    producer_id < 0 and not attributes & TRANSACTIONAL_MASK
-                    if producer is None
-                    else producer.producer_epoch == producer_epoch
-                    and producer.next_sequence == base_sequence
-                    and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
-                )
-                and crc32c(memoryview(batch)[21:]) == crc
-                and not active.should_roll(self._config, size, last_offset, max_timestamp, now_ms, self._jitter_ms)
-            ):
-                _pack_offset_to_epoch(batch, 0, first_offset, length, leader_epoch)
-                active.append(batch, last_offset, max_timestamp)
-                if producer is not None:
-                    last_sequence = base_sequence + last_delta
-                    if last_sequence > SEQUENCE_MAX:
-                        last_sequence -= SEQUENCE_MAX + 1
-                    producer.add(
-                        SeenBatch(base_sequence, last_sequence, first_offset, last_offset, max_timestamp), now_ms
-                    )
-                    if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
-                        self.producers.open_transaction(producer_id, producer, first_offset)
-                self.log_end_offset = last_offset + 1
-                if self.enough_replicas:
-                    if not self.producers.unstable:
-                        self.last_stable_offset = last_offset + 1
-                    self.high_watermark = last_offset + 1
-                return AppendResult(first_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
-        return self._append_with_care(batch, leader_epoch, now_ms, origin, produce_version, walked)
+        if not self._config.is_deleted_by_age_or_size:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
+        return self._retention.start_at(offset)
 
-    def _append_with_care(
-        self,
-        batch: WritableBuffer,
-        leader_epoch: int,
-        now_ms: int,
-        origin: AppendOrigin,
-        produce_version: int,
-        walked: bool,
-    ) -> AppendResult:
-        self.directory.disk.check_online()
-        from_client = origin is _CLIENT
-        try:
-            judged = self._judge(batch, now_ms, from_client, produce_version, walked)
-        except AppendRefused as refused:
-            if refused.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or not self._complete_windows(batch):
-                raise
-            judged = self._judge(batch, now_ms, from_client, produce_version, walked)
-        if judged.repeated is not None:
-            seen = judged.repeated
-            return AppendResult(seen.first_offset, seen.last_offset, seen.timestamp, self.log_start_offset, True)
-        return self._write(judged, leader_epoch, now_ms)
+    @property
+    def first_segment_base_offset(self) -> int:
+        """Where the files begin, at or below the log's start."""
+        return self._segments.all[0].base_offset
 
-    def append_own(
-        self, batch: bytearray, records_count: int, max_timestamp: int, *, leader_epoch: int, now_ms: int
-    ) -> AppendResult:
-        """Write a coordinator's batch that this process has just built: without producer, codec or anything to doubt.
+    @property
+    def size(self) -> int:
+        """Bytes in the segments, without their indexes."""
+        return self._segments.size
 
-        `batch` is changed in place. Raises as `append`.
-        """
-        size = len(batch)
-        if self._demands.timestamp_type == LOG_APPEND_TIME or size > self._plain_bytes_max:
-            return self.append(batch, leader_epoch=leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
-        self.directory.disk.check_online()
-        first_offset = self.log_end_offset
-        last_offset = first_offset + records_count - 1
-        _pack_offset_to_epoch(batch, 0, first_offset, size - LOG_OVERHEAD, leader_epoch)
-        self._place(batch, last_offset, max_timestamp, leader_epoch, now_ms)
-        self.log_end_offset = last_offset + 1
-        self._move_high_watermark()
-        return AppendResult(first_offset, last_offset, NO_TIMESTAMP, self.log_start_offset, False)
+    @property
+    def segments_count(self) -> int:
+        """How many segments there are."""
+        return len(self._segments.all)
 
-    def append_marker(
-        self,
-        marker: EndTxnMarker,
-        *,
-        leader_epoch: int,
-        now_ms: int,
-        transaction_version: int = 0,
-        hold: bool = False,
-    ) -> AppendResult:
-        """Write the marker that ends its producer's transaction; `marker.offset` is not looked at.
+    @property
+    def files(self) -> list[DiskFile]:
+        """The files of the segments, which open themselves when they are read."""
+        return [segment.log for segment in self._segments.all]
 
-        With `hold` the transaction holds the last stable offset back until `release_marker`. A producer without a
-        transaction here is fenced all the same. Raises AppendRefused for a fenced producer or coordinator, and
-        StorageError; either way nothing was appended.
-        """
-        self.directory.disk.check_online()
-        producers, offset = self.producers, self.log_end_offset
-        producers.check_marker(marker, transaction_version)
-        commit, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
-        batch = end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp, offset, leader_epoch)
-        log_append_time_ms = NO_TIMESTAMP
-        if self._demands.timestamp_type == LOG_APPEND_TIME:
-            log_append_time_ms = now_ms
-            set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
-            marker = marker._replace(timestamp=now_ms)
-        self._place(batch, offset, marker.timestamp, leader_epoch, now_ms)
-        completed = producers.completed_by(marker, offset)
-        if completed is not None and completed.aborted:
-            self._active.add_aborted(producers.aborted_txn(completed))
-        producers.add_marker(marker, offset, now_ms, hold=hold)
-        self.log_end_offset = offset + 1
-        self._move_high_watermark()
-        return AppendResult(offset, offset, log_append_time_ms, self.log_start_offset, False)
+    @property
+    def appended(self) -> tuple[int, int]:
+        """(records, bytes) appended since the log was opened, control records among them."""
+        appended_bytes = self.size + self._segments.bytes_replaced - self._size_when_opened
+        return self.log_end_offset - self.recovered.log_end_offset, appended_bytes
 
-    def release_marker(self, producer_id: int) -> None:
-        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
-        self.producers.release(producer_id, self.high_watermark)
-        self._settle_last_stable_offset()
+    # --- producers ---
 
-    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
-        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
-        self.producers.add_unverified(BatchHeader._make(_unpack_header(batch)), now_ms)
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        return self.producers.has_open_transaction(producer_id, producer_epoch)
 
-    def _write(self, judged: Judged, leader_epoch: int, now_ms: int) -> AppendResult:
-        batch, first_offset = judged.batch, self.log_end_offset
-        header = judged.header._replace(base_offset=first_offset, partition_leader_epoch=leader_epoch)
-        _pack_offset_to_epoch(batch, 0, first_offset, header.batch_length, leader_epoch)
-        last_offset = header.last_offset
-        self._place(batch, last_offset, header.max_timestamp, leader_epoch, now_ms)
-        if header.has_producer_id:
-            self.producers.add_batch(header, now_ms)
-        self.log_end_offset = last_offset + 1
-        self._move_high_watermark()
-        return AppendResult(first_offset, last_offset, judged.log_append_time_ms, self.log_start_offset, False)
+    def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a batch of this producer will be refused for its epoch."""
+        return self.producers.is_fenced(producer_id, producer_epoch)
 
-    def _place(
-        self, batch: WritableBuffer, last_offset: int, max_timestamp: int, leader_epoch: int, now_ms: int
-    ) -> None:
-        """Bring the bytes into the log; nothing is accounted for yet. StorageError leaves the log as it was."""
-        if leader_epoch > self._epoch_assigned:
-            self._epochs.assign(leader_epoch, self.log_end_offset)
-            self._epoch_assigned = self.leader_epoch = leader_epoch
-        if self._active.should_roll(self._config, len(batch), last_offset, max_timestamp, now_ms, self._jitter_ms):
-            self._roll(now_ms)
-        self._active.append(batch, last_offset, max_timestamp)
+    def producers_state(self) -> list[ProducerState]:
+        """Every producer, as DescribeProducers shows it."""
+        return self.producers.states()
 
-    def _judge(
-        self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool
-    ) -> Judged:
-        return judge(
-            batch,
-            self._config,
-            self._demands,
-            self.producers,
-            now_ms,
-            from_client=from_client,
-            produce_version=produce_version,
-            is_walked=walked,
-        )
-
-    def _complete_windows(self, batch: WritableBuffer) -> bool:
-        """Before a batch is called out of order: True if more was read of its producer's past and it may be judged
-        again."""
-        header = BatchHeader._make(_unpack_header(batch))
-        used = read_older_batches(header, self.producers, self._segments, self._window_scan_left)
-        self._window_scan_left -= used
-        return used > 0
-
-    def _move_high_watermark(self) -> None:
-        if self.enough_replicas:
-            self.high_watermark = self.log_end_offset
-            if not self.producers.unstable:
-                self.last_stable_offset = self.log_end_offset
-                return
-        self.producers.high_watermark_moved(self.high_watermark)
-        self._settle_last_stable_offset()
+    def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> int:
+        """Forget producers that have not written for producer.id.expiration.ms; returns how many."""
+        return self.producers.expire(now_ms, expiration_ms)

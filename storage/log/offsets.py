@@ -1,8 +1,8 @@
-"""ListOffsets: from a timestamp, real or special, to an offset. Kafka's special timestamps are all answered.
+"""Look-ups of offsets, by timestamp (ListOffsets, Kafka's special timestamps included) and by leader epoch.
 
 Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed; what
 would be found at or behind it is not found. Look-ups by time come in steps, and answer for the log as it was when they
-began: segments may be added meanwhile, or deleted, which FileRemoved tells.
+began: segments may be added meanwhile, or deleted, which is then a FileRemoved.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from barnabas.protocol.files.checkpoints import EpochEntry
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.time_search import FoundRecord
 from barnabas.storage.segment.times import (
@@ -19,7 +22,7 @@ from barnabas.storage.segment.times import (
     record_at_timestamp,
     record_of_max_timestamp,
 )
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, finish
 
 LATEST = -1
 EARLIEST = -2
@@ -40,6 +43,36 @@ class FoundOffset(NamedTuple):
 
 
 NOT_FOUND = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
+
+
+class OffsetLookups:
+    """Offsets of one log, by timestamp and by leader epoch."""
+
+    __slots__ = ("_epochs", "_segments", "_watermarks")
+
+    def __init__(self, segments: Segments, watermarks: Watermarks, epochs: LeaderEpochs) -> None:
+        self._segments = segments
+        self._watermarks = watermarks
+        self._epochs = epochs
+
+    def find(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
+        """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
+        marks, epochs = self._watermarks, self._epochs
+
+        def bound() -> int:
+            return marks.last_stable_offset if committed else marks.high_watermark
+
+        entries = epochs.seen_by_readers(marks.log_end_offset)
+        query = OffsetQuery(self._segments.all, entries, epochs.leader_epoch, marks.log_start_offset, bound)
+        return query.look_up(timestamp)
+
+    def find_at_once(self, timestamp: int, *, committed: bool) -> FoundOffset:
+        """As `find`, however long it takes."""
+        return finish(self.find(timestamp, committed=committed))
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
+        return self._epochs.end_offset_for(epoch, self._watermarks.log_end_offset)
 
 
 class OffsetQuery(NamedTuple):

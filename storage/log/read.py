@@ -1,7 +1,7 @@
 """Reading from a log: which bytes of which segment, and which of the transactions in them were aborted.
 
-Finds, and hands out slices; the bytes are read when they are sent. A slice lies in one segment and below its bound.
-It begins where a batch begins, and with a whole one; where a limit ends it, it may end in the middle of another.
+The answer is a slice of a file, whose bytes are read when they are sent. A slice lies in one segment and below its
+bound. It begins with a whole batch; where a limit ends it, it may end in the middle of another.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.storage.disk.disk_file import FileSlice
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.refusals import OffsetOutOfRange
 from barnabas.storage.segment.segment import Segment
 
 
@@ -32,8 +35,62 @@ class ReadResult(NamedTuple):
         return 0 if self.data is None else self.data.size
 
     def read_all(self) -> bytes:
-        """Every byte, for who wants them at once."""
+        """Every byte, at once."""
         return b"" if self.data is None else self.data.read_all()
+
+
+class Reader:
+    """The readable side of one log. Every bound is exclusive."""
+
+    __slots__ = ("_name", "_segments", "_watermarks")
+
+    def __init__(self, name: str, segments: Segments, watermarks: Watermarks) -> None:
+        self._name = name
+        self._segments = segments
+        self._watermarks = watermarks
+
+    def read(self, offset: int, max_bytes: int, *, committed: bool, force_first_batch: bool) -> ReadResult:
+        """What lies at `offset`, `max_bytes` at most, never beyond the high watermark or the last stable offset.
+
+        The slice begins with the batch that holds `offset`, which may begin before it. Raises OffsetOutOfRange.
+        """
+        marks, segments = self._watermarks, self._segments
+        if not marks.log_start_offset <= offset <= marks.log_end_offset:
+            raise self._out_of_range(offset)
+        bound = marks.last_stable_offset if committed else marks.high_watermark
+        found = None
+        if offset < bound:
+            found = slice_of(segments.all, segments.index_of(offset), offset, bound, max_bytes, force_first_batch)
+        aborted: list[tuple[int, int]] | None = [] if committed else None
+        if committed and offset < bound:
+            aborted = found and aborted_in(segments.all, *found, offset, marks.log_end_offset)
+        data = None if found is None else found[1]
+        return ReadResult(data, marks.high_watermark, marks.last_stable_offset, marks.log_start_offset, aborted)
+
+    def read_own(self, offset: int, max_bytes: int) -> bytes:
+        """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
+        marks, segments = self._watermarks, self._segments
+        bound = marks.log_end_offset
+        if not marks.log_start_offset <= offset <= bound:
+            raise self._out_of_range(offset)
+        if offset == bound:
+            return b""
+        found = slice_of(segments.all, segments.index_of(offset), offset, bound, max_bytes, force_first_batch=True)
+        return b"" if found is None else found[1].read_all()
+
+    def readable_bytes(self, offset: int, committed: bool) -> int:
+        """About how many bytes a reader at `offset` could have; 0 where a read would raise."""
+        marks, segments = self._watermarks, self._segments
+        bound = marks.last_stable_offset if committed else marks.high_watermark
+        if not marks.log_start_offset <= offset < bound:
+            return 0
+        return bytes_between(segments.all, segments.index_of(offset), offset, bound)
+
+    def _out_of_range(self, offset: int) -> OffsetOutOfRange:
+        marks = self._watermarks
+        return OffsetOutOfRange(
+            f"{self._name}: offset {offset} is not in [{marks.log_start_offset}, {marks.log_end_offset}]"
+        )
 
 
 def slice_of(
@@ -83,7 +140,7 @@ def aborted_in(
     return aborted
 
 
-def readable_bytes(segments: Sequence[Segment], index: int, offset: int, bound: int) -> int:
+def bytes_between(segments: Sequence[Segment], index: int, offset: int, bound: int) -> int:
     """About how many bytes lie between two offsets, for deciding whether a parked fetch is worth waking.
 
     Exact within a segment, and never more than what can be read at all.

@@ -1,9 +1,13 @@
-"""Which segments of a log are too old, too many, or before its start. A pure choice; nothing is deleted here.
+"""Retention: which segments of a log are too old, too many, or before its start, and how they go.
 
-Segments go from the oldest on, and only while all they hold is below the high watermark. The rules are tried in Kafka's
-order (start offset, size, time), each going on where the one before stopped. A log with `cleanup.policy=compact` alone
-loses only what lies before its start offset. Size and time take nothing that is not decided: unlike Kafka's they stop
-at the last stable offset, or a transaction that commits later would be shown without its beginning.
+`deletable_segments` is a pure choice, with no effect. Segments go from the oldest on, and only while all they hold is
+below the high watermark. The rules are tried in Kafka's order (start offset, size, time), each going on where the one
+before stopped. A log with `cleanup.policy=compact` alone loses only what lies before its start offset. Size and time
+take nothing that is not decided: unlike Kafka's they stop at the last stable offset, or a transaction that commits
+later would be shown without its beginning.
+
+`Retention` acts on it: a segment's files are renamed at once and removed file.delete.delay.ms later, when no answer
+reads from them any more.
 """
 
 from __future__ import annotations
@@ -12,6 +16,124 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.deletion import Deletions
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.log.roll import Roller
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from barnabas.storage.refusals import OffsetOutOfRange
+from barnabas.storage.segment.epochs import LeaderEpochs
+from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.times import settle_age
+from barnabas.storage.steps import Steps
+
+
+class Retention:
+    """Moves the start of one log, and gives up the segments that are not kept any more."""
+
+    __slots__ = (
+        "_config",
+        "_deletions",
+        "_directory",
+        "_epochs",
+        "_name",
+        "_roller",
+        "_segments",
+        "_snapshots",
+        "_watermarks",
+    )
+
+    def __init__(
+        self,
+        directory: Directory,
+        name: str,
+        segments: Segments,
+        watermarks: Watermarks,
+        snapshots: ProducerSnapshots,
+        epochs: LeaderEpochs,
+        roller: Roller,
+        deletions: Deletions,
+        config: LogConfig,
+    ) -> None:
+        self._directory = directory
+        self._name = name
+        self._segments = segments
+        self._watermarks = watermarks
+        self._snapshots = snapshots
+        self._epochs = epochs
+        self._roller = roller
+        self._deletions = deletions
+        self.configure(config)
+
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from now on."""
+        self._config = config
+
+    def start_at(self, offset: int) -> int:
+        """Move the log's start to `offset` (-1: the high watermark); returns where it is now. It never goes back.
+
+        Whatever cleanup.policy says: a coordinator that wrote again what still counts has done what compaction would.
+        Raises OffsetOutOfRange. The files go with the next `apply`.
+        """
+        high_watermark = self._watermarks.high_watermark
+        wanted = high_watermark if offset == -1 else offset
+        if not 0 <= wanted <= high_watermark:
+            raise OffsetOutOfRange(
+                f"{self._name}: cannot delete before {offset}, the high watermark is {high_watermark}"
+            )
+        self._move_start(wanted)
+        return self._watermarks.log_start_offset
+
+    def settle_ages(self, now_ms: int) -> Steps[None]:
+        """Before `apply`: have every segment that it may find too old know how old it is."""
+        config = self._config
+        if config.is_deleted_by_age_or_size and config.retention_ms >= 0:
+            going_anyway = len(self._deletable(now_ms, config._replace(retention_ms=-1)))
+            for segment in self._segments.all[going_anyway:]:
+                yield from settle_age(segment)
+                if now_ms - segment.largest_timestamp <= self._config.retention_ms:
+                    return
+
+    def apply(self, now_ms: int) -> list[str]:
+        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
+        segments = self._segments
+        reasons = self._deletable(now_ms, self._config)
+        if reasons and len(reasons) == len(segments.all):
+            self._roller.roll(now_ms)
+        for _ in reasons:
+            oldest, after = segments.all[:2]
+            self._move_start(after.base_offset)
+            self._delete(oldest, now_ms)
+        if reasons:
+            self._directory.sync()  # or a power cut brings back what the checkpoints no longer know to be deleted
+        return reasons
+
+    def _deletable(self, now_ms: int, config: LogConfig) -> list[str]:
+        marks = self._watermarks
+        return deletable_segments(
+            self._segments.all,
+            log_start_offset=marks.log_start_offset,
+            log_end_offset=marks.log_end_offset,
+            high_watermark=marks.high_watermark,
+            last_stable_offset=marks.last_stable_offset,
+            config=config,
+            now_ms=now_ms,
+        )
+
+    def _move_start(self, offset: int) -> None:
+        if offset > self._watermarks.log_start_offset:
+            self._epochs.truncate_from_start(offset)
+            self._watermarks.start_at(offset)
+
+    def _delete(self, segment: Segment, now_ms: int) -> None:
+        names = segment.mark_deleted()
+        segment.log.close()  # a removed file keeps its room on the disk while it is open
+        self._segments.replace([segment])
+        snapshot = self._snapshots.mark_deleted(segment.base_offset)
+        names += [snapshot] if snapshot else []
+        due_ms = now_ms + self._config.file_delete_delay_ms
+        self._deletions.schedule(due_ms, self._directory, names, [segment.log])
 
 
 class RetainedSegment(Protocol):

@@ -1,8 +1,8 @@
 """The transactions of a partition that hold its last stable offset back.
 
 Those that are open; those completed whose marker is not below the high watermark yet; and those completed "held", which
-wait for `release`: the coordinator lets all partitions of a transaction go in one step. Rules only; nothing of this is
-on the disk but what the log tells again: after a load nothing is held.
+wait for `release`: the coordinator lets all partitions of a transaction go in one step. Rules only. Nothing of this is
+stored: after a load the first two are what the log says, and nothing is held.
 
 Invariant: `open` and `unstable` are in the order of the first offsets, since transactions begin at the log's end.
 """
@@ -33,7 +33,8 @@ class OpenTransactions:
         self.unstable: OrderedDict[int, int] = OrderedDict()
         """First offset -> producer id. Always this very object: the log looks at it with every append."""
         self._open: OrderedDict[int, int] = OrderedDict()  # producer id -> first offset
-        self._unreplicated: list[CompletedTxn] = []
+        self.unreplicated: list[CompletedTxn] = []
+        """Those completed whose marker is not below the high watermark. Always this very object, as `unstable`."""
         self._held: dict[int, list[CompletedTxn]] = {}
 
     @property
@@ -56,6 +57,10 @@ class OpenTransactions:
 
     def begin(self, producer_id: int, first_offset: int) -> None:
         """The first batch of a transaction is in the log."""
+        assert not self.unstable or first_offset > next(reversed(self.unstable)), (
+            f"producer {producer_id} begins a transaction at {first_offset}, before one at "
+            f"{next(reversed(self.unstable))}"
+        )
         self._open[producer_id] = first_offset
         self.unstable[first_offset] = producer_id
 
@@ -65,7 +70,7 @@ class OpenTransactions:
         if hold:
             self._held.setdefault(completed.producer_id, []).append(completed)
         else:
-            self._unreplicated.append(completed)
+            self.unreplicated.append(completed)
 
     def release(self, producer_id: int, high_watermark: int) -> None:
         """Let go of the completed transactions of a producer that were held."""
@@ -73,19 +78,19 @@ class OpenTransactions:
             if completed.last_offset < high_watermark:
                 del self.unstable[completed.first_offset]
             else:
-                self._unreplicated.append(completed)
+                self.unreplicated.append(completed)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
-        if self._unreplicated:
-            for completed in self._unreplicated:
+        if self.unreplicated:
+            for completed in self.unreplicated:
                 if completed.last_offset < high_watermark:
                     del self.unstable[completed.first_offset]
-            self._unreplicated = [txn for txn in self._unreplicated if txn.last_offset >= high_watermark]
+            self.unreplicated[:] = [txn for txn in self.unreplicated if txn.last_offset >= high_watermark]
 
     def restore(self, opened: Iterable[tuple[int, int]]) -> None:
         """Begin again with these (first offset, producer id)."""
-        for known in (self.unstable, self._open, self._unreplicated, self._held):
+        for known in (self.unstable, self._open, self.unreplicated, self._held):
             known.clear()
         for first_offset, producer_id in sorted(opened):
             self.begin(producer_id, first_offset)

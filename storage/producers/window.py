@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import pairwise
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
@@ -44,6 +45,7 @@ class Producers:
         self.seen_from = seen_from
         self.get = self._producers.get  # on the way of every append: saves a call
         self.unstable = self._transactions.unstable  # likewise
+        self.unreplicated = self._transactions.unreplicated  # likewise
         self.release = self._transactions.release
 
     def __len__(self) -> int:
@@ -158,7 +160,7 @@ class Producers:
         return 0 < distance <= _SEQUENCES // 2
 
     def states(self) -> list[ProducerState]:
-        """Every producer, as DescribeProducers tells of it."""
+        """Every producer, as DescribeProducers shows it."""
         return [producer.state(producer_id) for producer_id, producer in self._producers.items()]
 
     def to_snapshot(self) -> list[ProducerEntry]:
@@ -228,7 +230,11 @@ class Producers:
             if room and producer.window and header.last_offset < producer.window[0].first_offset:
                 found.setdefault(header.producer_id, deque(maxlen=room)).append(SeenBatch.of(header))
         for producer_id, older in found.items():
-            self._producers[producer_id].window[:0] = older
+            window = self._producers[producer_id].window
+            window[:0] = older
+            assert all(before.last_offset < after.first_offset for before, after in pairwise(window)), (
+                f"the window of producer {producer_id} is out of order: {window}"
+            )
         self.seen_from = from_offset
 
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:
@@ -247,7 +253,7 @@ class Producers:
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers without an open transaction that are older than `expiration_ms`; returns how many.
 
-        Age is that of the records, as in Kafka. But who wrote, or was loaded, a moment ago is kept: old timestamps
+        Age is that of the records, as in Kafka. But one that wrote, or was loaded, a moment ago is kept: old timestamps
         must not cost a running producer its window. A moment is never longer than `expiration_ms`.
         """
         grace_ms = min(EXPIRY_GRACE_MS, expiration_ms)

@@ -38,6 +38,8 @@ class LeaderEpochs:
             self._entries = decode_leader_epochs(data) if data is not None else []
         except DecodeError as error:
             raise CorruptFile(directory.path_of(LEADER_EPOCH_CHECKPOINT), str(error)) from error
+        self.leader_epoch = self.latest_epoch
+        """The epoch the log is led in, -1 for none. Who leads it sets it, perhaps before anything is appended in it."""
 
     @property
     def entries(self) -> list[EpochEntry]:
@@ -54,27 +56,27 @@ class LeaderEpochs:
         if self._entries and self._entries[-1].epoch == epoch:
             return False
         self._entries = _assigned(self._entries, epoch, start_offset)
+        self.leader_epoch = epoch
         self._file.changed()
         return True
 
-    def seen_by_readers(self, leader_epoch: int, log_end_offset: int) -> Sequence[EpochEntry]:
-        """The entries, and `leader_epoch`, in which the log is led (-1: in none), if it is not assigned yet."""
-        if leader_epoch <= self.latest_epoch:
+    def seen_by_readers(self, log_end_offset: int) -> Sequence[EpochEntry]:
+        """The entries, and the epoch in which the log is led if it is not assigned yet."""
+        if self.leader_epoch <= self.latest_epoch:
             return self._entries
-        return _assigned(self._entries, leader_epoch, log_end_offset)
+        return _assigned(self._entries, self.leader_epoch, log_end_offset)
 
     def epoch_at(self, offset: int) -> int:
         """The epoch a batch at `offset` carries, -1 if it is older than all that is known."""
         found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[found - 1].epoch if found else NO_EPOCH
 
-    def end_offset_for(self, epoch: int, leader_epoch: int, log_end_offset: int) -> tuple[int, int]:
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
 
-        `leader_epoch` is the one the log is led in, -1 for none. For an epoch older than all that is known the answer
-        keeps the epoch asked for, as Kafka's does.
+        For an epoch older than all that is known the answer keeps the epoch asked for, as Kafka's does.
         """
-        entries = self.seen_by_readers(leader_epoch, log_end_offset)
+        entries = self.seen_by_readers(log_end_offset)
         if not entries or epoch == NO_EPOCH or epoch > entries[-1].epoch:
             return NO_EPOCH, NO_OFFSET
         if epoch == entries[-1].epoch:
@@ -86,6 +88,7 @@ class LeaderEpochs:
         """The log ends at `offset` now: drop what began there or later."""
         while self._entries and self._entries[-1].start_offset >= offset:
             self._entries.pop()
+            self.leader_epoch = self.latest_epoch
             self._file.changed()
 
     def truncate_from_start(self, offset: int) -> None:

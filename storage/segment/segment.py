@@ -14,7 +14,6 @@ accepted; indexes may be rebuilt from the log at any time, the log from nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
@@ -29,21 +28,12 @@ from barnabas.storage.errors import CorruptFile, StorageError
 from barnabas.storage.segment import scan
 from barnabas.storage.segment.indexes import UNKNOWN, SegmentIndexes
 from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.segment.sync_state import SyncState, SyncWork
 from barnabas.storage.segment.time_search import max_timestamp_of
 from barnabas.storage.steps import finish
 
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
-
-
-class SyncWork(NamedTuple):
-    """What of a segment is not known to be durable: pass back to `mark_synced` once it is."""
-
-    files: list[DiskFile]
-    paths: list[str]
-    size: int
-    aborted: int
-    is_sealed: bool
 
 
 class Segment:
@@ -63,16 +53,14 @@ class Segment:
         self._next_offset = UNKNOWN
         self._first_timestamp = UNKNOWN  # of the first batch; what segment.ms is counted from
         self._cursors: dict[int, int] = {}  # positions by the offset a reader is expected to ask for next
-        self._config: LogConfig | None = None
-        self._segment_bytes = self._roll_ms = 0
-        self._size_synced = 0
-        self._are_indexes_synced = False
+        self._sync_state = SyncState(self.indexes)
+        self.set_limits(config)
 
     # --- coming and going ---
 
     @classmethod
     def create(cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
-        """A new active segment. A file in the way was left by a crash and holds nothing anybody was told of."""
+        """A new active segment. A file in the way was left by a crash and holds nothing that was acknowledged."""
         segment = cls(directory, base_offset, config, now_ms)
         segment.log = directory.open(segment.log.name, create=True)
         if segment.log.size():
@@ -91,22 +79,21 @@ class Segment:
         segment = cls(directory, base_offset, config, now_ms)
         segment.size = directory.size(segment.log.name)
         if is_durable:
-            segment._size_synced = segment.size
-            segment._are_indexes_synced = True
+            segment._sync_state.all_synced(segment.size)
         return segment
 
     def activate(self) -> None:
         """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be."""
         self.is_sealed = False
         if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
-            self._are_indexes_synced = False
+            self._sync_state.indexes_changed()
             self.indexes.reset()
         self._catch_up()
 
     def reset_indexes(self) -> None:
         """Empty the three indexes; `index_batch` fills them again, from the first batch on."""
         self.is_sealed = False
-        self._are_indexes_synced = False
+        self._sync_state.indexes_changed()
         self.indexes.reset()
         self.txn_index.clear()
         self._cursors.clear()
@@ -115,8 +102,8 @@ class Segment:
     def seal(self) -> None:
         """End the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
         self.indexes.close_time()
-        if not (self._are_indexes_synced and self.size == self._size_synced and self.indexes.is_written):
-            self._are_indexes_synced = False
+        if not self._sync_state.are_indexes_final(self.size):
+            self._sync_state.indexes_changed()
             self.indexes.write()
         self.indexes.seal()
         self.is_sealed = True
@@ -134,7 +121,7 @@ class Segment:
         return [self.log.name, *self.indexes.mark_deleted()]
 
     def remove(self) -> None:
-        """Remove the files now; who holds a slice gets FileRemoved."""
+        """Remove the files now; a slice that is still held raises FileRemoved."""
         self.log.remove()
         self.indexes.remove()
 
@@ -166,16 +153,16 @@ class Segment:
             self._first_timestamp = max_timestamp
         self._next_offset = last_offset + 1
 
-    def should_roll(
-        self, config: LogConfig, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int, jitter_ms: int = 0
-    ) -> bool:
-        """Whether a batch has to go into a new segment; this one ends `jitter_ms` before its segment.ms are over."""
-        if config is not self._config:
-            self._config = config
-            self._segment_bytes, self._roll_ms = config.segment_bytes, config.roll_ms
-        if self.size > self._segment_bytes - batch_size or self.indexes.is_full:
+    def set_limits(self, config: LogConfig, jitter_ms: int = 0) -> None:
+        """How large and how old the segment may become: it ends `jitter_ms` before its segment.ms are over."""
+        self._bytes_max = config.segment_bytes
+        self._active_ms_max = config.roll_ms - jitter_ms
+
+    def should_roll(self, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
+        """Whether a batch has to go into a new segment."""
+        if self.size > self._bytes_max - batch_size or self.indexes.is_full:
             return True
-        if self.size and self.waited_ms(max_timestamp, now_ms) > self._roll_ms - jitter_ms:
+        if self.size and self.waited_ms(max_timestamp, now_ms) > self._active_ms_max:
             return True
         return last_offset - self.base_offset > RELATIVE_OFFSET_MAX
 
@@ -203,8 +190,7 @@ class Segment:
             self.indexes.load(self.size)
         self.log.truncate(position)
         self.size = position
-        self._size_synced = UNKNOWN
-        self._are_indexes_synced = False
+        self._sync_state.cut()
         self._first_timestamp = UNKNOWN
         self.indexes.truncate(next_offset)
         self._catch_up()
@@ -216,23 +202,11 @@ class Segment:
 
     def files_to_sync(self) -> SyncWork:
         """What is not known to be durable. Indexes of an active segment are left out: the log can rebuild them."""
-        files = [self.log] if self.size != self._size_synced else []
-        paths: list[str] = []
-        if self.is_sealed:
-            if not self._are_indexes_synced:
-                paths = self.indexes.paths()
-        elif self.txn_index.needs_sync:
-            self.txn_index.write()
-            paths = [self.directory.path_of(self.txn_index.name)]
-        return SyncWork(files, paths, self.size, len(self.txn_index), self.is_sealed)
+        return self._sync_state.work(self.log, self.size, is_sealed=self.is_sealed)
 
     def mark_synced(self, work: SyncWork) -> None:
         """Everything in `work` is durable now."""
-        if work.size != self._size_synced:
-            self._are_indexes_synced = False
-        self._size_synced = work.size
-        self._are_indexes_synced = self._are_indexes_synced or work.is_sealed
-        self.txn_index.mark_synced(work.aborted)
+        self._sync_state.synced(work)
 
     # --- reading ---
 
@@ -343,7 +317,7 @@ class Segment:
     def _rebuild_indexes(self) -> None:
         """The offset and time index again, from the log."""
         was_sealed, self.is_sealed = self.is_sealed, False
-        self._are_indexes_synced = False
+        self._sync_state.indexes_changed()
         self.indexes.reset()
         self._catch_up()
         if was_sealed:

@@ -13,7 +13,7 @@ from barnabas.protocol.records.batch import compute_crc, iter_batches, parse_hea
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
-from barnabas.storage.log.append import AppendOrigin, AppendResult
+from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
 from barnabas.storage.log.validate import walk
 from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import START_MS, LogWorld
@@ -306,7 +306,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object], tr
             world.append(b"a", b"b", producer_id=PID, epoch=1, sequence=sequence, transactional=transactional)
         world.log.config = LogConfig()._replace(**settings)
         if careful:
-            world.log._demands = world.log._demands._replace(plain_attributes=frozenset())
+            world.log._appender._plain_attributes = frozenset()
         return world
 
     for batch in variations():
@@ -325,7 +325,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object], tr
 
 def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.append(b"v", producer_id=PID, epoch=0, sequence=0)
-    monkeypatch.setattr(world.log, "_append_with_care", None)
+    monkeypatch.setattr(Appender, "_append_with_care", None)
 
     world.append(b"v", producer_id=PID, epoch=0, sequence=1)
     world.append(b"v", compression=compression.SNAPPY)

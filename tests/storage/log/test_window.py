@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.config import LogConfig
-from barnabas.storage.log import log
+from barnabas.storage.log import append
 from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import LogWorld
 
@@ -100,7 +100,7 @@ def test_a_gap_after_a_restart_costs_no_reads() -> None:
 
 
 def test_how_far_back_a_run_reads_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "WINDOW_SCAN_OFFSETS_MAX", 30)
+    monkeypatch.setattr(append, "WINDOW_SCAN_OFFSETS_MAX", 30)
     world = open_world()
     write(world, 0, 4)
     write(world, 0, 40, producer_id=8)

@@ -44,8 +44,9 @@ def epochs_of(*entries: tuple[int, int]) -> LeaderEpochs:
 )
 def test_the_end_of_an_epoch_is_where_the_next_begins(asked: int, answer: tuple[int, int]) -> None:
     epochs = epochs_of((2, 10), (5, 40), (7, 60))
-    assert epochs.end_offset_for(asked, -1, LOG_END) == answer
-    assert epochs.end_offset_for(asked, 7, LOG_END) == answer
+    for leader_epoch in (-1, 7):
+        epochs.leader_epoch = leader_epoch
+        assert epochs.end_offset_for(asked, LOG_END) == answer
 
 
 @pytest.mark.parametrize(
@@ -64,22 +65,25 @@ def test_readers_see_the_epoch_of_the_leader_before_anything_is_appended_in_it(
 ) -> None:
     epochs = epochs_of((2, 10), (5, 40), (7, 60))
     epochs.write()
-    assert epochs.end_offset_for(asked, 9, LOG_END) == answer
+    epochs.leader_epoch = 9
+    assert epochs.end_offset_for(asked, LOG_END) == answer
     assert not epochs.is_dirty
     assert epochs.latest_epoch == 7
 
 
 @pytest.mark.parametrize("entries", [[], [(3, LOG_END)], [(1, 10), (3, LOG_END)], [(1, 10), (3, 20)]])
 def test_readers_see_what_will_be_there_after_the_first_append(entries: list[tuple[int, int]]) -> None:
-    seen = list(epochs_of(*entries).seen_by_readers(5, LOG_END))
+    led = epochs_of(*entries)
+    led.leader_epoch = 5
+    seen = list(led.seen_by_readers(LOG_END))
     appended = epochs_of(*entries)
     appended.assign(5, LOG_END)
-    assert seen == appended.entries == list(appended.seen_by_readers(5, LOG_END + 1))
+    assert seen == appended.entries == list(appended.seen_by_readers(LOG_END + 1))
 
 
 def test_nothing_is_known_of_an_empty_log_that_nobody_leads() -> None:
     epochs = epochs_of()
-    assert (epochs.latest_epoch, epochs.epoch_at(0), epochs.end_offset_for(0, -1, 0)) == (-1, -1, (-1, -1))
+    assert (epochs.latest_epoch, epochs.epoch_at(0), epochs.end_offset_for(0, 0)) == (-1, -1, (-1, -1))
 
 
 def test_the_latest_epoch_is_assigned_once() -> None:

@@ -259,9 +259,9 @@ def test_a_segment_is_rolled_by_size() -> None:
     model = Model()
     model.append([1])
     size = model.segment.size
-    exact = CONFIG._replace(segment_bytes=size + 100)
-    assert not model.segment.should_roll(exact, 100, BASE + 1, 1, 0)
-    assert model.segment.should_roll(exact, 101, BASE + 1, 1, 0)
+    model.segment.set_limits(CONFIG._replace(segment_bytes=size + 100))
+    assert not model.segment.should_roll(100, BASE + 1, 1, 0)
+    assert model.segment.should_roll(101, BASE + 1, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -279,19 +279,21 @@ def test_a_segment_is_rolled_by_size() -> None:
 def test_a_segment_is_rolled_by_time(first: int, now: int, batch: int, jitter: int, rolls: bool) -> None:
     config = LogConfig(segment_ms=1_000)
     model = Model(config)
-    assert not model.segment.should_roll(config, 100, BASE, batch, now + 10**9, jitter), "an empty one never is"
+    model.segment.set_limits(config, jitter)
+    assert not model.segment.should_roll(100, BASE, batch, now + 10**9), "an empty one never is"
     model.append([first])
-    assert model.segment.should_roll(config, 100, BASE + 1, batch, now, jitter) == rolls
+    assert model.segment.should_roll(100, BASE + 1, batch, now) == rolls
     model.reopen()
-    assert model.segment.should_roll(config, 100, BASE + 1, batch, now, jitter) == rolls
+    model.segment.set_limits(config, jitter)
+    assert model.segment.should_roll(100, BASE + 1, batch, now) == rolls
 
 
 def test_a_compacted_log_is_rolled_in_time_for_its_cleaner() -> None:
     config = LogConfig(segment_ms=1_000, max_compaction_lag_ms=10, cleanup_policy=frozenset({"compact"}))
     model = Model(config)
     model.append([1_000])
-    assert model.segment.should_roll(config, 100, BASE + 1, 1_011, 0)
-    assert not model.segment.should_roll(config, 100, BASE + 1, 1_010, 0)
+    assert model.segment.should_roll(100, BASE + 1, 1_011, 0)
+    assert not model.segment.should_roll(100, BASE + 1, 1_010, 0)
 
 
 def test_a_segment_is_rolled_when_an_index_is_full() -> None:
@@ -299,7 +301,7 @@ def test_a_segment_is_rolled_when_an_index_is_full() -> None:
     model = Model(config)
     rolls = []
     for number in range(6):
-        rolls.append(model.segment.should_roll(config, 100, model.next_offset, number, 0))
+        rolls.append(model.segment.should_roll(100, model.next_offset, number, 0))
         model.append([number])
     assert rolls == [False, False, False, False, True, True], "three entries, and a place for the closing one"
 
@@ -307,12 +309,13 @@ def test_a_segment_is_rolled_when_an_index_is_full() -> None:
 def test_a_segment_is_rolled_before_its_offsets_outgrow_the_index() -> None:
     model = Model()
     model.append([1])
-    assert not model.segment.should_roll(CONFIG, 100, BASE + 0x7FFF_FFFF, 1, 0)
-    assert model.segment.should_roll(CONFIG, 100, BASE + 0x8000_0000, 1, 0)
+    assert not model.segment.should_roll(100, BASE + 0x7FFF_FFFF, 1, 0)
+    assert model.segment.should_roll(100, BASE + 0x8000_0000, 1, 0)
 
 
 def test_new_settings_count_with_the_next_append() -> None:
     model = Model()
     model.append([1])
-    assert not model.segment.should_roll(CONFIG, 100, BASE + 1, 1, 0)
-    assert model.segment.should_roll(CONFIG._replace(segment_bytes=120), 100, BASE + 1, 1, 0)
+    assert not model.segment.should_roll(100, BASE + 1, 1, 0)
+    model.segment.set_limits(CONFIG._replace(segment_bytes=120))
+    assert model.segment.should_roll(100, BASE + 1, 1, 0)

@@ -1,0 +1,98 @@
+"""The judgement of a batch before it is appended: what is checked of it as a whole, in Kafka's order, and made ready.
+
+Knows the batch, the topic's settings and the producers; knows no offsets but those of the producers' windows. What is
+checked inside the batch is validate.py's. The common batch does not come here: Appender.append (append.py) judges it
+in one condition. The two agree: a test gives both the same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.records.batch import (
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    BatchHeader,
+    WritableBuffer,
+    parse_header,
+    set_max_timestamp,
+)
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log.validate import Demands, check_batch, needs_walk, walk
+from barnabas.storage.producers.producer import SeenBatch
+from barnabas.storage.producers.window import Producers
+from barnabas.storage.recovery.producers import batches_between
+from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.segment.segment import Segment
+
+_WINDOW_STEP_OFFSETS = 1024
+_EPOCH_BUMPED_SINCE_PRODUCE_VERSION = 12  # what a client sends that ends every transaction with a new epoch (KIP-890)
+
+
+class Judged(NamedTuple):
+    """A batch ready to be written, or the batch it repeats."""
+
+    batch: WritableBuffer
+    header: BatchHeader
+    log_append_time_ms: int
+    repeated: SeenBatch | None
+
+
+def judge(
+    batch: WritableBuffer,
+    config: LogConfig,
+    demands: Demands,
+    producers: Producers,
+    now_ms: int,
+    *,
+    from_client: bool,
+    produce_version: int,
+    is_walked: bool,
+) -> Judged:
+    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was.
+
+    `batch` itself may be changed (log-append time), or exchanged for a walked one.
+    """
+    header = check_batch(batch, demands, produce_version, from_client=from_client)
+    if from_client and not is_walked and needs_walk(header, demands, now_ms):
+        batch = walk(batch, config, now_ms, produce_version)
+        header = parse_header(batch)
+    elif len(batch) != header.size_in_bytes:
+        batch = memoryview(batch)[: header.size_in_bytes]
+    if header.size_in_bytes > config.segment_bytes:
+        raise AppendRefused(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"a batch of {header.size_in_bytes} bytes, a segment holds {config.segment_bytes}",
+        )
+    log_append_time_ms = NO_TIMESTAMP
+    if demands.timestamp_type == LOG_APPEND_TIME:
+        log_append_time_ms = now_ms
+        set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
+        header = parse_header(batch)
+    assert not header.is_control, "append was given a marker, which append_marker has to write"
+    repeated = None
+    if header.has_producer_id:
+        bumps_epoch = produce_version >= _EPOCH_BUMPED_SINCE_PRODUCE_VERSION
+        repeated = producers.check_batch(header, from_client=from_client, bumps_epoch=bumps_epoch)
+    return Judged(batch, header, log_append_time_ms, repeated)
+
+
+def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:
+    """Complete the producers' windows as far as `header` may need it; returns how many offsets were read.
+
+    A snapshot keeps one batch of five for each producer. When a batch seems out of order and may repeat one that lies
+    below the snapshot the log was loaded from, the headers before it are read, backwards in growing steps, until the
+    producer's window is whole.
+    """
+    used, step = 0, _WINDOW_STEP_OFFSETS
+    while used < offsets_max and producers.wants_older(header):
+        known_from = producers.seen_from
+        start = max(known_from - min(step, offsets_max - used), segments[0].base_offset)
+        if start >= known_from:
+            break
+        producers.add_older((older for older, _ in batches_between(segments, start, known_from)), start)
+        used += known_from - start
+        step *= 4
+    return used

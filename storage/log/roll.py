@@ -1,0 +1,97 @@
+"""Rolling: the active segment is sealed, and the next one begins at the log's end.
+
+Knows what must be in place before a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
+for them. When a segment is full is the segment's to say, by the settings it gets here.
+
+Invariant: the last segment is active, the others are sealed; where a roll fails the old one goes on, or the directory
+is offline.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log.flush import Flusher
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from barnabas.storage.producers.window import Producers
+from barnabas.storage.segment.segment import Segment
+
+
+class Roller:
+    """Begins and seals the segments of one log."""
+
+    __slots__ = ("_config", "_directory", "_flusher", "_name", "_producers", "_segments", "_snapshots", "_watermarks")
+
+    def __init__(
+        self,
+        directory: Directory,
+        name: str,
+        segments: Segments,
+        watermarks: Watermarks,
+        producers: Producers,
+        snapshots: ProducerSnapshots,
+        flusher: Flusher,
+        config: LogConfig,
+    ) -> None:
+        self._directory = directory
+        self._name = name
+        self._segments = segments
+        self._watermarks = watermarks
+        self._producers = producers
+        self._snapshots = snapshots
+        self._flusher = flusher
+        self.configure(config)
+
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from the next append on."""
+        self._config = config
+        self._set_limits()
+
+    def roll(self, now_ms: int) -> None:
+        """Seal the active segment and begin the next at the log's end. On StorageError the old one stays active."""
+        end_offset = self._watermarks.log_end_offset
+        try:
+            self.seal_active()
+            fresh = Segment.create(self._directory, end_offset, self._config, now_ms)
+        except StorageError:
+            self._undo(end_offset)
+            raise
+        self._segments.add(fresh)
+        self._set_limits()
+
+    def seal_active(self) -> None:
+        """Write the active segment's indexes, then the producer snapshot at its end.
+
+        Where flushes went past the segment's start the indexes are synced in between: recovery takes for durable what
+        ends at the recovery point, and has a snapshot there.
+        """
+        active = self._segments.active
+        if not active.is_sealed:
+            active.seal()
+        if self._flusher.recovery_point > active.base_offset:
+            self._flusher.flush_now([active])
+        self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())
+
+    def _undo(self, base_offset: int) -> None:
+        """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
+        active = self._segments.active
+        try:
+            self._directory.remove(segment_file(base_offset, FileKind.LOG))
+            self._directory.sync()
+            if active.is_sealed:
+                active.activate()
+        except StorageError as error:
+            self._directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
+
+    def _set_limits(self) -> None:
+        """segment.jitter.ms: each segment ends that much earlier at most, always the same for one, spread over many."""
+        active, config = self._segments.active, self._config
+        jitter_max_ms = min(config.segment_jitter_ms, config.roll_ms)
+        jitter_ms = crc32(f"{self._name}-{active.base_offset}".encode()) % jitter_max_ms if jitter_max_ms > 0 else 0
+        active.set_limits(config, jitter_ms)

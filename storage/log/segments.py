@@ -1,0 +1,63 @@
+"""The segments of a log, in order: the sealed ones, and behind them the active one.
+
+Knows segments by base offset and size; what happens to their files is up to whoever adds and replaces them.
+
+Invariants: there is at least one segment; base offsets ascend; `all` is a tuple that is exchanged and never changed, so
+a look-up that pauses goes on with the segments there were when it began.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from barnabas.storage.segment.segment import Segment
+
+
+class Segments:
+    """The segments of one log. `active` is the last of `all`."""
+
+    __slots__ = ("active", "all", "bytes_replaced")
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        assert segments, "a log has at least one segment"
+        _check_ascending(segments)
+        self.all = tuple(segments)
+        self.active = segments[-1]
+        self.bytes_replaced = 0  # by how much replacements have shortened the log
+
+    @property
+    def size(self) -> int:
+        """Bytes in the segments, without their indexes."""
+        return sum(segment.size for segment in self.all)
+
+    def add(self, segment: Segment) -> None:
+        """Make a new segment the active one; the one before is sealed."""
+        _check_ascending((self.active, segment))
+        self.all = (*self.all, segment)
+        self.active = segment
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment] = ()) -> None:
+        """Put `new` in the place of `old`: sealed segments that follow one another."""
+        first = self.all.index(old[0])
+        after = first + len(old)
+        assert self.all[first:after] == tuple(old), "the segments to replace do not follow one another in the log"
+        assert after < len(self.all), f"segment {self.active.base_offset} is active and cannot be replaced"
+        _check_ascending((*self.all[max(0, first - 1) : first], *new, self.all[after]))
+        self.all = (*self.all[:first], *new, *self.all[after:])
+        self.bytes_replaced += sum(segment.size for segment in old) - sum(segment.size for segment in new)
+
+    def index_of(self, offset: int) -> int:
+        """Index of the last segment that begins at or below `offset`, 0 if none does."""
+        if offset >= self.active.base_offset:
+            return len(self.all) - 1
+        return max(0, bisect_right(self.all, offset, key=_base_offset) - 1)
+
+
+def _check_ascending(segments: Sequence[Segment]) -> None:
+    offsets = [segment.base_offset for segment in segments]
+    assert all(map(int.__lt__, offsets, offsets[1:])), f"base offsets of segments do not ascend: {offsets}"
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset

@@ -1,0 +1,108 @@
+"""The four offsets of a log that readers and writers go by, and everything that moves them.
+
+log_start_offset: the first offset readers may ask for. log_end_offset: the next to be assigned. high_watermark: readers
+stop here. last_stable_offset: readers of committed records stop here, before the oldest transaction not yet decided.
+
+Knows offsets, and from the producers which transactions are undecided; knows no segments. With min.insync.replicas=1
+this machine is enough, and the high watermark is the log's end; with more it never moves: there is one replica.
+
+Invariant, checked after each move: log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset. The
+start and the end never go back.
+"""
+
+from __future__ import annotations
+
+from barnabas.storage.config import LogConfig
+from barnabas.storage.producers.window import Producers
+
+
+class Watermarks:
+    """The watermarks of one log. Read them freely; only the methods here move them."""
+
+    __slots__ = (
+        "_name",
+        "_producers",
+        "_undecided",
+        "_unreplicated",
+        "enough_replicas",
+        "high_watermark",
+        "last_stable_offset",
+        "log_end_offset",
+        "log_start_offset",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        producers: Producers,
+        config: LogConfig,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        high_watermark: int | None,
+    ) -> None:
+        """`high_watermark` is the checkpoint's, None if it has none."""
+        self._name = name
+        self._producers = producers
+        self._undecided = producers.unstable  # on the way of every append: saves a call
+        self._unreplicated = producers.unreplicated  # likewise
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        known = log_start_offset if high_watermark is None else high_watermark
+        self.high_watermark = self.last_stable_offset = min(max(known, log_start_offset), log_end_offset)
+        self.configure(config)
+
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from now on."""
+        self.enough_replicas = config.min_insync_replicas <= 1
+        if self.enough_replicas:
+            self.high_watermark = self.log_end_offset
+        self._producers.high_watermark_moved(self.high_watermark)
+        self._settle()
+
+    def extend(self, log_end_offset: int) -> None:
+        """The log ends at `log_end_offset` now. What was appended is accounted for with the producers already."""
+        assert log_end_offset > self.log_end_offset, (
+            f"{self._name}: an append moves the log's end from {self.log_end_offset} back to {log_end_offset}"
+        )
+        self.log_end_offset = log_end_offset
+        if self.enough_replicas:
+            self.high_watermark = log_end_offset
+            if not self._undecided:
+                self.last_stable_offset = log_end_offset
+            elif self._unreplicated:
+                self._producers.high_watermark_moved(log_end_offset)
+                self._settle()
+        assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= log_end_offset, (
+            self._disorder()
+        )
+
+    def start_at(self, log_start_offset: int) -> None:
+        """The log starts at `log_start_offset` now, at or below the high watermark."""
+        assert log_start_offset >= self.log_start_offset, (
+            f"{self._name}: the log's start would go back from {self.log_start_offset} to {log_start_offset}"
+        )
+        self.log_start_offset = log_start_offset
+        self._settle()
+
+    def release(self, producer_id: int) -> None:
+        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
+        self._producers.release(producer_id, self.high_watermark)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Bring the last stable offset to where the other three and the transactions leave it."""
+        undecided = self._producers.first_unstable_offset
+        if undecided is None:
+            self.last_stable_offset = self.high_watermark
+        else:
+            self.last_stable_offset = max(min(undecided, self.high_watermark), self.log_start_offset)
+        assert self.log_start_offset <= self.last_stable_offset <= self.high_watermark <= self.log_end_offset, (
+            self._disorder()
+        )
+
+    def _disorder(self) -> str:
+        return (
+            f"{self._name}: watermarks are out of order: log start {self.log_start_offset}, last stable "
+            f"{self.last_stable_offset}, high watermark {self.high_watermark}, log end {self.log_end_offset}"
+        )
