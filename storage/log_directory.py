@@ -1,4 +1,4 @@
-"""A data directory: the lock, whose it is, what is known of its partitions, and the logs opened in this run.
+"""A data directory: its lock, its owner, what is known of its partitions, and the logs opened in this run.
 
 Knows partitions by name; what is in them is storage/log/log.py's. docs/formats/data-directory.md shows the files.
 
@@ -25,7 +25,7 @@ from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
 from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
-from barnabas.storage.disk.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
+from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
@@ -33,6 +33,7 @@ from barnabas.storage.disk.files import Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import FileRemoved, StorageError
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.recovery.opening import Opening, open_at_once
 
@@ -62,9 +63,7 @@ class LogDirectory:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
         """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
-        self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
-        self._log_starts = OffsetCheckpoint(root, names.LOG_START_CHECKPOINT)
-        self._high_watermarks = OffsetCheckpoint(root, names.HIGH_WATERMARK_CHECKPOINT)
+        self._checkpoints = LogCheckpoints(root)
         for directory in inventory.given_up:
             self.deletions.schedule(0, root.subdirectory(directory))
 
@@ -142,12 +141,12 @@ class LogDirectory:
         size = 0
         for name in directory.names():
             if name.endswith(names.FileKind.LOG.value):
-                with suppress(FileRemoved):  # somebody else's hand: nothing of ours runs in between
+                with suppress(FileRemoved):  # by somebody else: nothing of ours runs in between
                     size += directory.size(name)
         return size
 
     def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
-        """(log start, log end, bytes, segments) of a partition nobody opened; None where only opening it would tell.
+        """(log start, log end, bytes, segments) of a partition nobody opened; None if only opening it would show it.
 
         StorageError if the directory is offline or cannot be listed.
         """
@@ -162,15 +161,15 @@ class LogDirectory:
         found = [each for each in map(names.parse_segment_file, directory.names()) if each is not None]
         live = [each for each in found if each.state is names.FileState.LIVE]
         bases = [each.base_offset for each in live if each.kind is names.FileKind.LOG]
-        start = max(min(bases, default=0), self._log_starts.offsets.get(key, 0))
+        start = max(min(bases, default=0), self._checkpoints.log_start(key))
         return start, end, self.size_of(topic, partition), len(bases)
 
     def resting_end(self, topic: str, partition: int) -> int | None:
-        """The log end of a partition nobody opened in this run, None where only opening it would tell."""
+        """The log end of a partition nobody opened in this run, None if only opening it would show it."""
         key = topic, partition
         if key not in self._live:
             return 0
-        return self._recovery_points.offsets.get(key) if self.was_clean and key not in self._logs else None
+        return self._checkpoints.recovery_point(key) if self.was_clean and key not in self._logs else None
 
     def volume(self) -> Volume:
         """The room of the file system the directory is on. StorageError."""
@@ -219,7 +218,7 @@ class LogDirectory:
             directory.create()
             write_topic_id(directory, topic_id)
             self._live.add(key)
-        self._unrecovered.add(key)  # until it is open: a failure below leaves nobody knows what
+        self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
         log = yield from PartitionLog.opening(
             directory,
             topic=topic,
@@ -227,13 +226,13 @@ class LogDirectory:
             topic_id=topic_id,
             config=config,
             now_ms=now_ms,
-            checkpoint=self._checkpoint_of(key),
+            checkpoint=self._checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times),
             deletions=self.deletions,
         )
         return log, directory
 
     def close_log(self, topic: str, partition: int) -> None:
-        """Close a log cleanly and forget it until it is opened again: for who looked in without using it.
+        """Close a log cleanly and forget it until it is opened again: for a caller that only looked in.
 
         Nothing happens if it is not open. StorageError leaves it open.
         """
@@ -241,7 +240,7 @@ class LogDirectory:
         if (log := self._logs.get(key)) is None:
             return
         log.close()
-        self._note_offsets({key: log})
+        self._checkpoints.note({key: log})
         del self._logs[key]
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
@@ -274,9 +273,8 @@ class LogDirectory:
 
         Hand it back to `end_checkpoint` afterwards.
         """
-        self._note_offsets(self._logs)
-        replacements = [checkpoint.replacement() for checkpoint in self._checkpoints if checkpoint.is_dirty]
-        return SyncJob(self._root.disk, replacements=replacements) if replacements else None
+        self._checkpoints.note(self._logs)
+        return self._checkpoints.write_job()
 
     def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
         """After the job has run, with what it raised."""
@@ -295,8 +293,7 @@ class LogDirectory:
             if clean and self.offline_reason is None:
                 self._close_cleanly(broker_epoch, leave_marker)
         finally:
-            for checkpoint in self._checkpoints:
-                checkpoint.give_up()
+            self._checkpoints.give_up()
             for log in self._logs.values():
                 log.abandon()
             self._root.disk.close()
@@ -320,19 +317,6 @@ class LogDirectory:
 
     # --- helpers ---
 
-    @property
-    def _checkpoints(self) -> tuple[OffsetCheckpoint, ...]:
-        return self._recovery_points, self._log_starts, self._high_watermarks
-
-    def _checkpoint_of(self, key: TopicPartition) -> LogCheckpoint:
-        return LogCheckpoint(
-            recovery_point=self._recovery_points.offsets.get(key, 0),
-            log_start_offset=self._log_starts.offsets.get(key, 0),
-            high_watermark=self._high_watermarks.offsets.get(key),
-            was_clean=self.was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
-            tells_all_times=self.meta.tells_all_times,
-        )
-
     def _directory_of(self, key: TopicPartition) -> Directory:
         """The partition's directory, which need not exist yet: the same object while anybody holds it."""
         found = self._directories.get(key)
@@ -353,34 +337,15 @@ class LogDirectory:
         self._live.discard(key)
         self._unrecovered.discard(key)
         self._gone.add(key)
-        for checkpoint in self._checkpoints:
-            checkpoint.update({key: None})
+        self._checkpoints.forget(key)
         return directory
 
     def _make_room(self, key: TopicPartition) -> None:
-        """Before a new directory: nothing of an older one of the same name may come back, neither itself nor its rows.
-
-        A row that outlived it would call bytes of the new log synced that are not.
-        """
+        """Before a new directory: no older one of the same name may come back, nor its rows."""
         if key in self._gone:
             self._root.sync()
             self._gone.clear()
-        for checkpoint in self._checkpoints:
-            checkpoint.update({key: None})
-            if checkpoint.is_written(key):
-                checkpoint.write()
-
-    def _note_offsets(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-        """Kafka gives the catalogue's own log no rows, and a log start only where the first segment begins below."""
-        logs = {key: log for key, log in logs.items() if key[0] != names.CLUSTER_METADATA_TOPIC}
-        self._recovery_points.update({key: log.recovery_point for key, log in logs.items()})
-        self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
-        self._log_starts.update(
-            {
-                key: log.log_start_offset if log.log_start_offset > log.first_segment_base_offset else None
-                for key, log in logs.items()
-            }
-        )
+        self._checkpoints.forget_durably(key)
 
     def _close_cleanly(self, broker_epoch: int, leave_marker: bool) -> None:
         failures: list[StorageError] = []
@@ -391,9 +356,8 @@ class LogDirectory:
                 failures.append(failure)
         if failures:
             raise failures[0]
-        self._note_offsets(self._logs)
-        for checkpoint in self._checkpoints:
-            checkpoint.write()
+        self._checkpoints.note(self._logs)
+        self._checkpoints.write()
         if self._root.is_dirty:
             self._root.sync()
         if leave_marker and not self._unrecovered:

@@ -1,0 +1,88 @@
+"""The three checkpoint files of a data directory: what they say of each partition, brought up to date from open logs.
+
+Knows partitions by name. A partition keeps its rows until it is deleted, also over runs in which nobody opens it.
+
+Invariant: a partition's rows never outlive its directory: they would call bytes of a new log synced that are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from barnabas.protocol.files import names
+from barnabas.storage.disk.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.log.log import PartitionLog
+
+
+class LogCheckpoints:
+    """Recovery points, log starts and high watermarks of all partitions of a data directory."""
+
+    def __init__(self, root: Directory) -> None:
+        self._root = root
+        self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
+        self._log_starts = OffsetCheckpoint(root, names.LOG_START_CHECKPOINT)
+        self._high_watermarks = OffsetCheckpoint(root, names.HIGH_WATERMARK_CHECKPOINT)
+        self._all = (self._recovery_points, self._log_starts, self._high_watermarks)
+
+    def of(self, key: TopicPartition, *, was_clean: bool, tells_all_times: bool) -> LogCheckpoint:
+        """What a partition is opened with. The marker of a clean stop says nothing of the catalogue's own log."""
+        return LogCheckpoint(
+            recovery_point=self._recovery_points.offsets.get(key, 0),
+            log_start_offset=self._log_starts.offsets.get(key, 0),
+            high_watermark=self._high_watermarks.offsets.get(key),
+            was_clean=was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
+            tells_all_times=tells_all_times,
+        )
+
+    def recovery_point(self, key: TopicPartition) -> int | None:
+        """Below it a partition is durable, None if it has no row. The log's end where the last stop was clean."""
+        return self._recovery_points.offsets.get(key)
+
+    def log_start(self, key: TopicPartition) -> int:
+        """Where a partition starts if not with its first segment, else 0."""
+        return self._log_starts.offsets.get(key, 0)
+
+    def note(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        """Take over where these logs are.
+
+        As Kafka does: the catalogue's own log gets no rows, and a log start is noted only where the first segment
+        begins below it.
+        """
+        logs = {key: log for key, log in logs.items() if key[0] != names.CLUSTER_METADATA_TOPIC}
+        self._recovery_points.update({key: log.recovery_point for key, log in logs.items()})
+        self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
+        self._log_starts.update(
+            {
+                key: log.log_start_offset if log.log_start_offset > log.first_segment_base_offset else None
+                for key, log in logs.items()
+            }
+        )
+
+    def forget(self, key: TopicPartition) -> None:
+        """Drop a partition's rows; the files follow with the next write."""
+        for checkpoint in self._all:
+            checkpoint.update({key: None})
+
+    def forget_durably(self, key: TopicPartition) -> None:
+        """As `forget`, and the files have no such row on return: before a new directory of that name."""
+        self.forget(key)
+        for checkpoint in self._all:
+            if checkpoint.is_written(key):
+                checkpoint.write()
+
+    def write(self) -> None:
+        """Bring the files to what is in memory. Durable on return."""
+        for checkpoint in self._all:
+            checkpoint.write()
+
+    def write_job(self) -> SyncJob | None:
+        """The same as a job that may run in a thread; None if the files say everything already."""
+        replacements = [checkpoint.replacement() for checkpoint in self._all if checkpoint.is_dirty]
+        return SyncJob(self._root.disk, replacements=replacements) if replacements else None
+
+    def give_up(self) -> None:
+        """Write nothing any more, whatever is under way."""
+        for checkpoint in self._all:
+            checkpoint.give_up()
