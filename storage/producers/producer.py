@@ -1,6 +1,9 @@
 """One producer id on one partition: its epoch, the window of its last five batches, where its transaction began.
 
-And what a batch is judged by that only asks for its own producer. Rules only: KIP-98, KIP-360.
+Also the checks of a batch that need its own producer alone. Rules only: KIP-98, KIP-360.
+
+Invariant: the batches of a window are in the order of the log. (Their sequences need not follow one another in a window
+that was made from the log again: a producer that was forgotten meanwhile may begin anywhere.)
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ class SeenBatch(NamedTuple):
 
 
 class ProducerState(NamedTuple):
-    """What DescribeProducers tells of one producer; -1 where there is nothing."""
+    """What DescribeProducers shows of one producer; -1 where there is nothing."""
 
     producer_id: int
     producer_epoch: int
@@ -98,6 +101,10 @@ class Producer:
     def add(self, batch: SeenBatch, seen_ms: int) -> None:
         """The batch, of the present epoch, is in the log."""
         window = self.window
+        assert not window or batch[2] > window[-1][3], (
+            f"a batch at offset {batch.first_offset} would follow one that ends at {window[-1].last_offset} in the "
+            f"window of a producer of epoch {self.producer_epoch}"
+        )
         window.append(batch)
         if len(window) > WINDOW_BATCHES:
             del window[0]
@@ -137,7 +144,7 @@ class Producer:
             )
 
     def state(self, producer_id: int) -> ProducerState:
-        """As DescribeProducers tells of it."""
+        """As DescribeProducers shows it."""
         return ProducerState(
             producer_id,
             self.producer_epoch,

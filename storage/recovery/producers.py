@@ -82,14 +82,24 @@ class ProducerRebuild:
 def batches_between(
     segments: Sequence[Segment], start_offset: int, end_offset: int
 ) -> Iterator[tuple[BatchHeader, EndTxnMarker | None]]:
-    """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset)."""
+    """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset).
+
+    CorruptFile where the bytes are no batch or the offsets go back: nothing can be said of the producers then.
+    """
     for segment, after in zip(segments, [*segments[1:], None], strict=True):
         if after is not None and after.base_offset <= start_offset:
             continue
         if segment.base_offset >= end_offset:
             return
+        next_offset = segment.base_offset
         try:
             for position, header in segment.headers(segment.position_of(start_offset)):
+                if header.base_offset < next_offset or header.last_offset_delta < 0:
+                    raise DecodeError(
+                        f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                        f"expected {next_offset} or more"
+                    )
+                next_offset = header.next_offset
                 if header.base_offset >= end_offset:
                     return
                 if header.base_offset < start_offset:

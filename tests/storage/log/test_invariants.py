@@ -1,0 +1,138 @@
+"""What a log checks of itself in production: each check fails with a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.producers.open_transactions import OpenTransactions
+from barnabas.storage.producers.producer import Producer, SeenBatch
+from barnabas.storage.producers.window import Producers
+from barnabas.storage.segment.segment import Segment
+from tests.support.log_world import LogWorld
+
+
+def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
+    config = LogConfig()._replace(**settings)
+    return Watermarks("t-0", producers or Producers(), config, log_start_offset=5, log_end_offset=9, high_watermark=7)
+
+
+def segment_at(base_offset: int, size: int = 100) -> Segment:
+    return cast(Segment, SimpleNamespace(base_offset=base_offset, size=size))
+
+
+# --- watermarks ---
+
+
+@pytest.mark.parametrize("end_offset", [9, 8, 0])
+def test_an_append_moves_the_end_forwards(end_offset: int) -> None:
+    marks = watermarks_of()
+    with pytest.raises(AssertionError, match=f"t-0: an append moves the log's end from 9 back to {end_offset}"):
+        marks.extend(end_offset)
+
+
+def test_the_start_never_goes_back_and_never_passes_the_high_watermark() -> None:
+    marks = watermarks_of(min_insync_replicas=2)
+    marks.start_at(6)
+    with pytest.raises(AssertionError, match="t-0: the log's start would go back from 6 to 5"):
+        marks.start_at(5)
+    with pytest.raises(AssertionError, match="out of order: log start 8, last stable 7, high watermark 7, log end 9"):
+        marks.start_at(8)
+
+
+def test_watermarks_out_of_order_are_found_with_the_next_append() -> None:
+    marks = watermarks_of(min_insync_replicas=2)
+    marks.last_stable_offset = 8
+    with pytest.raises(AssertionError, match="out of order: log start 5, last stable 8, high watermark 7, log end 10"):
+        marks.extend(10)
+
+
+@pytest.mark.parametrize(("checkpointed", "high_watermark"), [(None, 5), (3, 5), (7, 7), (12, 9)])
+def test_a_checkpoint_of_another_time_is_brought_within_the_log(checkpointed: int | None, high_watermark: int) -> None:
+    marks = Watermarks(
+        "t-0",
+        Producers(),
+        LogConfig(min_insync_replicas=2),
+        log_start_offset=5,
+        log_end_offset=9,
+        high_watermark=checkpointed,
+    )
+    assert (marks.last_stable_offset, marks.high_watermark) == (high_watermark, high_watermark)
+
+
+# --- segments ---
+
+
+def test_segments_ascend() -> None:
+    with pytest.raises(AssertionError, match=r"base offsets of segments do not ascend: \[0, 7, 7\]"):
+        Segments([segment_at(0), segment_at(7), segment_at(7)])
+    segments = Segments([segment_at(0), segment_at(7)])
+    with pytest.raises(AssertionError, match=r"do not ascend: \[7, 3\]"):
+        segments.add(segment_at(3))
+    assert [segment.base_offset for segment in segments.all] == [0, 7]
+
+
+def test_replaced_segments_stay_for_who_holds_them() -> None:
+    segments = Segments([segment_at(base) for base in (0, 10, 20, 30)])
+    before = segments.all
+    segments.replace(before[1:3], [segment_at(10, size=50)])
+    assert [segment.base_offset for segment in segments.all] == [0, 10, 30]
+    assert [segment.base_offset for segment in before] == [0, 10, 20, 30]
+    segments.replace(segments.all[:1])
+    assert (segments.size, segments.bytes_replaced) == (150, 250)
+    assert [segments.index_of(offset) for offset in (0, 10, 29, 30, 99)] == [0, 0, 0, 1, 1]
+
+
+def test_only_sealed_neighbours_are_replaced_and_nothing_comes_between() -> None:
+    segments = Segments([segment_at(base) for base in (0, 10, 20, 30)])
+    with pytest.raises(AssertionError, match="do not follow one another"):
+        segments.replace([segments.all[0], segments.all[2]])
+    with pytest.raises(AssertionError, match="segment 30 is active"):
+        segments.replace(segments.all[2:])
+    with pytest.raises(AssertionError, match=r"do not ascend: \[0, 20, 20\]"):
+        segments.replace(segments.all[1:2], [segment_at(20)])
+
+
+# --- producers ---
+
+
+def test_a_window_is_in_the_order_of_the_log() -> None:
+    producer = Producer(producer_epoch=3)
+    producer.add(SeenBatch(0, 4, first_offset=10, last_offset=14, timestamp=1), seen_ms=0)
+    with pytest.raises(AssertionError, match="a batch at offset 14 would follow one that ends at 14 in the window"):
+        producer.add(SeenBatch(5, 5, first_offset=14, last_offset=14, timestamp=1), seen_ms=0)
+
+
+def test_transactions_begin_in_the_order_of_the_log() -> None:
+    transactions = OpenTransactions()
+    transactions.begin(7, 10)
+    with pytest.raises(AssertionError, match="producer 8 begins a transaction at 10, before one at 10"):
+        transactions.begin(8, 10)
+
+
+# --- what the disk may have changed is no assertion ---
+
+
+def test_a_log_whose_offsets_go_back_is_refused_where_its_producers_are_read_from_it() -> None:
+    """A clean stop vouches for the segment, and the base offset is under no CRC."""
+    world = LogWorld(config=LogConfig(segment_bytes=400))
+    world.open()
+    world.append(b"v", producer_id=7, epoch=0, sequence=0)
+    batch_bytes = world.log.size
+    for sequence in range(1, 12):
+        world.append(b"v", producer_id=7, epoch=0, sequence=sequence)
+    assert world.log.segments_count > 2
+    world.stop()
+    for name in world.names():
+        if name.endswith(".snapshot"):
+            world.files.remove(f"{world.path}/{name}")
+    world.files.open(f"{world.path}/{0:020d}.log").pwrite((0).to_bytes(8, "big"), 2 * batch_bytes)
+
+    with pytest.raises(CorruptFile, match=r"offsets 0 to 0, expected 2 or more"):
+        world.open()
