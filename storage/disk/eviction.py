@@ -1,8 +1,8 @@
 """A limit on what is open or in memory and can be had again: open files, entries of indexes.
 
 Knows its members only by a flag and a method. Members are evicted about in the order of their last use: each use sets
-`member.recently_used = True`, and a member found so is passed over once. (The usual name of it is "second
-chance"; an exact order would cost each use a move in a list.)
+`member.recently_used = True`, and a member found so is passed over once. An exact order would cost each use a move in a
+list.
 
 Invariant: the weights of the members sum to at most the limit, unless every other member refused to go.
 """
