@@ -1,5 +1,6 @@
-"""What can be asked of a running broker, answered in plain values from its own state: no client, no second opinion.
+"""What can be asked of a running broker, answered in plain values from its own state.
 
+A view of the broker's read model (broker/inspection/), with the waiting that does not do: for recoveries and loading.
 Each question is a function of the broker's services and the arguments. Records are read as a Fetch reads them and
 decoded as a consumer decodes them.
 """
@@ -11,11 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from barnabas.broker.context import Services
+from barnabas.broker.inspection.logs import log_of
+from barnabas.broker.inspection.topics import every_topic
+from barnabas.broker.inspection.transactions import every_transaction, started_ms
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.turns import let_others_run
 from barnabas.client.consume.decoding import Aborted, decode_records
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from barnabas.storage.log.log import PartitionLog
 
 _PAGE_BYTES = 1 << 20
@@ -27,14 +30,14 @@ Page = tuple[list[tuple[Any, ...]], int | None]
 
 def topics(services: Services) -> dict[str, int]:
     """The topics there are, the broker's own too, with the number of their partitions."""
-    return {name: len(topic.partitions) for name, topic in services.catalogue.topics.items()}
+    return {topic.name: topic.partitions_count for topic in every_topic(services)}
 
 
 async def records(services: Services, topic: str, partition: int, is_committed: bool, offset: int | None) -> Page:
     """A page of the records a consumer sees from `offset`, None for the first there is. KafkaError."""
-    if _is_unused(services, topic, partition):
+    log = await _recovered_log(services, topic, partition)
+    if log is None:
         return [], None
-    log = await _log_of(services, topic, partition)
     start = log.log_start_offset if offset is None else offset
     end = log.last_stable_offset if is_committed else log.high_watermark
     if start >= end:
@@ -49,28 +52,26 @@ async def records(services: Services, topic: str, partition: int, is_committed: 
 
 async def offsets(services: Services, topic: str, partition: int) -> tuple[int, int, int]:
     """The log start offset, the last stable offset and the high watermark. KafkaError."""
-    if _is_unused(services, topic, partition):
+    log = await _recovered_log(services, topic, partition)
+    if log is None:
         return 0, 0, 0
-    log = await _log_of(services, topic, partition)
     return log.log_start_offset, log.last_stable_offset, log.high_watermark
 
 
-async def _log_of(services: Services, topic: str, partition: int) -> PartitionLog:
-    """The partition's log, however long it has to be recovered first. KafkaError."""
+async def _recovered_log(services: Services, topic: str, partition: int) -> PartitionLog | None:
+    """The partition's log, however long it has to be recovered first; None for one never written to. KafkaError."""
     while True:
         try:
-            return services.partitions.get(topic, partition)
+            return log_of(services, topic, partition)
         except StillRecovering:
             await services.partitions.recovered([(topic, partition)], _RECOVERY_MS)
 
 
 async def transactions(services: Services) -> list[tuple[Any, ...]]:
     """Every transactional id, as the fields of barnabas.embedded.answers.Transaction. KafkaError."""
-    if TRANSACTION_STATE_TOPIC not in services.catalogue.topics:
-        return []
     while True:
         try:
-            found = services.transactions.transactions()
+            found = every_transaction(services)
             break
         except KafkaError as error:
             if error.code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -83,7 +84,7 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
             txn.producer_id,
             txn.producer_epoch,
             txn.timeout_ms,
-            txn.start_timestamp_ms if txn.start_timestamp_ms >= 0 else None,
+            started_ms(txn),
             tuple(sorted(txn.partitions)),
         )
         for txn in sorted(found, key=lambda txn: txn.transactional_id)
@@ -93,12 +94,6 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
 def now_ms(services: Services) -> int:
     """The broker's clock."""
     return services.clock.now_ms()
-
-
-def _is_unused(services: Services, topic: str, partition: int) -> bool:
-    """Whether the partition exists and was never written to or opened: looking must not make its directory."""
-    partitions = services.partitions
-    return partitions.exists(topic, partition) and (topic, partition) not in partitions.directory.partitions
 
 
 QUESTIONS: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(

@@ -1,0 +1,68 @@
+"""The groups that are loaded: state, members, and what they committed.
+
+Groups are loaded at their first use, and looking is one: `begin_loading` has it done, and does not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.context import Services
+    from barnabas.broker.coordinator.group.classic.states import State
+    from barnabas.broker.coordinator.group.machine import GroupMachine
+
+
+class GroupSummary(NamedTuple):
+    """A group as it is now."""
+
+    state: State
+    members_count: int
+
+
+class Committed(NamedTuple):
+    """What a group committed for a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class LoadedGroup:
+    """One group, to be read when its turn comes; it may be gone by then."""
+
+    __slots__ = ("_machine", "group_id")
+
+    def __init__(self, group_id: str, machine: GroupMachine) -> None:
+        self.group_id = group_id
+        self._machine = machine
+
+    def summary(self) -> GroupSummary | None:
+        """As it is now; None when it is gone."""
+        group = self._machine.group(self.group_id)
+        return None if group is None else GroupSummary(group.state, len(group.members))
+
+    def committed(self) -> Iterator[Committed]:
+        """What it committed, by topic and partition; offsets in open transactions do not count yet."""
+        for topic, by_partition in sorted(self._machine.durable.offsets(self.group_id).items()):
+            for partition, committed in sorted(by_partition.items()):
+                yield Committed(topic, partition, committed.offset)
+
+
+def begin_loading(services: Services) -> None:
+    """Have every partition loaded that may have groups in it and was not used in this run."""
+    if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
+        on_disk = services.partitions.directory.partitions  # the others have no group in them
+        services.groups.load_in_background([index for topic, index in on_disk if topic == CONSUMER_OFFSETS_TOPIC])
+
+
+def loaded_groups(services: Services) -> list[LoadedGroup]:
+    """The groups of all partitions that are loaded, by id."""
+    if CONSUMER_OFFSETS_TOPIC not in services.catalogue.topics:
+        return []
+    machines = [partition.machine for partition in services.groups.loaded()]
+    found = [LoadedGroup(group_id, machine) for machine in machines for group_id in machine.group_ids()]
+    return sorted(found, key=lambda group: group.group_id)

@@ -1,0 +1,60 @@
+"""The transactions there are, and how many ended.
+
+A `Transaction` is the coordinator's own value, which nobody changes. Where there is no `__transaction_state` yet there
+are none, and the coordinator is not built to say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.context import Services
+    from barnabas.broker.coordinator.transaction.model import Transaction
+
+
+class Ended(NamedTuple):
+    """How many transactions ended in this run."""
+
+    committed: int = 0
+    aborted: int = 0
+    timed_out: int = 0
+    """Those whose abort was begun for their timeout."""
+
+
+def every_transaction(services: Services) -> list[Transaction]:
+    """Every transactional id with its present or last transaction. KafkaError, also while a partition loads."""
+    return services.transactions.transactions() if _has_transactions(services) else []
+
+
+def loaded_transactions(services: Services) -> Iterator[Transaction]:
+    """Those of the partitions of `__transaction_state` that are loaded, one after another."""
+    if _has_transactions(services):
+        for partition in services.transactions.loaded():
+            yield from list(partition.machine.transactions.values())
+
+
+def ended(services: Services) -> Ended:
+    """How many ended, and how."""
+    if not _has_transactions(services):
+        return Ended()
+    coordinator = services.transactions
+    return Ended(coordinator.completions.committed, coordinator.completions.aborted, coordinator.timed_out)
+
+
+def is_open(txn: Transaction) -> bool:
+    """Whether it is open, or ended and not complete: readers of committed records may be waiting for it."""
+    return txn.state is TransactionState.ONGOING or txn.state.is_prepared
+
+
+def started_ms(txn: Transaction) -> int | None:
+    """When its first partition was added; None for an id that had no transaction yet."""
+    return txn.start_timestamp_ms if txn.start_timestamp_ms >= 0 else None
+
+
+def _has_transactions(services: Services) -> bool:
+    return TRANSACTION_STATE_TOPIC in services.catalogue.topics
