@@ -2,7 +2,7 @@
 
 It is over what is committed, so that anybody can work it out again from the topics (docs/formats/ledger.md):
 
-    tail    the record from its key's length to its end, as it stands in a batch that is not compressed (`columns`)
+    tail    the record from its key's length to its end, as in a batch that is not compressed (`encoded_columns`)
     words   the tail, filled up with zeros to whole words of 8 bytes, little-endian; each word w becomes w ^ (w >> 32)
     p       words[0] + words[1]·R + words[2]·R² + …                                                      modulo 2^64
     hash    finish(p + seed(topic)); seed is BLAKE2b of the topic's name, 8 bytes, little-endian
@@ -85,7 +85,7 @@ def row_hashes(tails: Any, seeds: Any) -> Any:
     """The hash of each row, as numpy uint64."""
     import numpy as np
 
-    from pyspark_barnabas.columns import views
+    from pyspark_barnabas.encoded_columns import views
 
     offsets, _ = views(tails)
     hashes = np.empty(len(tails), np.uint64)
@@ -106,7 +106,7 @@ def _polynomials(tails: Any) -> Any:
     """Of each row the polynomial of its words: all words times ascending powers, summed, and shifted back."""
     import numpy as np
 
-    from pyspark_barnabas.columns import binary_array, join, offsets_of, views
+    from pyspark_barnabas.encoded_columns import binary_array, join, offsets_of, views
 
     offsets, _ = views(tails)
     padding = offsets_of(-(offsets[1:] - offsets[:-1]) % 8)

@@ -31,16 +31,16 @@ def _partial_sums(batches: Iterator[Any]) -> Iterator[Any]:
     import numpy as np
     import pyarrow as pa
 
-    from pyspark_barnabas import columns, digest
+    from pyspark_barnabas import digest, encoded_columns
 
     for found in batches:
         if not found.num_rows:
             continue
         arrays = {name: found.column(name) for name in ("topic", "key", "value", "headers", "batch_id")}
-        tails = columns.tails(
-            columns.as_binary(arrays["key"]),
-            columns.as_binary(arrays["value"]),
-            columns.read_headers(arrays["headers"]),
+        tails = encoded_columns.tails(
+            encoded_columns.as_binary(arrays["key"]),
+            encoded_columns.as_binary(arrays["value"]),
+            encoded_columns.read_headers(arrays["headers"]),
         )
         topics = arrays["topic"].dictionary_encode()
         seeds = np.array([digest.seed(each) for each in topics.dictionary.to_pylist()], np.uint64)

@@ -17,7 +17,7 @@ from barnabas.protocol.files.names import FileKind
 from barnabas.protocol.files.preallocation import trimmed_size
 from barnabas.protocol.files.txn_index import ENTRY_SIZE
 from barnabas.protocol.records.batch import BatchHeader
-from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.data_directory import PartitionFiles
 from pyspark_barnabas.segments.outcomes import marker_at, read_txn_index
 from pyspark_barnabas.segments.splits import Piece, read_offset_index
 from pyspark_barnabas.segments.walk import Damage, Found, walk_batches

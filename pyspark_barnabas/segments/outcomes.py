@@ -21,7 +21,7 @@ from barnabas.protocol.files.preallocation import trimmed_size
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
-from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.data_directory import PartitionFiles
 from pyspark_barnabas.segments.log_file import LogFile
 from pyspark_barnabas.segments.walk import Bounds, batch_at, walk_headers
 

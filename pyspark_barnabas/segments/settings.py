@@ -14,7 +14,7 @@ from barnabas.protocol.files.names import (
     TRANSACTION_STATE_TOPIC,
 )
 from pyspark_barnabas.options import OptionError, boolean, check_names, integer, json_object, one_of, text
-from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.data_directory import PartitionFiles
 from pyspark_barnabas.segments.splits import OffsetRange
 
 CONTENTS = ("records", "batches", "findings")

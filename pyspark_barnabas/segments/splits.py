@@ -13,7 +13,7 @@ from typing import NamedTuple
 from barnabas.protocol.files import offset_index
 from barnabas.protocol.files.names import FileKind
 from barnabas.protocol.files.preallocation import trimmed_size
-from pyspark_barnabas.segments.layout import PartitionFiles
+from pyspark_barnabas.segments.data_directory import PartitionFiles
 from pyspark_barnabas.segments.log_file import LogFile
 from pyspark_barnabas.segments.walk import Bounds, walk_headers, whole_batch
 

@@ -1,9 +1,9 @@
 """Arrow batches to record batches, one partition each, without a step of Python per row.
 
-Theory of operation: the tails of all rows of an Arrow batch (`columns`) are built at once, and hashed; then they are
-put into the order of their partitions, and each partition's are kept, as slices, until they fill a record batch, whose
-record heads are joined to them. Keys go where Kafka's clients put them; rows without one go to one partition until a
-batch is full, and then to the next.
+Theory of operation: the tails of all rows of an Arrow batch (`encoded_columns`) are built at once, and hashed; then
+they are put into the order of their partitions, and each partition's are kept, as slices, until they fill a record
+batch, whose record heads are joined to them. Keys go where Kafka's clients put them; rows without one go to one
+partition until a batch is full, and then to the next.
 
 Invariants: rows of one partition keep their order. What is kept is bounded: slices hold on to the Arrow batches that
 they were cut from, so everything is handed out after `_KEPT_BYTES` of them.
@@ -24,9 +24,9 @@ from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.batch_sender import NewBatch
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
-from pyspark_barnabas import columns
+from pyspark_barnabas import encoded_columns
 from pyspark_barnabas.digest import MODULUS, digest, seed
-from pyspark_barnabas.sink.layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
+from pyspark_barnabas.sink.batch_layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
 from pyspark_barnabas.sink.rows import NO_PARTITION, Rows, read_rows
 
 _KEPT_BYTES = 32 * 1024 * 1024
@@ -72,12 +72,12 @@ class Encoder:
 
     def _add(self, rows: Rows, count: int) -> Iterator[NewBatch]:
         topics, codes = self._topics(rows.topic, count)
-        tails = columns.tails(rows.key, rows.value, rows.headers, self._layout.fixed_headers)
+        tails = encoded_columns.tails(rows.key, rows.value, rows.headers, self._layout.fixed_headers)
         seeds = np.array([seed(topic) for topic in topics], np.uint64)
         self.digest = (self.digest + digest(tails, seeds[codes])) % MODULUS
         self.rows += count
 
-        sizes = np.diff(columns.views(tails)[0]).astype(np.int64) + HEAD_BYTES
+        sizes = np.diff(encoded_columns.views(tails)[0]).astype(np.int64) + HEAD_BYTES
         self._check_sizes(sizes, topics, codes)
         counts = np.array([self._partitions_of(topic) for topic in topics], np.int64)
         partitions = self._choose(rows, sizes, topics, codes, counts)
@@ -125,7 +125,7 @@ class Encoder:
         if rows.key is None:
             partitions = self._spread(sizes, count_of_row)
         else:
-            partitions = (columns.murmur2(rows.key) & np.uint32(0x7FFFFFFF)).astype(np.int64) % count_of_row
+            partitions = (encoded_columns.murmur2(rows.key) & np.uint32(0x7FFFFFFF)).astype(np.int64) % count_of_row
             if rows.key.null_count:
                 without = np.flatnonzero(rows.key.is_null().to_numpy(zero_copy_only=False))
                 partitions[without] = self._spread(sizes[without], count_of_row[without])
@@ -176,15 +176,15 @@ def _build(where: TopicPartition, pending: _Pending, compression: int) -> NewBat
     tails = pending.tails[0] if len(pending.tails) == 1 else pa.concat_arrays(pending.tails)
     stamps = pending.timestamps[0] if len(pending.timestamps) == 1 else np.concatenate(pending.timestamps)
     offsets, offset_sizes = _offset_deltas(1 << max(12, (len(tails) - 1).bit_length()))
-    body_sizes = np.diff(columns.views(tails)[0]) + offset_sizes[: len(tails)]
+    body_sizes = np.diff(encoded_columns.views(tails)[0]) + offset_sizes[: len(tails)]
     deltas = stamps - stamps[0]
     if deltas.any():
-        times = columns.varints(deltas)
-        body_sizes = body_sizes + np.diff(columns.views(times)[0]) + 1
-        records = columns.join(columns.varints(body_sizes), b"\0", times, offsets[: len(tails)], tails)
+        times = encoded_columns.varints(deltas)
+        body_sizes = body_sizes + np.diff(encoded_columns.views(times)[0]) + 1
+        records = encoded_columns.join(encoded_columns.varints(body_sizes), b"\0", times, offsets[: len(tails)], tails)
     else:
-        records = columns.join(columns.varints(body_sizes + 2), b"\0\0", offsets[: len(tails)], tails)
-    area = memoryview(records.buffers()[2])[: columns.views(records)[0][-1]]
+        records = encoded_columns.join(encoded_columns.varints(body_sizes + 2), b"\0\0", offsets[: len(tails)], tails)
+    area = memoryview(records.buffers()[2])[: encoded_columns.views(records)[0][-1]]
     return NewBatch(
         *where,
         records=compress(compression, area) if compression else area,
@@ -198,5 +198,5 @@ def _build(where: TopicPartition, pending: _Pending, compression: int) -> NewBat
 @lru_cache(maxsize=4)
 def _offset_deltas(count: int) -> tuple[Any, Any]:
     """The varints of 0, 1, 2 … and their sizes."""
-    deltas = columns.varints(np.arange(count, dtype=np.int64))
-    return deltas, np.diff(columns.views(deltas)[0]).astype(np.int64)
+    deltas = encoded_columns.varints(np.arange(count, dtype=np.int64))
+    return deltas, np.diff(encoded_columns.views(deltas)[0]).astype(np.int64)

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_barnabas.columns import Headers, as_binary, read_headers
-from pyspark_barnabas.sink.layout import BadRows
+from pyspark_barnabas.encoded_columns import Headers, as_binary, read_headers
+from pyspark_barnabas.sink.batch_layout import BadRows
 
 NO_PARTITION = -1
 

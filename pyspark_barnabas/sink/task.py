@@ -25,8 +25,8 @@ from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
+from pyspark_barnabas.sink.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.layout import BadRows, Layout
 from pyspark_barnabas.sink.ledger_access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
 from pyspark_barnabas.sink.own_ids import OwnIds

@@ -17,7 +17,7 @@ from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source import cluster
-from pyspark_barnabas.source.columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
+from pyspark_barnabas.source.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.errors import SourceError, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings

@@ -22,7 +22,7 @@ from pyspark_barnabas.options import OptionError, name, sink, text
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.spark_sink import columns, task_context
+from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
 
 _BATCH = 0
@@ -41,7 +41,7 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
     settings = sink(options, default_prefix=default_prefix(options))
     key = text(options, "idempotencyKey")
     run = task_context.Run(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
-    chosen = columns.choose(columns.types_of(schema), settings.topic)
+    chosen = accepted_columns.choose(accepted_columns.types_of(schema), settings.topic)
     return BatchWriter(settings, run, chosen, may_be_repeated=bool(key))
 
 
@@ -59,7 +59,7 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]  # because pyspa
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
         """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
         task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
-        rows = columns.only(iterator, self._columns)
+        rows = accepted_columns.only(iterator, self._columns)
         return TaskMessage(task.write(self._settings, task_context.facts(self._run), rows))
 
     def commit(self, messages: Sequence[TaskMessage | None]) -> None:

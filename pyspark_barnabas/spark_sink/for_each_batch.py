@@ -24,7 +24,7 @@ from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets, read_checkpoint, read_query_id
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.spark_sink import columns, task_context
+from pyspark_barnabas.spark_sink import accepted_columns, task_context
 
 _SEEN = ("sql.streaming.queryId", "spark.jobGroup.id", "__is_continuous_processing")
 _SCHEMA = "message binary"
@@ -57,7 +57,7 @@ class ExactlyOnce:
 
     def __call__(self, frame: Any, batch_id: int) -> None:
         """Write the batch, exactly once. Spark calls this again with the same batch after a failure."""
-        chosen = columns.choose(columns.types_of(frame.schema), self._settings.topic)
+        chosen = accepted_columns.choose(accepted_columns.types_of(frame.schema), self._settings.topic)
         checkpoint = read_checkpoint(self._checkpoint, batch_id)
         run = self._run(_local_properties(frame), batch_id)
         prepare = _Prepare(self._settings, run, chosen)
@@ -105,7 +105,7 @@ class _Prepare:
         import pyarrow
 
         task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
-        rows = columns.only(batches, self._columns)
+        rows = accepted_columns.only(batches, self._columns)
         message = task.write(self._settings, task_context.facts(self._run), rows)
         yield pyarrow.record_batch([pyarrow.array([pickle.dumps(message)], pyarrow.binary())], names=["message"])
 

@@ -17,7 +17,7 @@ from pyspark_barnabas.options import stream_sink
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import read_checkpoint
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.spark_sink import columns, task_context
+from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
 
 
@@ -27,7 +27,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
     def __init__(self, options: dict[str, str], schema: Any) -> None:
         self._options = options
         self._settings = stream_sink(options)
-        self._columns = columns.choose(columns.types_of(schema), self._settings.topic)
+        self._columns = accepted_columns.choose(accepted_columns.types_of(schema), self._settings.topic)
 
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
         """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
@@ -35,7 +35,7 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]  # becaus
         run = task_context.run_of(properties)
         task_context.refuse_what_is_weaker(self._settings, run, properties)
         checkpoint = task_context.checkpoint_location(self._options, properties)
-        rows = columns.only(iterator, self._columns)
+        rows = accepted_columns.only(iterator, self._columns)
         return TaskMessage(task.write(self._settings, task_context.facts(run), rows), checkpoint)
 
     def commit(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:

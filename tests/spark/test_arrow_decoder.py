@@ -15,8 +15,8 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.source import columns, layout
-from pyspark_barnabas.source.columns import ROWS, read_columns
+from pyspark_barnabas.source import decoded_columns, record_layout
+from pyspark_barnabas.source.decoded_columns import ROWS, read_columns
 from tests.support.records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
@@ -170,7 +170,7 @@ def test_compacted_and_emptied_batches_keep_their_offsets() -> None:
 
 @pytest.mark.parametrize("compression", CODECS)
 def test_ordinary_batches_are_read_at_once(monkeypatch: pytest.MonkeyPatch, compression: int) -> None:
-    monkeypatch.setattr(columns, "_one_by_one", None)
+    monkeypatch.setattr(decoded_columns, "_one_by_one", None)
     rows = [NewRecord(b"k", b"v" * (n % 90), [("h", None)] * (n % 4), 1_700_000_000_000 - n) for n in range(3000)]
     batches = [build_batch(rows[at : at + 700], base_offset=at, compression=compression) for at in range(0, 3000, 700)]
     assert decoded(batches) == exact(batches)
@@ -184,8 +184,8 @@ def test_a_batch_of_very_many_records_comes_in_pieces() -> None:
 
 
 def test_a_batch_that_grows_too_large_is_read_record_by_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "_AT_ONCE_BYTES", 1 << 16)
-    monkeypatch.setattr(columns, "PIECE_BYTES", 1 << 16)
+    monkeypatch.setattr(decoded_columns, "_AT_ONCE_BYTES", 1 << 16)
+    monkeypatch.setattr(decoded_columns, "PIECE_BYTES", 1 << 16)
     small = build_batch([NewRecord(b"k", b"small", (), 7)])
     large = build_batch([NewRecord(b"k", bytes(5000), [("h", b"x")], 7) for _ in range(100)], compression=1)
     batches = [small, large, small]
@@ -197,7 +197,7 @@ def test_a_batch_that_grows_too_large_is_read_record_by_record(monkeypatch: pyte
 
 def test_more_headers_than_are_walked_together_are_read_all_the_same() -> None:
     rows = [NewRecord(b"k", b"v", [(f"h{n}", b"%d" % n) for n in range(count)], 7) for count in (1, 100, 0)]
-    assert len(rows[1].headers) > layout.HEADERS_MAX
+    assert len(rows[1].headers) > record_layout.HEADERS_MAX
     batch = build_batch(rows)
     assert decoded([batch]) == exact([batch])
 

@@ -11,7 +11,7 @@ from barnabas.protocol.files.names import META_PROPERTIES, FileKind, partition_d
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
-from pyspark_barnabas.segments.layout import PartitionFiles, read_layout
+from pyspark_barnabas.segments.data_directory import PartitionFiles, read_layout
 
 TIME_MS = 1_700_000_000_000
 

@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.names import FileKind
+from pyspark_barnabas.segments.data_directory import read_layout
 from pyspark_barnabas.segments.findings import Finding, Kind, findings
-from pyspark_barnabas.segments.layout import read_layout
 from pyspark_barnabas.segments.splits import OffsetRange, whole_segments
 from tests.support.segment_files import TIME_MS, LogWriter
 

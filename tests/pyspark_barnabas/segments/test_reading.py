@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from barnabas.protocol.files import offset_index
 from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
 from pyspark_barnabas.options import OptionError
-from pyspark_barnabas.segments.layout import NoDataDirectory, PartitionFiles, read_layout
+from pyspark_barnabas.segments.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from pyspark_barnabas.segments.pushdown import narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan

@@ -14,9 +14,9 @@ from barnabas.client.produce.partitioner import murmur2, partition_for_key
 from barnabas.protocol.primitives import write_varlong
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas import columns, digest
+from pyspark_barnabas import digest, encoded_columns
+from pyspark_barnabas.sink.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.encode import Encoder
-from pyspark_barnabas.sink.layout import BadRows, Layout
 from pyspark_barnabas.sink.plain_encode import PlainEncoder
 
 PARTITIONS = {"a": 3, "b": 5, "d": 4}
@@ -111,7 +111,7 @@ def test_the_digest_is_that_of_what_readers_get(rows: list[dict[str, Any]]) -> N
 @given(st.lists(_bytes | st.none(), max_size=50), st.integers(0, 10))
 def test_keys_go_where_kafkas_clients_put_them(keys: list[bytes | None], start: int) -> None:
     column = pa.array(keys, pa.binary()).slice(start)
-    found = columns.murmur2(column).tolist()
+    found = encoded_columns.murmur2(column).tolist()
     expected = [None if key is None else murmur2(key) for key in keys[start:]]
     assert [None if want is None else got for got, want in zip(found, expected, strict=True)] == expected
 
@@ -125,12 +125,12 @@ def test_varints_are_those_of_records(numbers: list[int]) -> None:
         write_varlong(out, number)
         return bytes(out)
 
-    assert columns.varints(np.array(numbers, np.int64)).to_pylist() == [one(number) for number in numbers]
+    assert encoded_columns.varints(np.array(numbers, np.int64)).to_pylist() == [one(number) for number in numbers]
 
 
 def test_a_slice_larger_than_the_rest_is_hashed_alike() -> None:
     values = [b"x" * 3_000_000, b"", None, b"y" * 17]
-    tails = columns.tails(None, pa.array(values, pa.binary()))
+    tails = encoded_columns.tails(None, pa.array(values, pa.binary()))
     expected = [digest.row_hash("t", digest.tail(None, value)) for value in values]
     assert digest.row_hashes(tails, digest.seed("t")).tolist() == expected
 

@@ -1,9 +1,9 @@
 """Record batches of the wire as Arrow columns, some thousand rows at a time.
 
 Theory of operation: the record areas of several batches are put one behind the other, decompressed, and read at once
-(pyspark_barnabas.source.layout). Keys and values stay where they are: one Arrow array is laid over the whole area, with
-an offset wherever a key or a value begins or ends, and the elements that are keys, or values, are taken out of it. What
-that does not read exactly is read record by record.
+(record_layout.py). Keys and values stay where they are: one Arrow array is laid over the whole area, with an offset
+wherever a key or a value begins or ends, and the elements that are keys, or values, are taken out of it. What that does
+not read exactly is read record by record.
 
 Invariants: the columns hold what protocol.records.record.iter_records gives, in its order, or a DecodeError says why
 not. Memory is bounded by the largest batch on the wire and a piece of its records, not by what it decompresses to.
@@ -24,7 +24,7 @@ from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
 from barnabas.protocol.records.compression import NONE, decompress_chunks
 from barnabas.protocol.records.record import Record, iter_records
-from pyspark_barnabas.source.layout import Layout, Pieces, find_layout
+from pyspark_barnabas.source.record_layout import Layout, Pieces, find_layout
 from pyspark_barnabas.source.varints import Array, Unusual
 
 ROWS = 10_000  # a piece has so many rows at most

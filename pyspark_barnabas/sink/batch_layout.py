@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from barnabas.protocol.records.batch import HEADER_SIZE
 
-HEAD_BYTES = 21  # what a record takes in front of its tail (`columns`), at most
+HEAD_BYTES = 21  # what a record takes in front of its tail (`encoded_columns`), at most
 
 
 class BadRows(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyspark_barnabas.options import OptionError
-from pyspark_barnabas.spark_sink.columns import choose
+from pyspark_barnabas.spark_sink.accepted_columns import choose
 
 FULL = {
     "topic": "string",
