@@ -155,8 +155,8 @@ def prepare() -> Iterator[str]:
         with suppress(ImportError):
             import_module(name)
         yield name
-    from barnabas.embedded.inside.rehearsal import rehearse
+    from barnabas.embedded.inside.warm_up import warm_up
 
-    yield from rehearse()
+    yield from warm_up()
     gc.collect()
     gc.freeze()  # so that the collector of a child leaves the pages alone that it shares with this process

@@ -1,6 +1,6 @@
 """What a broker does at its start and at its first requests, done once ahead: imports, and codecs that are compiled.
 
-A process that was forked from one that has rehearsed finds all of it there.
+A process that is forked from a warm one finds all of it there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COORDINATORS = (
 _LAZY = ("barnabas.client.consume.decoding", "concurrent.futures.thread", "shutil")
 
 
-def rehearse() -> Iterator[str]:
+def warm_up() -> Iterator[str]:
     """A step for each thing done; the caller may do something else in between."""
     _write_a_catalogue()
     yield "a catalogue"
@@ -56,6 +56,6 @@ def _write_a_catalogue() -> None:
             now_ms=lambda: 0,
             random_bytes=os.urandom,
         )
-        catalogue.create_topic("rehearsal", 1, {})
+        catalogue.create_topic("warm-up", 1, {})
         catalogue.close()
         directory.close(clean=True)
