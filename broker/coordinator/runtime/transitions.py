@@ -35,4 +35,4 @@ class Never(NamedTuple):
     why: str
 
 
-Move = Go[S] | Proceed | Say | Never
+Meaning = Go[S] | Proceed | Say | Never

@@ -16,9 +16,9 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
     """Decide whether the partitions belong to the producer's transaction from now on; the reply is an error code."""
     if txn is None:
         return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    move = on(txn.state, Event.ADDED)
-    if isinstance(move, Say):
-        return Outcome(reply=move.code)
+    meaning = on(txn.state, Event.ADDED)
+    if isinstance(meaning, Say):
+        return Outcome(reply=meaning.code)
     error = _holder_error(txn, request.producer_id, request.producer_epoch)
     if error is not ErrorCode.NONE:
         return Outcome(reply=error)
@@ -55,8 +55,8 @@ def _verification_error(txn: Transaction | None, producer_id: int, producer_epoc
     error = _holder_error(txn, producer_id, producer_epoch)
     if error is not ErrorCode.NONE:
         return error
-    move = on(txn.state, Event.VERIFIED)
-    return move.code if isinstance(move, Say) else ErrorCode.NONE
+    meaning = on(txn.state, Event.VERIFIED)
+    return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 
 def _holder_error(txn: Transaction, producer_id: int, producer_epoch: int) -> ErrorCode:

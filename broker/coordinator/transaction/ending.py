@@ -66,10 +66,10 @@ def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> Transac
     if txn.is_kept:  # its end raises the epoch, which this version of EndTxn could not tell
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     event = Event.COMMITTED if request.is_commit else Event.ABORTED
-    move = on(txn.state, event)
-    if isinstance(move, Say):
-        return _refused(move.code)
-    if isinstance(move, Proceed):
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
+    if isinstance(meaning, Proceed):
         return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
     return _ended(moved(txn, event, now_ms=now_ms, client_transaction_version=_TV1_CLIENT))
 
@@ -91,10 +91,10 @@ def _end_with_bump(
             return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if request.producer_epoch != holder_epoch and not is_retry:
             return _refused(ErrorCode.PRODUCER_FENCED)
-    move = on(txn.state, event)
-    if isinstance(move, Say):
-        return _refused(move.code)
-    if isinstance(move, Proceed):
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
+    if isinstance(meaning, Proceed):
         return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
     return _ended(moved(txn, event, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
 

@@ -55,13 +55,13 @@ def initialise(
     if txn is None:
         txn = _unborn(request, fresh_producer_id(), now_ms)
     event = Event.INITIALISED_KEEPING if request.keep_prepared else Event.INITIALISED
-    move = on(txn.state, event)
-    if isinstance(move, Say):
-        return _refused(move.code)
+    meaning = on(txn.state, event)
+    if isinstance(meaning, Say):
+        return _refused(meaning.code)
     if not _may_ask(txn, request):
         return _refused(ErrorCode.PRODUCER_FENCED)
-    assert isinstance(move, Go)
-    if move.state is TransactionState.PREPARE_ABORT:
+    assert isinstance(meaning, Go)
+    if meaning.state is TransactionState.PREPARE_ABORT:
         outcome = abort_for_fencing(
             txn, now_ms=now_ms, transaction_version=transaction_version, fresh_producer_id=fresh_producer_id
         )
@@ -69,7 +69,7 @@ def initialise(
         return Outcome(
             records=outcome.records, reply=InitReply(ErrorCode.CONCURRENT_TRANSACTIONS), effects=outcome.effects
         )
-    if move.state is TransactionState.ONGOING:
+    if meaning.state is TransactionState.ONGOING:
         return _keep(txn, request, now_ms, fresh_producer_id)
     return _begin(txn, request, event, now_ms, fresh_producer_id)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from barnabas.broker.coordinator.runtime.outcome import TimerKey
 from barnabas.broker.coordinator.transaction import records
 from barnabas.broker.coordinator.transaction.model import Transaction, TransactionOutcome, TransactionStored
-from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
+from barnabas.broker.coordinator.transaction.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
@@ -77,7 +77,7 @@ class TransactionMachine:
 
     def _notice(self, before: Transaction, after: Transaction | None, record_offset: int) -> None:
         state = TransactionState.DEAD if after is None else after.state
-        is_odd = (before.state, state) not in LEGAL_MOVES
+        is_odd = (before.state, state) not in LEGAL_TRANSITIONS
         if after is not None and after.producer_id == before.producer_id:
             is_odd = is_odd or after.producer_epoch < before.producer_epoch
         if is_odd:

@@ -41,8 +41,8 @@ def moved(
     As in Kafka every move leaves behind which producer id the transaction had before it, which nearly always is the
     one it still has.
     """
-    move = on(txn.state, event)
-    assert isinstance(move, Go), f"{event.name} does not move a transaction in {txn.state.value}"
+    meaning = on(txn.state, event)
+    assert isinstance(meaning, Go), f"{event.name} does not move a transaction in {txn.state.value}"
     # fmt: off
     (transactional_id, old_id, old_epoch, old_timeout, _, _, _, old_next_id, old_next_epoch, old_last_epoch,
      old_partitions, old_start, old_version) = txn
@@ -52,7 +52,7 @@ def moved(
         old_id if producer_id is None else producer_id,
         old_epoch if producer_epoch is None else producer_epoch,
         old_timeout if timeout_ms is None else timeout_ms,
-        move.state,
+        meaning.state,
         now_ms,
         old_id if previous_producer_id is None else previous_producer_id,
         old_next_id if next_producer_id is None else next_producer_id,

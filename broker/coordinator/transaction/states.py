@@ -11,8 +11,8 @@
       ▼ expired, as from both Complete states
     Dead
 
-An empty abort goes from Empty to PrepareAbort too. Every state but the last two is durable, and a move is a record:
-what a move says, the log holds. No transaction is ever seen in Dead, since an expired id leaves a tombstone and is
+An empty abort goes from Empty to PrepareAbort too. Every state but the last two is durable, and a transition is a
+record: what it says, the log holds. No transaction is ever seen in Dead, since an expired id leaves a tombstone and is
 forgotten, nor in PrepareEpochFence, since fencing a transaction and preparing its abort are one decision here; both
 keep their names and numbers, which clients may filter by.
 
@@ -31,7 +31,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from barnabas.broker.coordinator.runtime.transitions import Go, Move, Never, Proceed, Say
+from barnabas.broker.coordinator.runtime.transitions import Go, Meaning, Never, Proceed, Say
 from barnabas.protocol.errors import ErrorCode
 
 
@@ -76,7 +76,7 @@ class Event(Enum):
     EXPIRED = "the id was not used for long"
 
 
-Cell: TypeAlias = Move[TransactionState]
+Cell: TypeAlias = Meaning[TransactionState]
 
 _EMPTY, _ONGOING = Go(TransactionState.EMPTY), Go(TransactionState.ONGOING)
 _COMMIT, _ABORT = Go(TransactionState.PREPARE_COMMIT), Go(TransactionState.PREPARE_ABORT)
@@ -109,17 +109,19 @@ _ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
 }  # fmt: skip
 
 TABLE: dict[tuple[TransactionState, Event], Cell] = {
-    (state, event): move
+    (state, event): meaning
     for event, row in _ROWS.items()
-    for state, move in zip(TransactionState, (*row, _UNSEEN, _UNSEEN), strict=True)
+    for state, meaning in zip(TransactionState, (*row, _UNSEEN, _UNSEEN), strict=True)
 }
 
-LEGAL_MOVES = frozenset((state, move.state) for (state, _), move in TABLE.items() if isinstance(move, Go))
+LEGAL_TRANSITIONS = frozenset(
+    (state, meaning.state) for (state, _), meaning in TABLE.items() if isinstance(meaning, Go)
+)
 """Every (before, after) that two consecutive records of one id may show; Dead stands for a tombstone."""
 
 
 def on(state: TransactionState, event: Event) -> Go[TransactionState] | Proceed | Say:
     """What `event` means in `state`; raises AssertionError for what cannot happen."""
-    move = TABLE[state, event]
-    assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"
-    return move
+    meaning = TABLE[state, event]
+    assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
+    return meaning

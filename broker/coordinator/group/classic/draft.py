@@ -1,4 +1,4 @@
-"""The pen a decision is written with: a working copy of the group, and the records and effects that go with it.
+"""A decision while it is being made: a working copy of the group, and the records and effects that go with it.
 
 From outside a decision stays a function: it gets a `Group`, works on the copy in a `Draft`, and returns the draft's
 `Outcome`. Everything that keeps the group's sets, counts and timers in step with its members is here, and only here.
@@ -75,11 +75,11 @@ class Draft:
         unwritten = outcome._replace(records=())
         return outcome._replace(or_else=lambda _: unwritten)
 
-    def move(self, event: Event) -> State:
+    def transition(self, event: Event) -> State:
         """Take the group to the state this event leads to."""
-        move = on(self.group.state, event)
-        assert isinstance(move, Go), f"{event.name} in {self.group.state.value} is {move}, not a transition"
-        self.group.state = move.state
+        meaning = on(self.group.state, event)
+        assert isinstance(meaning, Go), f"{event.name} in {self.group.state.value} is {meaning}, not a transition"
+        self.group.state = meaning.state
         self.group.state_timestamp_ms = self.now_ms
         return self.group.state
 

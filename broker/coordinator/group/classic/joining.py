@@ -155,17 +155,17 @@ def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> Grou
         event = Event.MEMBER_CHANGED
     elif group.leader_id == member.member_id:
         event = Event.LEADER_REJOINED
-    move = on(group.state, event)
-    if isinstance(move, Say):
-        return Outcome(reply=JoinReply(move.code, request.member_id))
-    if not isinstance(move, Go) and group.state is not State.PREPARING_REBALANCE:
+    meaning = on(group.state, event)
+    if isinstance(meaning, Say):
+        return Outcome(reply=JoinReply(meaning.code, request.member_id))
+    if not isinstance(meaning, Go) and group.state is not State.PREPARING_REBALANCE:
         return Outcome(reply=present_generation(group, member.member_id))
     # What a client says of itself may change with each join; the assignment stays until the leader gives another, and
     # the instance stays what it is, though a join need not name it (and before version 5 cannot).
     again = _as_member(request, member.member_id, member.assignment)
     draft.change_member(again._replace(group_instance_id=member.group_instance_id))
     group.joined.add(member.member_id)
-    if isinstance(move, Go):
+    if isinstance(meaning, Go):
         prepare_rebalance(draft, event, config)
     else:
         check_barrier(draft)

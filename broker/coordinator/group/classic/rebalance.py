@@ -25,7 +25,7 @@ def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:
         drop_assignments(draft, ErrorCode.REBALANCE_IN_PROGRESS)
     draft.effects.append(CancelTimer(SYNC_TIMER))
     group.unsynced.clear()
-    draft.move(event)
+    draft.transition(event)
     group.grew = False
     if was is State.EMPTY:
         delay_ms = config.initial_rebalance_delay_ms
@@ -91,11 +91,11 @@ def complete_join_phase(draft: Draft) -> None:
     group.generation_id += 1
     if not group.members:
         group.protocol_name = group.leader_id = None
-        draft.move(Event.NOBODY_JOINED)
+        draft.transition(Event.NOBODY_JOINED)
         draft.store_group()
         return
     group.protocol_name = vote(group)
-    draft.move(Event.ALL_JOINED)
+    draft.transition(Event.ALL_JOINED)
     group.newcomers.clear()
     group.unsynced = set(group.members)
     for member_id in group.members:

@@ -33,8 +33,8 @@ def heartbeat(group: Group | None, member_id: str, group_instance_id: str | None
     error = group.check_generation(member_id, group_instance_id, generation_id)
     if error is not ErrorCode.NONE:
         return Outcome(reply=error)
-    move = on(group.state, Event.HEARTBEAT)
-    reply = move.code if isinstance(move, Say) else ErrorCode.NONE
+    meaning = on(group.state, Event.HEARTBEAT)
+    reply = meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
     return Outcome(reply=reply, effects=(still_alive(group, member_id),))
 
 

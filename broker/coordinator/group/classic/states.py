@@ -22,7 +22,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from barnabas.broker.coordinator.runtime.transitions import Go, Move, Never, Proceed, Say
+from barnabas.broker.coordinator.runtime.transitions import Go, Meaning, Never, Proceed, Say
 from barnabas.protocol.errors import ErrorCode
 
 
@@ -58,7 +58,7 @@ class Event(Enum):
     DELETED = "the group is deleted, or expired with its last offset"
 
 
-Cell: TypeAlias = Move[State]
+Cell: TypeAlias = Meaning[State]
 
 _PREPARE, _COMPLETE = Go(State.PREPARING_REBALANCE), Go(State.COMPLETING_REBALANCE)
 _SERVE = Proceed()
@@ -94,12 +94,12 @@ _ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell]] = {
 }  # fmt: skip
 
 TABLE: dict[tuple[State, Event], Cell] = {
-    (state, event): move for event, row in _ROWS.items() for state, move in zip(State, row, strict=True)
+    (state, event): meaning for event, row in _ROWS.items() for state, meaning in zip(State, row, strict=True)
 }
 
 
 def on(state: State, event: Event) -> Go[State] | Proceed | Say:
     """What `event` means in `state`; raises AssertionError for what cannot happen."""
-    move = TABLE[state, event]
-    assert not isinstance(move, Never), f"{event.name} in {state.value}: {move.why}"
-    return move
+    meaning = TABLE[state, event]
+    assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
+    return meaning

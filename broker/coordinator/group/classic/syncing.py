@@ -43,8 +43,8 @@ def _refusal(group: Group | None, request: SyncRequest) -> ErrorCode:
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if request.protocol_name is not None and request.protocol_name != group.protocol_name:
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    move = on(group.state, Event.SYNC)
-    return move.code if isinstance(move, Say) else ErrorCode.NONE
+    meaning = on(group.state, Event.SYNC)
+    return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 
 def _parked(group: Group, member_id: str, now_ms: int) -> tuple[Draft, Park]:
@@ -66,7 +66,7 @@ def _assign(draft: Draft, assignments: dict[str, bytes]) -> None:
     group = draft.group
     for member_id, member in list(group.members.items()):
         group.members[member_id] = member._replace(assignment=assignments.get(member_id, b""))
-    draft.move(Event.ASSIGNED)
+    draft.transition(Event.ASSIGNED)
     draft.store_group()
     for member_id in group.members:
         if member_id in group.parked_syncs:

@@ -105,8 +105,8 @@ def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCo
     error = group.check_generation(request.member_id, request.group_instance_id, request.generation_id)
     if error is not ErrorCode.NONE:
         return error
-    move = on(group.state, Event.MEMBER_COMMIT)
-    return move.code if isinstance(move, Say) else ErrorCode.NONE
+    meaning = on(group.state, Event.MEMBER_COMMIT)
+    return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 
 def _check_metadata(metadata: str, max_units: int) -> ErrorCode:
@@ -151,9 +151,9 @@ def delete_group(group: Group | None, offsets: Offsets, *, unstable: Partitions 
     """
     if group is None:
         return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
-    move = on(group.state, Event.DELETED)
-    if isinstance(move, Say):
-        return Outcome(reply=move.code)
+    meaning = on(group.state, Event.DELETED)
+    if isinstance(meaning, Say):
+        return Outcome(reply=meaning.code)
     draft = Draft(group, now_ms)
     _bury(draft, offsets, unstable)
     return draft.outcome(ErrorCode.NONE)
@@ -166,7 +166,7 @@ def _bury(draft: Draft, offsets: Offsets, unstable: Partitions = ()) -> None:
         OffsetCommitted(group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
     ]
     draft.records.append(GroupStored(group_id, None))
-    draft.move(Event.DELETED)
+    draft.transition(Event.DELETED)
 
 
 def expire(group: Group, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> GroupOutcome:

@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.transaction.model import (
     Transaction,
     TransactionConfig,
 )
-from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TransactionState
+from barnabas.broker.coordinator.transaction.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.transaction_world import PARTITION, TransactionWorld
 
@@ -155,7 +155,7 @@ class _Life:
                 assert after is not None
                 assert (after.state, after.producer_epoch) == (TransactionState.EMPTY, 0)
                 continue
-            assert (before.state, TransactionState.DEAD if after is None else after.state) in LEGAL_MOVES
+            assert (before.state, TransactionState.DEAD if after is None else after.state) in LEGAL_TRANSITIONS
             if after is not None and after.producer_id == before.producer_id:
                 assert after.producer_epoch >= before.producer_epoch
         self.seen_records = len(stored)

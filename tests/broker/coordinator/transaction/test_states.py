@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from barnabas.broker.coordinator.runtime.transitions import Go, Never
-from barnabas.broker.coordinator.transaction.states import LEGAL_MOVES, TABLE, Event, TransactionState, on
+from barnabas.broker.coordinator.transaction.states import LEGAL_TRANSITIONS, TABLE, Event, TransactionState, on
 
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, DEAD, PREPARE_EPOCH_FENCE = (
     TransactionState
@@ -23,7 +23,7 @@ def test_the_moves_are_those_of_the_diagram() -> None:
         *product((ONGOING,), (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)),
         (PREPARE_COMMIT, COMPLETE_COMMIT),
         (PREPARE_ABORT, COMPLETE_ABORT),
-    } == LEGAL_MOVES
+    } == LEGAL_TRANSITIONS
 
 
 def test_the_numbers_on_disk_are_kafkas() -> None:
@@ -32,8 +32,8 @@ def test_the_numbers_on_disk_are_kafkas() -> None:
 
 def test_what_is_prepared_is_only_completed_and_only_one_way() -> None:
     for state in (PREPARE_COMMIT, PREPARE_ABORT):
-        moves = {event: move for (at, event), move in TABLE.items() if at is state and isinstance(move, Go)}
-        assert list(moves) == [Event.MARKED]
+        events = [event for (at, event), meaning in TABLE.items() if at is state and isinstance(meaning, Go)]
+        assert events == [Event.MARKED]
 
 
 def test_nothing_is_ever_in_the_states_that_are_only_names() -> None:

@@ -13,7 +13,7 @@ def test_every_event_has_a_meaning_in_every_state() -> None:
 
 
 def test_the_transitions_are_those_of_the_diagram() -> None:
-    transitions = {(state, move.state) for (state, _), move in TABLE.items() if isinstance(move, Go)}
+    transitions = {(state, meaning.state) for (state, _), meaning in TABLE.items() if isinstance(meaning, Go)}
     empty, preparing, completing, stable, dead = State
     assert transitions == {
         (empty, preparing),
