@@ -1,4 +1,4 @@
-"""Keeping the log of `__transaction_state` short: the present states are written again, and what is before them goes.
+"""Compaction of `__transaction_state`: the present states are written again, and what is before them goes.
 
 Every transaction adds records to this log, and each record replaces the ones before it of its id, so that nearly all
 of a long log is history. Once a partition holds more than RECORDS_MIN records, and more than RECORDS_PER_ID for each
@@ -27,13 +27,13 @@ from barnabas.protocol.errors import EncodeError, KafkaError
 _log = logger("coordinator")
 
 RECORDS_MIN = 10_000
-"""No log is shortened for fewer records, and none again before so many more."""
+"""No log is compacted for fewer records, and none again before so many more."""
 RECORDS_PER_ID = 10
 _TURN_RECORDS_MAX = 256
 _TURN_S = 0.005
 
 
-class ShortenedTopic(OwnedTopic, Protocol):
+class CompactedTopic(OwnedTopic, Protocol):
     """A coordinator's topic whose log may lose its beginning."""
 
     def synced(self, partition: int) -> Future[None]:
@@ -43,10 +43,10 @@ class ShortenedTopic(OwnedTopic, Protocol):
         """Move the log's start: everything that still counts stands behind it. KafkaError."""
 
 
-class Shortener:
-    """Looks after all partitions. A partition that it does not know, or shortens right now, is not counted."""
+class Compactor:
+    """Looks after all partitions. A partition that it does not know, or compacts right now, is not counted."""
 
-    def __init__(self, topic: ShortenedTopic, clock: Clock, loop: AbstractEventLoop) -> None:
+    def __init__(self, topic: CompactedTopic, clock: Clock, loop: AbstractEventLoop) -> None:
         self._topic = topic
         self._clock = clock
         self._loop = loop

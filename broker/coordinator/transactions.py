@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
 from barnabas.broker.clock import Clock, Timer
-from barnabas.broker.coordinator.compaction import ShortenedTopic, Shortener
+from barnabas.broker.coordinator.compaction import CompactedTopic, Compactor
 from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from barnabas.broker.coordinator.runtime.outcome import Effect
@@ -61,7 +61,7 @@ TRANSACTION_VERSION = "transaction.version"
 _RETRY_MS = 1_000
 
 
-class TransactionTopic(ShortenedTopic, Protocol):
+class TransactionTopic(CompactedTopic, Protocol):
     """`__transaction_state`."""
 
     def leader_epoch(self, partition: int) -> int:
@@ -91,7 +91,7 @@ class TransactionCoordinator:
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
         self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
-        self._shortener = Shortener(topic, clock, loop)
+        self._compactor = Compactor(topic, clock, loop)
         self._timers: dict[str, Timer] = {}
         self._sweeps = Sweeps(clock, loop)
         self.timed_out = 0
@@ -252,7 +252,7 @@ class TransactionCoordinator:
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
         if outcome.records:
-            self._shortener.appended(partition, len(outcome.records))
+            self._compactor.appended(partition, len(outcome.records))
         if outcome.effects and isinstance(reply, Future):
             self._deciding += 1
             reply.add_done_callback(self._decided)
@@ -308,7 +308,7 @@ class TransactionCoordinator:
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
-        self._shortener.watch(partition)
+        self._compactor.watch(partition)
         prepared = partition.machine.prepared()
         if prepared:
             _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))

@@ -45,7 +45,7 @@ def _extent(world: TransactionalBroker) -> tuple[int, int]:
     return log.log_start_offset, log.log_end_offset
 
 
-async def _until_shortened(world: TransactionalBroker) -> None:
+async def _until_compacted(world: TransactionalBroker) -> None:
     for _ in range(100):
         if _extent(world)[0] > 0:
             return
@@ -53,10 +53,10 @@ async def _until_shortened(world: TransactionalBroker) -> None:
     raise AssertionError(f"the log still starts at 0: {_extent(world)}")
 
 
-async def _shortened_and_upkept(world: TransactionalBroker) -> None:
-    """The log is shortened, and everything done that the broker does to its files by the clock."""
+async def _compacted_and_upkept(world: TransactionalBroker) -> None:
+    """The log is compacted, and everything done that the broker does to its files by the clock."""
     world.broker.broker._housekeeping.start()
-    await _until_shortened(world)
+    await _until_compacted(world)
     for _ in range(_UPKEEP_MS // 5_000):
         await world.advance(5_000)
 
@@ -81,11 +81,11 @@ def _begin(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """16 records are many from now on."""
     monkeypatch.setattr(compaction, "RECORDS_MIN", 12)
     for partition in world.coordinator.loaded():
-        world.coordinator._shortener.watch(partition)
+        world.coordinator._compactor.watch(partition)
 
 
 @pytest.mark.parametrize("flush", [False, True])
-async def test_a_log_of_many_records_is_shortened_to_its_ids(flush: bool) -> None:
+async def test_a_log_of_many_records_is_compacted_to_its_ids(flush: bool) -> None:
     world = TransactionalBroker(_ONE_PARTITION | ({"log.flush.interval.messages": "1"} if flush else {}))
     await _five_ids(world)
     await settle()
@@ -95,7 +95,7 @@ async def test_a_log_of_many_records_is_shortened_to_its_ids(flush: bool) -> Non
     for _ in range(5):
         await world.producer("tx0")
     before = _states(world)
-    await _until_shortened(world)
+    await _until_compacted(world)
     start, end = _extent(world)
     assert end - start == 5
     assert world.log(0, TRANSACTION_STATE_TOPIC).recovery_point == end, "on the disk, flushing or not"
@@ -116,7 +116,7 @@ async def test_what_happens_meanwhile_is_behind_the_new_start(monkeypatch: pytes
     await world.producer("new")
     await producer.end(commit=True)
     before = _states(world)
-    await _until_shortened(world)
+    await _until_compacted(world)
     assert _states(world) == before
     assert before["tx0"].state is S.COMPLETE_COMMIT
     world = await world.restart()
@@ -131,7 +131,7 @@ async def test_ids_that_expired_need_nothing() -> None:
     await world.advance(8 * _DAY_MS)
     assert _states(world) == {}
     await world.producer("other")
-    await _until_shortened(world)
+    await _until_compacted(world)
     world = await world.restart()
     assert set(_states(world)) == {"other"}
     await world.close()
@@ -150,7 +150,7 @@ async def test_it_happens_again_only_after_as_many_records_more() -> None:
     await world.close()
 
 
-async def test_a_log_found_too_long_is_shortened_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_log_found_too_long_is_compacted_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     world = TransactionalBroker(_ONE_PARTITION)
     monkeypatch.setattr(compaction, "RECORDS_MIN", 1_000)
     for _ in range(30):
@@ -158,7 +158,7 @@ async def test_a_log_found_too_long_is_shortened_after_the_start(monkeypatch: py
     monkeypatch.setattr(compaction, "RECORDS_MIN", 12)
     before = _states(world)
     world = await world.restart()
-    await _until_shortened(world)
+    await _until_compacted(world)
     assert _extent(world) == (30, 31)
     assert _states(world) == before
     await world.close()
@@ -201,7 +201,7 @@ async def test_segments_before_the_start_are_removed(monkeypatch: pytest.MonkeyP
     for _ in range(42):
         await world.producer("tx")
     log = world.log(0, TRANSACTION_STATE_TOPIC)
-    await _shortened_and_upkept(world)
+    await _compacted_and_upkept(world)
     assert log.first_segment_base_offset > 0
     before = _states(world)
     world = await world.restart()
@@ -211,9 +211,9 @@ async def test_segments_before_the_start_are_removed(monkeypatch: pytest.MonkeyP
 
 
 async def _life(cut: int | None, flush: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
-    """Fill a log until it is shortened, with the power cut before a change; then what the next run knows is judged.
+    """Fill a log until it is compacted, with the power cut before a change; then what the next run knows is judged.
 
-    Returns between which changes the log was being shortened.
+    Returns between which changes the log was being compacted.
     """
     monkeypatch.setattr(compaction, "RECORDS_MIN", 20)
     world = TransactionalBroker(_ONE_PARTITION | ({"log.flush.interval.messages": "1"} if flush else {}))
@@ -225,7 +225,7 @@ async def _life(cut: int | None, flush: bool, monkeypatch: pytest.MonkeyPatch) -
     before = _states(world)
     if cut is not None:
         world.files.cut_power_at(first + cut)
-    upkeep = asyncio.ensure_future(_shortened_and_upkept(world))
+    upkeep = asyncio.ensure_future(_compacted_and_upkept(world))
     try:
         await world.until(upkeep)
     except PowerCut:
