@@ -22,7 +22,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Node, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.advertised import Told, default_gateways
+from barnabas.broker.net.advertised import AdvertisedAddress, default_gateways
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
@@ -152,19 +152,19 @@ class Broker:
             fresh_producer_id=self.services.producer_ids.next,
         )
 
-    def _told(self, bound: BoundAddress) -> Told:
+    def _advertised(self, bound: BoundAddress) -> AdvertisedAddress:
         gateways = default_gateways if self.services.config.is_container else None
-        return Told(self.services.node, bound.listener, bound.told, bound.port, gateways)
+        return AdvertisedAddress(self.services.node, bound.listener, bound.advertised, bound.port, gateways)
 
     async def start(self) -> None:
-        """Accept connections. Clients of each listener are told that listener's advertised address."""
+        """Accept connections. Clients of each listener are given its advertised address."""
         self.services.partitions.set_strays_aside()
         for notice in self._directory.notices:
             _log.warning(notice)
         await self.settle_transactions()
         dispatcher = Dispatcher(self.services, meter=self._meter)
         for bound in self.bound:
-            await self.listener.listen(bound.sockets, dispatcher, self._told(bound))
+            await self.listener.listen(bound.sockets, dispatcher, self._advertised(bound))
         self.listener.watch_idle()
         self._housekeeping.start()
         self.state = _RUNNING
@@ -351,9 +351,12 @@ def open_directory(
 
 
 def _node(meta: MetaProperties, bound: BoundAddress) -> Node:
-    told = bound.told or bound.listener
+    address = bound.advertised or bound.listener
     return Node(
-        meta.node_id, meta.cluster_id, "localhost" if told.is_every_interface else told.host, told.port or bound.port
+        meta.node_id,
+        meta.cluster_id,
+        "localhost" if address.is_every_interface else address.host,
+        address.port or bound.port,
     )
 
 

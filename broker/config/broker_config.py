@@ -172,24 +172,24 @@ class BrokerConfig:
         return self._without_controllers(self._addresses("listeners", check_ports))
 
     @property
-    def told_listeners(self) -> list[Listener]:
+    def configured_advertised_listeners(self) -> list[Listener]:
         """The addresses advertised.listeners gives, which need not be all. ValueError for one of no use."""
         return self._without_controllers(self._addresses("advertised.listeners", check_advertised))
 
-    def told(self, listener: Listener) -> Listener | None:
-        """What the clients of a listener are told, None for the address they came in by; port 0 is the one bound.
+    def advertised(self, listener: Listener) -> Listener | None:
+        """What is advertised for a listener, None for the address a client came in by; port 0 is the one bound.
 
-        A listener on a name is told under that name, as it is in Kafka.
+        A listener on a name is advertised under that name, as it is in Kafka.
         """
-        for told in self.told_listeners:
-            if told.name == listener.name:
-                return told if told.host else None
+        for advertised in self.configured_advertised_listeners:
+            if advertised.name == listener.name:
+                return advertised if advertised.host else None
         return listener if listener.host and listener.ip_version is None else None
 
     @property
     def advertised_listeners(self) -> list[Listener]:
         """An address for every listener, for the catalogue: it knows of no connection by which one could come in."""
-        return [self.told(listener) or _as_told(listener) for listener in self.listeners]
+        return [self.advertised(listener) or _local(listener) for listener in self.listeners]
 
     def _addresses(self, key: str, check: Callable[[str, list[Listener]], None]) -> list[Listener]:
         protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
@@ -207,7 +207,7 @@ class BrokerConfig:
 
 
 def _node_under_both_names(static: Mapping[str, str]) -> Mapping[str, str]:
-    """node.id and broker.id are one number: whichever was given stands for both, and is told of both, as in Kafka."""
+    """node.id and broker.id are one number: whichever was given stands for both, as in Kafka."""
     return {**{_OTHER_NAME[name]: text for name, text in static.items() if name in _OTHER_NAME}, **static}
 
 
@@ -218,5 +218,5 @@ def _key(name: str) -> Key:
     return key
 
 
-def _as_told(listener: Listener) -> Listener:
+def _local(listener: Listener) -> Listener:
     return listener._replace(host="localhost") if listener.is_every_interface else listener

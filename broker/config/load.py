@@ -25,7 +25,7 @@ _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
 class LoadedConfig(NamedTuple):
-    """The configuration, and what the person who starts the broker should be told, a line each."""
+    """The configuration, and what the person who starts the broker should know, a line each."""
 
     config: BrokerConfig
     warnings: list[str]
@@ -154,10 +154,10 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
 
 
 def _check_listeners(config: BrokerConfig) -> None:
-    listeners, told = _addresses(config)
+    listeners, advertised = _addresses(config)
     if not listeners:
         raise ConfigError("listeners names no address for clients", "listeners")
-    unknown = {listener.name for listener in told} - {listener.name for listener in listeners}
+    unknown = {listener.name for listener in advertised} - {listener.name for listener in listeners}
     if unknown:
         raise ConfigError(
             f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not", "advertised.listeners"
@@ -178,8 +178,8 @@ def _check_inter_broker(config: BrokerConfig) -> None:
 
 
 def _check_protocols(config: BrokerConfig) -> None:
-    listeners, told = _addresses(config)
-    for listener in (*listeners, *told):
+    listeners, advertised = _addresses(config)
+    for listener in (*listeners, *advertised):
         if listener.protocol != PLAINTEXT:
             raise ConfigError(
                 f"listener {listener.name} asks for {listener.protocol}, which this broker does not enforce: "
@@ -189,8 +189,8 @@ def _check_protocols(config: BrokerConfig) -> None:
 
 
 def _addresses(config: BrokerConfig) -> tuple[list[Listener], list[Listener]]:
-    """(listeners, what is told of them). ConfigError."""
+    """(listeners, what advertised.listeners says of them). ConfigError."""
     try:
-        return config.listeners, config.told_listeners
+        return config.listeners, config.configured_advertised_listeners
     except ValueError as wrong:
         raise ConfigError(str(wrong), str(wrong).partition(":")[0]) from wrong

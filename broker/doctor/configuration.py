@@ -22,9 +22,9 @@ def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
     return findings or [ok(_CHECK, "every key and value is understood")]
 
 
-def _explained(told: str) -> Finding:
-    if not told.startswith(UNKNOWN_KEY):
-        return note(_CHECK, told)
-    key = told.removeprefix(UNKNOWN_KEY).partition(":")[0]
+def _explained(sentence: str) -> Finding:
+    if not sentence.startswith(UNKNOWN_KEY):
+        return note(_CHECK, sentence)
+    key = sentence.removeprefix(UNKNOWN_KEY).partition(":")[0]
     close = get_close_matches(key, (*KEYS, *ACCEPTED), 1, 0.8)
-    return warning(_CHECK, told, f"is {close[0]} meant?" if close else None)
+    return warning(_CHECK, sentence, f"is {close[0]} meant?" if close else None)

@@ -46,12 +46,12 @@ def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding
             found = _cannot_bind(f"listener {listener.name}", listener.host, listener.port, error)
             findings.append(_with_broker(found, listener, clock, timeout_ms))
             continue
-        bound = BoundAddress(listener, config.told(listener), sockets)
+        bound = BoundAddress(listener, config.advertised(listener), sockets)
         with ExitStack() as open_sockets:
             for each in sockets:
                 open_sockets.enter_context(each)
             findings += _bindable(bound)
-            findings.append(_told(bound, timeout_ms, is_container=config.is_container))
+            findings.append(_advertised(bound, timeout_ms, is_container=config.is_container))
     return findings
 
 
@@ -98,18 +98,18 @@ def _bindable(bound: BoundAddress) -> list[Finding]:
     return findings
 
 
-def _told(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> Finding:
-    check, told = f"advertised {bound.listener.name}", bound.told
-    if told is None:
+def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> Finding:
+    check, advertised = f"advertised {bound.listener.name}", bound.advertised
+    if advertised is None:
         says = "clients are told the address they come in by"
         if is_container:
             says += f"; those that come by a mapped port are told localhost:{bound.port}"
             return note(check, says, _MAP_EQUALLY)
         return ok(check, says)
-    address = Address(told.host, told.port or bound.port)
+    address = Address(advertised.host, advertised.port or bound.port)
     arrival = try_to_reach(bound.sockets, address, timeout_ms / 1000)
     if arrival.is_here:
-        if told.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
+        if advertised.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
             return note(check, f"{address} leads here, but only for clients on this machine")
         return ok(check, f"{address} leads here")
     says = f"clients are told {address}, and from here that does not lead to the listener: {arrival.reason}"

@@ -37,8 +37,8 @@ def examine(bootstrap: Sequence[Address], clock: Clock, timeout_ms: int) -> list
     for _, other in reached[1:]:
         if other.cluster.cluster_id != met.cluster.cluster_id:
             findings.append(problem("bootstrap", "the addresses lead to different clusters", "give those of one"))
-    for node_id, told in sorted(met.cluster.brokers.items()):
-        findings.append(_advertised(address, node_id, told, met, clock, timeout_ms))
+    for node_id, advertised in sorted(met.cluster.brokers.items()):
+        findings.append(_advertised(address, node_id, advertised, met, clock, timeout_ms))
     if not any(each.level == "problem" for each in findings):
         findings += _volumes(address, clock, timeout_ms)
     return findings + _descriptors(address)
@@ -54,28 +54,30 @@ def _reached(address: Address, met: Met | NotMet) -> Finding:
     return problem("bootstrap", met.reason, "is a broker running there, and is its port mapped or let through?")
 
 
-def _advertised(address: Address, node_id: int, told: Address, met: Met, clock: Clock, timeout_ms: int) -> Finding:
+def _advertised(
+    address: Address, node_id: int, advertised: Address, met: Met, clock: Clock, timeout_ms: int
+) -> Finding:
     check = f"node {node_id}"
-    if told == address:
-        return ok(check, f"clients are told {told}, by which it was reached")
-    there = meet(told, clock, timeout_ms)
+    if advertised == address:
+        return ok(check, f"clients are told {advertised}, by which it was reached")
+    there = meet(advertised, clock, timeout_ms)
     if isinstance(there, NotMet):
-        says = f"clients are told {told}, and that does not lead to it: {there.reason}"
-        return problem(check, says, _remedy(address, told))
+        says = f"clients are told {advertised}, and that does not lead to it: {there.reason}"
+        return problem(check, says, _remedy(address, advertised))
     if there.cluster.cluster_id != met.cluster.cluster_id:
-        says = f"clients are told {told}, and that leads to another cluster: {there.cluster.cluster_id}"
-        return problem(check, says, _remedy(address, told))
-    return ok(check, f"clients are told {told}: reached, the same cluster")
+        says = f"clients are told {advertised}, and that leads to another cluster: {there.cluster.cluster_id}"
+        return problem(check, says, _remedy(address, advertised))
+    return ok(check, f"clients are told {advertised}: reached, the same cluster")
 
 
-def _remedy(address: Address, told: Address) -> str:
-    """What to do about an address that is told and does not lead to the broker that tells it."""
-    if _is_local(told.host) and _is_local(address.host) and told.port != address.port:
+def _remedy(address: Address, advertised: Address) -> str:
+    """What to do about an advertised address that does not lead to its broker."""
+    if _is_local(advertised.host) and _is_local(address.host) and advertised.port != address.port:
         return (
-            f"port {told.port} seems to be mapped to {address.port}: map it to the same number, "
+            f"port {advertised.port} seems to be mapped to {address.port}: map it to the same number, "
             f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://{address}"
         )
-    if _is_local(told.host):
+    if _is_local(advertised.host):
         return f"clients elsewhere look for it on their own machine: set advertised.listeners=PLAINTEXT://{address}"
     return f"set advertised.listeners to what clients can connect to, such as PLAINTEXT://{address}"
 

@@ -1,9 +1,10 @@
-"""What a peer is told of where this broker is: Metadata, FindCoordinator and DescribeCluster answer with it.
+"""The address this broker advertises to a peer: Metadata, FindCoordinator and DescribeCluster answer with it.
 
 What advertised.listeners says of the listener; else the address by which the peer came in, since that one works for
 it. In a container a peer may come in by a mapped port: then it comes from the default gateway (or, where ports are
-forwarded without root, from the container's own address), and the container's address means nothing to it; it is told
-`localhost` and the listener's port. So the port has to be mapped to the same number, or advertised.listeners be set.
+forwarded without root, from the container's own address), and the container's address means nothing to it; the
+answer is `localhost` and the listener's port. So the port has to be mapped to the same number, or advertised.listeners
+be set.
 """
 
 from __future__ import annotations
@@ -25,26 +26,31 @@ _ANYWHERE = "00000000"
 _IS_GATEWAY = 2
 
 
-class Told:
-    """What the peers of one listener are told."""
+class AdvertisedAddress:
+    """What is advertised to the peers of one listener."""
 
     def __init__(
-        self, node: Node, listener: Address, told: Address | None, port: int, gateways: Callable[[], set[str]] | None
+        self,
+        node: Node,
+        listener: Address,
+        configured: Address | None,
+        port: int,
+        gateways: Callable[[], set[str]] | None,
     ) -> None:
-        """told: the address advertised, None for the one a peer came in by. port: the one bound.
+        """configured: the address to advertise, None for the one a peer came in by. port: the one bound.
 
         gateways: in a container, how to learn the default gateways; else None.
         """
-        self._node = node._replace(port=(told.port if told else 0) or port)
-        if told is not None:
-            self._node = self._node._replace(host=told.host)
-        self._is_advertised = told is not None
+        self._node = node._replace(port=(configured.port if configured else 0) or port)
+        if configured is not None:
+            self._node = self._node._replace(host=configured.host)
+        self._is_configured = configured is not None
         self._is_everywhere = listener.is_every_interface
         self._gateways = gateways
 
     def to(self, local_host: str, peer_host: str) -> Node:
         """This broker for a peer that came from `peer_host` to `local_host`."""
-        if self._is_advertised:
+        if self._is_configured:
             return self._node
         if self._gateways is not None:
             is_forwarded = self._is_everywhere and peer_host == local_host and not local_host.startswith("127.")

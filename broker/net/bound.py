@@ -23,8 +23,8 @@ class BoundAddress(NamedTuple):
     """A listener of the configuration, with the sockets that serve it."""
 
     listener: Address
-    told: Address | None
-    """What its clients are told; None for the address they came in by."""
+    advertised: Address | None
+    """What its clients are to connect to; None for the address they came in by."""
     sockets: list[socket.socket]
 
     @property
@@ -50,7 +50,7 @@ def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
             except OSError as error:
                 error.filename = listener.address
                 raise
-            bound.append(BoundAddress(listener, config.told(listener), sockets))
+            bound.append(BoundAddress(listener, config.advertised(listener), sockets))
     except OSError:
         for each in bound:
             close_sockets(each)

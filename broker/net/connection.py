@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.context import Node
-    from barnabas.broker.net.advertised import Told
+    from barnabas.broker.net.advertised import AdvertisedAddress
     from barnabas.broker.net.listener import Listener
 
 _log = logger("net")
@@ -44,6 +44,7 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket."""
 
     __slots__ = (
+        "_advertised",
         "_dispatch",
         "_is_finishing",
         "_is_reading",
@@ -55,7 +56,6 @@ class Connection(asyncio.BufferedProtocol):
         "_parked",
         "_receiver",
         "_send_memory",
-        "_told",
         "_transport",
         "_unread_bytes",
         "client_host",
@@ -66,7 +66,7 @@ class Connection(asyncio.BufferedProtocol):
         "quiet_sweeps",
     )
 
-    def __init__(self, listener: Listener, dispatcher: Dispatcher, told: Told | None = None) -> None:
+    def __init__(self, listener: Listener, dispatcher: Dispatcher, advertised: AdvertisedAddress | None = None) -> None:
         self.peer = "?"
         self.client_host = "?"
         self.client_id: str | None = None
@@ -76,7 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         """How many sweeps for idle connections went by since the last byte."""
         self.is_closed = False
         self._listener = listener
-        self._told = told
+        self._advertised = advertised
         self._node: Node | None = None
         self._dispatch = dispatcher.dispatch
         self._send_memory = listener.send_memory
@@ -108,9 +108,9 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def node(self) -> Node | None:
         """This broker as the peer is to know it; None for what the services say."""
-        if self._node is None and self._told is not None:
+        if self._node is None and self._advertised is not None:
             local_host = plain_host(self._transport.get_extra_info("sockname")[0])
-            self._node = self._told.to(local_host, self.client_host)
+            self._node = self._advertised.to(local_host, self.client_host)
         return self._node
 
     # --- from the event loop ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from barnabas.broker.net.receive import shared_buffer
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.clock import Clock
-    from barnabas.broker.net.advertised import Told
+    from barnabas.broker.net.advertised import AdvertisedAddress
 
 _log = logger("net")
 _BACKLOG = 1024
@@ -55,14 +55,16 @@ class Listener:
         self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
-    async def listen(self, sockets: list[socket.socket], dispatcher: Dispatcher, told: Told | None = None) -> None:
+    async def listen(
+        self, sockets: list[socket.socket], dispatcher: Dispatcher, advertised: AdvertisedAddress | None = None
+    ) -> None:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
-        told: what the peers are told of where the broker is; None for what the services say.
+        advertised: where peers are to connect to; None for what the services say.
         """
         for each in sockets:
             server = await self.loop.create_server(
-                lambda: Connection(self, dispatcher, told), sock=each, backlog=_BACKLOG
+                lambda: Connection(self, dispatcher, advertised), sock=each, backlog=_BACKLOG
             )
             self._servers.append(server)
 
@@ -71,7 +73,7 @@ class Listener:
         if self._idle_ms_max > 0:
             self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
 
-    # --- told by the connections -----------------------------------------------------------------------------------
+    # --- called by the connections ---------------------------------------------------------------------------------
 
     def connection_opened(self, connection: Connection) -> None:
         self._connections[connection] = None

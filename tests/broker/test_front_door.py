@@ -129,7 +129,9 @@ MODULES = {
 def test_the_file_kafka_ships_starts_as_it_is(version: str, bootstrap: str) -> None:
     config, warnings = load_config(properties=SHIPPED[version])
     assert [(each.name, each.host, each.port) for each in config.listeners] == [("PLAINTEXT", "", 9092)]
-    assert [told and (told.host, told.port) for told in map(config.told, config.listeners)] == [("localhost", 9092)]
+    (advertised,) = map(config.advertised, config.listeners)
+    assert advertised is not None
+    assert (advertised.host, advertised.port) == ("localhost", 9092)
     assert f"no effect here: controller.quorum.{bootstrap}. There is no controller quorum beside this node." in warnings
     assert len(warnings) <= 2
 
@@ -137,7 +139,7 @@ def test_the_file_kafka_ships_starts_as_it_is(version: str, bootstrap: str) -> N
 @pytest.mark.parametrize("version", SHIPPED)
 def test_a_flag_moves_the_listener_of_the_file_and_what_the_file_tells_of_it(version: str) -> None:
     config, warnings = load_config(properties=SHIPPED[version], flags={"listeners": "PLAINTEXT://127.0.0.1:0"})
-    assert [config.told(each) for each in config.listeners] == [None]
+    assert [config.advertised(each) for each in config.listeners] == [None]
     assert [warning.partition(" not used")[0] for warning in warnings if "not used" in warning] == [
         "advertised.listeners and inter.broker.listener.name"
     ]
@@ -146,7 +148,7 @@ def test_a_flag_moves_the_listener_of_the_file_and_what_the_file_tells_of_it(ver
         flags={"listeners": "PLAINTEXT://127.0.0.1:0"},
         settings=["advertised.listeners=PLAINTEXT://here:1"],
     )
-    assert [told and told.host for told in map(kept.told, kept.listeners)] == ["here"]
+    assert [each and each.host for each in map(kept.advertised, kept.listeners)] == ["here"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
     module: str, told: list[str], unknown: list[str]
 ) -> None:
     config, warnings = load_config(environment=read_environment(MODULES[module]))
-    assert [each.address for each in map(config.told, config.listeners) if each] == told
+    assert [each.address for each in map(config.advertised, config.listeners) if each] == told
     assert [each.split()[3].rstrip(":") for each in warnings if each.startswith("unknown")] == unknown
 
 

@@ -167,7 +167,7 @@ log.retention.hours=168
 def test_the_catalogue_knows_every_interface_as_localhost(host: str) -> None:
     config = load_config(settings=[f"listeners=PLAINTEXT://{host}:9092"]).config
     assert config.listeners[0].is_every_interface
-    assert config.told(config.listeners[0]) is None
+    assert config.advertised(config.listeners[0]) is None
     assert config.advertised_listeners[0][1:3] == ("localhost", 9092)
 
 

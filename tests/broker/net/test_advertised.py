@@ -1,4 +1,4 @@
-"""What a peer is told of where the broker is, by how it came in."""
+"""What is advertised to a peer, by how it came in."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import pytest
 
 from barnabas.broker.config import Listener
 from barnabas.broker.context import Node
-from barnabas.broker.net.advertised import Told, gateways_of, plain_host
+from barnabas.broker.net.advertised import AdvertisedAddress, gateways_of, plain_host
 
 OWN, PEER, GATEWAY, LOOPBACK = "172.18.0.2", "172.18.0.7", "172.18.0.1", "127.0.0.1"
 NODE = Node(1, "cluster", "unused", 1)
 
 
-def told(host: str = "", advertised: Listener | None = None, *, in_container: bool = False) -> Told:
+def address(host: str = "", configured: Listener | None = None, *, in_container: bool = False) -> AdvertisedAddress:
     gateways = (lambda: {GATEWAY, "fd00::1"}) if in_container else None
-    return Told(NODE, Listener("PLAINTEXT", host, 9092, "PLAINTEXT"), advertised, 9092, gateways)
+    return AdvertisedAddress(NODE, Listener("PLAINTEXT", host, 9092, "PLAINTEXT"), configured, 9092, gateways)
 
 
 @pytest.mark.parametrize("local", [LOOPBACK, OWN, "::1", "fd00::2"])
-def test_a_peer_is_told_the_address_by_which_it_came_in(local: str) -> None:
-    assert told().to(local, PEER) == Node(1, "cluster", local, 9092)
+def test_a_peer_is_given_the_address_by_which_it_came_in(local: str) -> None:
+    assert address().to(local, PEER) == Node(1, "cluster", local, 9092)
 
 
-def test_what_is_advertised_is_told_however_a_peer_came_in() -> None:
-    advertised = Listener("PLAINTEXT", "kafka.example", 29092, "PLAINTEXT")
+def test_what_is_configured_is_advertised_however_a_peer_came_in() -> None:
+    configured = Listener("PLAINTEXT", "kafka.example", 29092, "PLAINTEXT")
     for in_container in (False, True):
-        assert told("", advertised, in_container=in_container).to(OWN, GATEWAY)[2:] == ("kafka.example", 29092)
+        assert address("", configured, in_container=in_container).to(OWN, GATEWAY)[2:] == ("kafka.example", 29092)
 
 
 def test_an_advertised_port_0_is_the_one_that_is_bound() -> None:
-    assert told("", Listener("PLAINTEXT", "here", 0, "PLAINTEXT")).to(OWN, PEER)[2:] == ("here", 9092)
+    assert address("", Listener("PLAINTEXT", "here", 0, "PLAINTEXT")).to(OWN, PEER)[2:] == ("here", 9092)
 
 
 @pytest.mark.parametrize(
-    ("local", "peer", "is_told"),
+    ("local", "peer", "advertised"),
     [
         (OWN, GATEWAY, "localhost"),  # a mapped port
         (OWN, PEER, OWN),  # the container's own network
@@ -43,16 +43,16 @@ def test_an_advertised_port_0_is_the_one_that_is_bound() -> None:
         ("fd00::2", "fd00::7", "fd00::2"),
     ],
 )
-def test_in_a_container_whoever_comes_from_the_gateway_is_told_localhost(local: str, peer: str, is_told: str) -> None:
-    assert told(in_container=True).to(local, peer)[2:] == (is_told, 9092)
+def test_in_a_container_who_comes_from_the_gateway_is_given_localhost(local: str, peer: str, advertised: str) -> None:
+    assert address(in_container=True).to(local, peer)[2:] == (advertised, 9092)
 
 
 def test_a_listener_on_one_address_of_the_container_tells_that_one() -> None:
-    assert told(OWN, in_container=True).to(OWN, OWN).host == OWN
+    assert address(OWN, in_container=True).to(OWN, OWN).host == OWN
 
 
 def test_outside_a_container_the_gateway_is_a_peer_like_any_other() -> None:
-    assert told().to(OWN, GATEWAY).host == OWN
+    assert address().to(OWN, GATEWAY).host == OWN
 
 
 def test_ipv4_over_an_ipv6_socket_is_written_as_ipv4() -> None:
