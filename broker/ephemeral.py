@@ -15,7 +15,7 @@ from typing import Self
 
 PREFIX = "barnabas-"
 _MEMORY = "/dev/shm"
-_MEMORY_FREE_MIN = 1 << 30  # a container has 64 MB there unless told otherwise, and a test may write more
+_MEMORY_FREE_MIN = 1 << 30  # a container has 64 MB there unless it is given more, and a test may write more
 _OWNER = "owner"
 
 

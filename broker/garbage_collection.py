@@ -57,7 +57,7 @@ class GarbageCollection:
         self._timer = self._clock.call_later(FULL_EVERY_MS, self._collect_if_quiet)
 
     def _collect_if_quiet(self) -> None:
-        """Who makes no objects has nobody waiting; whether some were made is told by the youngest generation."""
+        """Who makes no objects has nobody waiting; whether some were made the youngest generation shows."""
         so_far = gc.get_stats()[0]["collections"]
         if so_far == self._young_collections or self._waited_ms >= FULL_AT_LEAST_EVERY_MS:
             gc.unfreeze()

@@ -46,21 +46,21 @@ def line(event: str, /, **facts: Any) -> Line:
 
 
 class Seldom:
-    """Tells of what may happen ten thousand times a second once a minute for each kind, and how often it did not."""
+    """Logs what may happen ten thousand times a second once a minute for each kind, with how often it did not."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._told_ms: dict[Hashable, int] = {}
-        self._untold: dict[Hashable, int] = {}
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._logged_ms: dict[Hashable, int] = {}
+        self._not_logged: dict[Hashable, int] = {}
 
     def line(self, kind: Hashable, now_ms: int, event: str, /, **facts: Any) -> None:
-        """Tell of the event unless one of its kind was told less than a minute ago."""
-        told_ms = self._told_ms.get(kind)
-        if told_ms is not None and 0 <= now_ms - told_ms < _SELDOM_MS:
-            self._untold[kind] = self._untold.get(kind, 0) + 1
+        """Log the event unless one of its kind was logged less than a minute ago."""
+        logged_ms = self._logged_ms.get(kind)
+        if logged_ms is not None and 0 <= now_ms - logged_ms < _SELDOM_MS:
+            self._not_logged[kind] = self._not_logged.get(kind, 0) + 1
             return
-        self._told_ms[kind] = now_ms
-        self._tell(line(event, **facts, untold=self._untold.pop(kind, None)))
+        self._logged_ms[kind] = now_ms
+        self._log(line(event, **facts, untold=self._not_logged.pop(kind, None)))
 
 
 def _quoted(value: object) -> str:
@@ -80,7 +80,7 @@ class _TextFormatter(logging.Formatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """One object per line. What a line is told by comes first, and no fact of the same name replaces it."""
+    """One object per line. Time, level, logger and event come first, and no fact of the same name replaces them."""
 
     def format(self, record: logging.LogRecord) -> str:
         import json

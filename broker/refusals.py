@@ -13,5 +13,5 @@ REFUSALS = (KafkaError, StorageError)
 
 
 def code_of(error: Exception) -> ErrorCode:
-    """The code a client is told."""
+    """The code a client is answered."""
     return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR

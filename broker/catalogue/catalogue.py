@@ -1,11 +1,11 @@
 """The catalogue: what exists in this cluster, kept in `__cluster_metadata-0` in Kafka's own records.
 
 Every change is decided (`topics.py`, `alterations.py`: pure), appended as one batch and synced, replayed into the
-image (`journal.py`), told to the listeners, and only then answered. So after any crash it is there whole or not at
+image (`journal.py`), reported to the listeners, and only then answered. So after any crash it is there whole or not at
 all, and nothing was answered that is not there.
 
 Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. What
-clients are told before that (`current_leader_epoch`) is already the epoch it will have. A clean stop says that
+clients get before that (`current_leader_epoch`) is already the epoch it will have. A clean stop says that
 nobody leads what was used, as a cleanly stopped Kafka does. So start and stop cost what was used, not what exists.
 """
 
@@ -87,7 +87,7 @@ class Catalogue:
         return cls(journal, identity, config, random_bytes)
 
     def subscribe(self, listener: CatalogueListener) -> None:
-        """Tell `listener` about every change from now on."""
+        """Report every change from now on to `listener`."""
         self._listeners.append(listener)
 
     def close(self) -> None:
@@ -139,11 +139,11 @@ class Catalogue:
         return self._image.configs.get((resource_type, name), {})
 
     def current_leader_epoch(self, topic: str, partition: int) -> int:
-        """The leader epoch clients are told. KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
+        """The leader epoch that clients get. KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
         return self.announced_epoch(self._partition(topic, partition))
 
     def announced_epoch(self, partition: Partition) -> int:
-        """The leader epoch clients are told: the one it has in this run, or will have once it is used."""
+        """The leader epoch that clients get: the one it has in this run, or will have once it is used."""
         return partition.leader_epoch + (partition.elected_in != self._journal.epoch)
 
     def _partition(self, topic: str, partition: int) -> Partition:

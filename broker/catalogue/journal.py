@@ -175,5 +175,5 @@ def _registration_version(level: int) -> int:
 
 
 def failed(error: StorageError) -> str:
-    """What a client is told about a change the disk did not take."""
+    """The answer to a client whose change the disk did not take."""
     return f"The change could not be stored: {error}"

@@ -1,4 +1,4 @@
-"""What `barnabas serve` can be told, and `barnabas doctor` with it: options, and the configuration they lead to.
+"""The options of `barnabas serve`, which `barnabas doctor` takes too, and the configuration they lead to.
 
 Read by a table of ours, since argparse costs a start ten milliseconds.
 """

@@ -1,7 +1,7 @@
 """The broker's configuration keys that have an effect here, under Kafka's names: one row each.
 
 A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
-does is told in `docs.py`, which is only imported when somebody asks; the keys of Apache Kafka that are known but do
+does is in `docs.py`, which is only imported when somebody asks; the keys of Apache Kafka that are known but do
 nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.3.1's, and so are the defaults, except
 where docs/config.md says why not.
 """

@@ -1,7 +1,7 @@
 """Who waits for a transaction to be complete: writes that came while the one before was still being finished.
 
 Also counts them, by how they ended.
-Nobody waits long: there is a limit to each wait, and who is told that it is over looks again.
+Nobody waits long: there is a limit to each wait, and who is signalled that it is over looks again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Completions:
         self._waiting.setdefault(transactional_id, {})[waiting] = timer
         return waiting
 
-    def tell(self, transactional_id: str, *, is_commit: bool) -> None:
+    def completed(self, transactional_id: str, *, is_commit: bool) -> None:
         """It is complete."""
         if is_commit:
             self.committed += 1

@@ -137,7 +137,7 @@ class GroupCoordinator:
         return coordinator
 
     def close(self) -> None:
-        """The broker stops: whoever waits is told to look for the coordinator again."""
+        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
         if self._expiry is not None:
             self._expiry.cancel()
         self._removals.close()
@@ -170,7 +170,7 @@ class GroupCoordinator:
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> Reply[ErrorCode]:
-        """Heartbeat. While the partition loads nobody is told to rejoin."""
+        """Heartbeat. While the partition loads no answer is to rejoin."""
         _check_group_id(group_id)
         try:
             partition = self._partitions.of(group_id)
@@ -384,7 +384,7 @@ def group_config(config: BrokerConfig) -> GroupConfig:
 
 
 def _consume(done: Future[None]) -> None:
-    """A record that will not be on the disk is told by whoever syncs; nobody waits for this answer."""
+    """A record that will not be on the disk is logged by whoever syncs; nobody waits for this answer."""
     if not done.cancelled():
         done.exception()
 

@@ -10,7 +10,7 @@ is called, so a marker that is lost will be written again. A few partitions are 
 slices, so that nobody waits long for a turn of the loop.
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
-fenced us (left out and told). A partition that loads holds the others back, for it will not take long; one whose disk
+fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
 fails does not, for nobody could say how long.
 
 A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
@@ -209,7 +209,7 @@ class MarkerWriter:
             self._refused(job, where, refusal)
             return
         except Exception as mistake:
-            # Ours, and told once with where it was made; the other partitions and a clean stop do not wait for it.
+            # Ours, and logged once with where it was made; the other partitions and a clean stop do not wait for it.
             if where not in job.parked:
                 _log.exception(line("marker failed", transactional_id=job.name, topic=where[0], partition=where[1]))
             self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
@@ -232,8 +232,8 @@ class MarkerWriter:
             _log.error(line("marker fenced", **facts))
         else:
             if where not in job.parked:
-                tell = _log.debug if code in _LOADING else _log.error  # that a partition loads worries nobody
-                tell(line("marker refused, tried again until it is taken", **facts))
+                log = _log.debug if code in _LOADING else _log.error  # that a partition loads worries nobody
+                log(line("marker refused, tried again until it is taken", **facts))
             job.parked[where] = code
 
     def _wait_for_better_times(self, job: _Job) -> None:

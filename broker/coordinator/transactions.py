@@ -129,7 +129,7 @@ class TransactionCoordinator:
         return coordinator
 
     def close(self) -> None:
-        """The broker stops: whoever waits is told to look for the coordinator again."""
+        """The broker stops: the answer to whoever waits is to look for the coordinator again."""
         for timer in self._timers.values():
             timer.cancel()
         self.markers.close()
@@ -206,7 +206,7 @@ class TransactionCoordinator:
     async def recover(self) -> None:
         """After an unclean stop: load everything and finish what was prepared, before anybody is let in.
 
-        What cannot be loaded or finished because a disk fails is told in the log, and tried again as long as it takes.
+        What cannot be loaded or finished because a disk fails is logged, and tried again as long as it takes.
         """
         loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
         while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
@@ -304,7 +304,7 @@ class TransactionCoordinator:
         outcome = completing.complete(txn, now_ms=self.clock.now_ms())
         if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
             return False
-        self.completions.tell(transactional_id, is_commit=txn.state is TransactionState.PREPARE_COMMIT)
+        self.completions.completed(transactional_id, is_commit=txn.state is TransactionState.PREPARE_COMMIT)
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
@@ -390,6 +390,6 @@ def _check_transactional_id(transactional_id: str) -> None:
 
 
 def _consume(done: Future[None]) -> None:
-    """A record that will not be on the disk is told by whoever syncs; nobody waits for this answer."""
+    """A record that will not be on the disk is logged by whoever syncs; nobody waits for this answer."""
     if not done.cancelled() and done.exception() is not None:
         _log.warning(line("transaction's record not synced", reason=done.exception()))

@@ -1,6 +1,6 @@
 """Whether a transactional batch may begin on a partition: Produce and TxnOffsetCommit ask before they append.
 
-Older clients have told the coordinator of their partitions before (AddPartitionsToTxn), which is verified here; newer
+Older clients have named their partitions to the coordinator before (AddPartitionsToTxn), which is verified here; newer
 ones have not, and what they write to is added by the write itself (KIP-890). Either way a batch gets into a partition
 only as part of a transaction that its coordinator knows of, so none can hang.
 
@@ -76,7 +76,7 @@ def confirm(
 
 
 def produce_error(code: ErrorCode, version: int) -> ErrorCode:
-    """What Produce tells its client of the coordinator's answer: section by section Kafka's table.
+    """Produce's answer to its client, from the coordinator's: section by section Kafka's table.
 
     NOT_ENOUGH_REPLICAS is the one code every client tries again on.
     """
@@ -90,7 +90,7 @@ def produce_error(code: ErrorCode, version: int) -> ErrorCode:
 
 
 def txn_offset_commit_error(code: ErrorCode, version: int) -> ErrorCode:
-    """What TxnOffsetCommit tells its client of the coordinator's answer."""
+    """TxnOffsetCommit's answer to its client, from the coordinator's."""
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE:

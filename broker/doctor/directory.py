@@ -68,7 +68,7 @@ def _room(path: Path) -> Finding:
     try:
         return examine_volume(str(path), LookOnlyFiles().volume(str(existing)))
     except OSError as error:
-        return problem("disk", f"the room where {path} is cannot be told: {error.strerror or error}")
+        return problem("disk", f"the free space at {path} cannot be determined: {error.strerror or error}")
 
 
 def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[Finding]:

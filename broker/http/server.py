@@ -34,7 +34,7 @@ class HttpServer:
         self._crowding = Seldom(_log.warning)
 
     async def listen(self, sockets: Sequence[socket.socket]) -> None:
-        """Accept connections; the address is told in the log."""
+        """Accept connections; the address is logged."""
         loop = asyncio.get_running_loop()
         for each in sockets:
             self._servers.append(await loop.create_server(self._connection, sock=each, backlog=CONNECTIONS_MAX))
@@ -47,7 +47,7 @@ class HttpServer:
         return HttpConnection(self)
 
     def connection_opened(self, connection: HttpConnection) -> None:
-        """Told by the connection."""
+        """Called by the connection."""
         self._connections[connection] = None
         if len(self._connections) > CONNECTIONS_MAX:
             quiet = [each for each in self._connections if not each.is_answering]
@@ -55,11 +55,11 @@ class HttpServer:
             (quiet[0] if quiet else connection).abort()
 
     def connection_closed(self, connection: HttpConnection) -> None:
-        """Told by the connection."""
+        """Called by the connection."""
         self._connections.pop(connection, None)
 
     def connection_answered(self, connection: HttpConnection) -> None:
-        """Told by the connection: of all that wait for their next request, it is the one that waits shortest."""
+        """Called by the connection: of all that wait for their next request, it is the one that waits shortest."""
         if self._connections.pop(connection, self) is None:
             self._connections[connection] = None
 

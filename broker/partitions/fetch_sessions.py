@@ -1,6 +1,6 @@
 """Fetch sessions (KIP-227): a client names its partitions once, then only what changed; so does the answer.
 
-Knows partitions by what the client calls them (name or id) and what was last told of them; reads no log.
+Knows partitions by what the client calls them (name or id) and what was last answered for them; reads no log.
 
     (session id, epoch)   meaning                    answer
     (0, -1)               no session                 everything, session id 0
@@ -48,7 +48,7 @@ class _Cached:
         self.high_watermark = _UNKNOWN
         self.log_start_offset = _UNKNOWN
 
-    def must_be_told(self, answer: FetchedPartition) -> bool:
+    def must_be_answered(self, answer: FetchedPartition) -> bool:
         """Whether an incremental answer has to contain this; remembers what the client then knows."""
         is_news = bool(
             len(answer.records)
@@ -58,7 +58,7 @@ class _Cached:
             or answer.diverging_epoch is not None
             or answer.preferred_read_replica != _UNKNOWN
         )
-        # After an error the client's high watermark is taken as unknown, so that the recovery is told.
+        # After an error the client's high watermark is taken as unknown, so that the recovery is answered.
         self.high_watermark = _UNKNOWN if answer.error_code else answer.high_watermark
         self.log_start_offset = answer.log_start_offset
         return is_news
@@ -115,20 +115,20 @@ class FetchContext:
             return NO_SESSION, _grouped(pairs)
         if session.epoch != self._epoch:
             raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
-        told = []
+        answered = []
         to_the_end = []
         for wanted, result in pairs:
             key = (wanted[0], wanted[1].partition)
             cached = session.cached.get(key)
-            is_news = cached is None or cached.must_be_told(result)
+            is_news = cached is None or cached.must_be_answered(result)
             if is_news or not self._is_incremental:
-                told.append((wanted, result))
+                answered.append((wanted, result))
             if len(result.records) if self._is_incremental else unknown_last:
                 to_the_end.append(key)
         for key in to_the_end:
             if key in session.cached:
                 session.cached[key] = session.cached.pop(key)
-        return session.session_id, _grouped(told)
+        return session.session_id, _grouped(answered)
 
 
 class SessionRefused(KafkaError):

@@ -1,12 +1,12 @@
 """The partitions of this broker: from (topic, partition) to its log, opened when it is first asked for.
 
 Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
-partition goes through here or is told here, so that parked requests wake up.
+partition goes through here or is reported here, so that parked requests wake up.
 
 Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes more than a moment
 the caller gets StillRecovering, and the log is there later (recoveries.py); a failure is remembered
 (failed_openings.py). The first append also raises the leader epoch, durably, through the catalogue; reads do not, but
-see the log in that epoch already, as clients are told of it from the start. When a topic is deleted, its logs are
+see the log in that epoch already, as clients get it from the start. When a topic is deleted, its logs are
 closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
 
 Invariants: at most one open log per partition, and none while it is being recovered; an open log has the leader epoch
@@ -94,7 +94,7 @@ class Partitions:
     def lead(self, keys: Iterable[tuple[str, int]]) -> None:
         """Raise the leader epochs of those that were not appended to in this run, in one write for all of them.
 
-        `get_led` would do it for each. What does not exist, or cannot be written, is told there.
+        `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
         """
         unled = [key for key in keys if key not in self._led and self.exists(*key)]
         if len(unled) > 1:
@@ -329,7 +329,7 @@ class Partitions:
             except StorageError as error:
                 self._storage_failed(topic, partition, "set aside", error)
 
-    # --- told by the catalogue ---------------------------------------------------------------------------------------
+    # --- called by the catalogue -------------------------------------------------------------------------------------
 
     def on_topic_created(self, topic: Topic) -> None:
         """Nothing to do: its logs are made when they are first used."""

@@ -40,7 +40,7 @@ _TURN_S = 0.005  # how long openings may begin in one turn of the loop
 
 
 class StillRecovering(KafkaError):
-    """The partition is being recovered: clients retry what they are told then (NOT_LEADER_OR_FOLLOWER)."""
+    """The partition is being recovered: clients retry the answer they get then (NOT_LEADER_OR_FOLLOWER)."""
 
     def __init__(self, topic: str, partition: int, recoveries: Recoveries) -> None:
         super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} is being recovered")
@@ -177,7 +177,7 @@ class Recoveries:
             self._finish(key, done.value)
         except StorageError as error:
             self._finish(key, error)
-        except Exception as mistake:  # ours, and told with where it was made; the other partitions are not to suffer
+        except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
             _log.exception(line("recovery failed", topic=key[0], partition=key[1]))
             self._finish(key, StorageError(f"{key[0]}-{key[1]}", repr(mistake)))
         else:

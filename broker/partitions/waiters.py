@@ -6,8 +6,8 @@ purgatory.
 Theory of operation: a handler parks a request under the partitions it cares about and returns the `Waiting`. Whoever
 changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that
 says it is ready, or whose deadline passes, is finished in its own callback of the event loop, never inside the call
-that woke it. Its owner is told in that same callback: in a turn of the loop between the two others would be served,
-and a consumer would wait for them.
+that woke it. Its owner is signalled in that same callback: in a turn of the loop between the two others would be
+served, and a consumer would wait for them.
 
 Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind;
 an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
@@ -81,7 +81,7 @@ class Waiting(Generic[T]):
         self._waiters.forget(self)
 
     def run(self) -> None:
-        """Finish, and tell the owner."""
+        """Finish, and signal the owner."""
         if self._is_over:
             return
         self._is_over = True

@@ -1,6 +1,6 @@
 """What the records of internal topics and control batches say, by name: schemas from protocol, nothing known here.
 
-Unknown record types (of a newer Kafka) and values that do not decode are told apart: the first are shown as
+Unknown record types (of a newer Kafka) and values that do not decode are distinguished: the first are shown as
 bytes, the second are a DecodeError that `describe` shows beside the bytes.
 """
 

@@ -70,7 +70,7 @@ class GroupMachine:
         """A group that is dead, or no more than what is stored of it, needs no working state."""
         before = self._working.get(entity_id) or from_stored(entity_id, self.durable.stored(entity_id))
         if volatile.state is not before.state:
-            _log.info(_told(volatile))
+            _log.info(_line_of(volatile))
         if volatile.state is State.DEAD or self._is_as_stored(volatile):
             self._working.pop(entity_id, None)
         else:
@@ -91,7 +91,7 @@ class GroupMachine:
                 yield group_id, sessions.loaded(group, now_ms=now_ms, config=self.config)
 
 
-def _told(group: Group) -> str:
+def _line_of(group: Group) -> str:
     return line(
         "group",
         group=group.group_id,

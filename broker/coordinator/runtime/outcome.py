@@ -111,7 +111,7 @@ _TOO_LARGE = {ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, Erro
 
 
 def as_coordinator_error(code: ErrorCode) -> ErrorCode:
-    """What a client of a coordinator is told when the coordinator's own append failed with `code`."""
+    """The answer to a client of a coordinator when the coordinator's own append failed with `code`."""
     if code in _NOT_AVAILABLE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in _NOT_COORDINATOR:

@@ -168,12 +168,12 @@ class CoordinatorPartitions(Generic[M]):
             if partition.loader is None:
                 partition.loader = Loader(self._topic, partition.index, partition.machine)
             is_done = partition.loader.step()
-        except StillRecovering as recovering:  # its log is on its way; requests are told to wait as for a long one
+        except StillRecovering as recovering:  # its log is on its way; the answer is to wait, as for a long one
             recovering.when_over(lambda: self._load_on(partition))
             return
         except (DecodeError, KafkaError) as broken:
             self._fail(partition, broken)
-        except Exception as mistake:  # ours, and told with where it was made; the other partitions are not to suffer
+        except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
             _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
             self._fail(partition, mistake)
         else:

@@ -57,13 +57,13 @@ def end(
 
 
 def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> TransactionOutcome:
-    """TV1: the epoch lives on, and a retry cannot be told from the first time."""
+    """TV1: the epoch lives on, and a retry cannot be distinguished from the first time."""
     holder_id, holder_epoch = txn.holder
     if request.producer_id != holder_id:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if request.producer_epoch != holder_epoch:
         return _refused(ErrorCode.PRODUCER_FENCED)
-    if txn.is_kept:  # its end raises the epoch, which this version of EndTxn could not tell
+    if txn.is_kept:  # its end raises the epoch, which this version of EndTxn could not answer
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     event = Event.COMMITTED if request.is_commit else Event.ABORTED
     meaning = on(txn.state, event)
@@ -84,7 +84,7 @@ def _end_with_bump(
         and request.producer_epoch == EXHAUSTED_PRODUCER_EPOCH
         and holder_epoch == 0
     )
-    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # nobody is told that one
+    is_retry = rotated or request.producer_epoch + 1 == holder_epoch != LAST_PRODUCER_EPOCH  # nobody is given that one
     event = _TV2_EVENTS[request.is_commit, is_retry]
     if not txn.state.is_prepared:  # then everybody waits, whoever they are
         if request.producer_id != holder_id and not rotated:

@@ -124,7 +124,7 @@ def _begin(
 def _keep(
     txn: Transaction, request: InitRequest, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
-    """Something is open and shall stay so: the producer takes it over, with an epoch above every one told before.
+    """Something is open and shall stay so: the producer takes it over, with an epoch above every one given before.
 
     The transaction keeps the id and epoch it was begun with, by which whoever prepared it knows it, and its timeout.
     """

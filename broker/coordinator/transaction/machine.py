@@ -4,8 +4,8 @@ What the runtime drives (`runtime.Machine`). `replay` is the only writer, at run
 volatile state: what is stored is all there is, but for `last_producer_epoch`, which a restart forgets as in Kafka.
 
 A log may have been written by another broker, or by a release with a bug: whatever Kafka would load is loaded, the
-last record of an id wins, and a move that the table of states does not know is told in the broker's log. At a start
-only the last record of each id is replayed, so that nothing is known, or told, of those before it.
+last record of an id wins, and a transition that the table of states does not have is logged. At a start only the last
+record of each id is replayed, so that nothing is known, or logged, of those before it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Transaction(NamedTuple):
     previous_producer_id: int = NO_PRODUCER_ID
     """The id before the present one, when that one's epochs were used up."""
     next_producer_id: int = NO_PRODUCER_ID
-    """The id that follows when the prepared transaction is complete: told to the producer already. In Ongoing: the id
+    """The id that follows when the prepared transaction is complete: the producer has it already. In Ongoing: the id
     of the producer that kept this transaction."""
     next_producer_epoch: int = NO_PRODUCER_EPOCH
     """The epoch beside `next_producer_id`, only for a transaction that was kept; otherwise a new id begins with 0."""

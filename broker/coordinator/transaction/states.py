@@ -23,7 +23,7 @@ completion is pending from the moment of the preparation, and all that is pendin
 
 Four kinds of answer: `Go` (the transaction moves, maybe to where it is, and that is written), `Proceed` (served, and
 nothing changes), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
-never told to a client). The table is total; a test compares its keys with TransactionState x Event.
+never an answer). The table is total; a test compares its keys with TransactionState x Event.
 """
 
 from __future__ import annotations

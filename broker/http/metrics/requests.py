@@ -11,7 +11,7 @@ from barnabas.protocol.errors import ErrorCode
 
 _NS_PER_MS = 1_000_000
 _FIRST_BOUND = 4
-"""Times below 16 µs are not told apart: nothing here is that fast, seen from a network."""
+"""Times below 16 µs are not distinguished: nothing here is that fast, seen from a network."""
 _BOUNDS = [f"{2**exponent / 1000:g}" for exponent in range(_FIRST_BOUND, TIME_BUCKETS - 1)]
 
 

@@ -145,7 +145,7 @@ def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) 
 
 
 def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> GroupOutcome:
-    """A member with an id: one that was told its id just now, or one that rejoins."""
+    """A member with an id: one that was given its id just now, or one that rejoins."""
     group = draft.group
     if request.member_id in group.pending:
         return _add(draft, _as_member(request, request.member_id), request.protocol_type, config)
@@ -201,8 +201,8 @@ def _replace_static(
 def _unnoticed(group: Group, member_id: str, old_leader_id: str, may_skip_assignment: bool) -> JoinReply:
     """The answer to a static member that is back in its place.
 
-    A leader must not assign again: either it is told so (v9), or it is given its old id as the leader's, so that it
-    takes itself for a follower.
+    A leader must not assign again: either the answer says so (v9), or it has the leader's old id as the leader's, so
+    that it takes itself for a follower.
     """
     reply = present_generation(group, member_id)
     if not may_skip_assignment:

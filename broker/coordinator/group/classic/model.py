@@ -212,13 +212,13 @@ class JoinRequest(NamedTuple):
     protocol_type: str
     protocols: tuple[tuple[str, bytes], ...]
     requires_known_member_id: bool
-    """v4 and later: a dynamic newcomer is first told its id (MEMBER_ID_REQUIRED)."""
+    """v4 and later: a dynamic newcomer is first given its id (MEMBER_ID_REQUIRED)."""
     may_skip_assignment: bool
-    """v9 and later: a static leader that comes back may be told to leave the assignment alone."""
+    """v9 and later: a static leader that comes back may get the answer to leave the assignment alone."""
 
 
 class JoinedMember(NamedTuple):
-    """One member as the leader is told of it."""
+    """One member, as the answer to the leader has it."""
 
     member_id: str
     group_instance_id: str | None

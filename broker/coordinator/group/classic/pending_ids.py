@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 OWN_MAX = 32
 """How many changes are kept apart, and copied, before a new shared part is made."""
 PENDING_IDS_MAX = 1_000
-"""How many ids a group remembers; then the oldest is forgotten, whose holder is told to ask again."""
+"""How many ids a group remembers; then the oldest is forgotten, whose holder has to ask again."""
 
 
 class PendingIds:

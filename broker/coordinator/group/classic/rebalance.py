@@ -40,7 +40,7 @@ def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:
 
 
 def drop_assignments(draft: Draft, error: ErrorCode) -> None:
-    """What the leader assigned no longer counts; those who wait for it are told `error`."""
+    """What the leader assigned no longer counts; `error` is the answer to those who wait for it."""
     for member in list(draft.group.members.values()):
         if member.assignment:
             draft.group.members[member.member_id] = member._replace(assignment=b"")
@@ -128,7 +128,7 @@ def vote(group: Group) -> str:
 
 
 def present_generation(group: Group, member_id: str) -> JoinReply:
-    """What a member is told of the generation it is in; the leader also hears of all the others."""
+    """The answer to a member about the generation it is in; the leader's also names all the others."""
     leads = member_id == group.leader_id
     return JoinReply(
         ErrorCode.NONE,

@@ -13,7 +13,7 @@ Only `Group` records of a finished generation are durable: a group in PreparingR
 back after a crash as what it was before (Stable or Empty).
 
 Three kinds of answer: `Go` (the group moves), `Proceed` (the request is served and the group stays), `Say` (the
-client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never told to a client). The
+client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never an answer). The
 table is total; a test compares its keys with State x Event.
 """
 

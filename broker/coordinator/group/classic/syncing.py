@@ -79,7 +79,7 @@ def _assignment_of(group: Group, member_id: str) -> SyncReply:
 
 
 def _assignment_lost(group: Group, leader_id: str, now_ms: int, config: GroupConfig, code: ErrorCode) -> GroupOutcome:
-    """The assignment could not be written: all who wait, the leader included, are told so and have to join again."""
+    """The assignment could not be written: all who wait, the leader included, get that for an answer and join again."""
     draft, parked = _parked(group, leader_id, now_ms)
     drop_assignments(draft, code)
     prepare_rebalance(draft, Event.ASSIGNMENT_LOST, config)

@@ -41,7 +41,7 @@ def commit(
 ) -> GroupOutcome:
     """Decide an OffsetCommit. The reply is one error code per offset, in their order.
 
-    `missing_group` is what a member of a group that does not exist is told; it depends on the request's version.
+    `missing_group` is the answer to a member of a group that does not exist; it depends on the request's version.
     """
     error = _refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
