@@ -23,9 +23,9 @@ FORMATS = ("text", "json")
 _ROOT = "barnabas"
 
 
-def logger(room: str) -> logging.Logger:
+def logger(part: str) -> logging.Logger:
     """The logger of one part of the broker: `net`, `api`, `storage` …"""
-    return logging.getLogger(f"{_ROOT}.{room}")
+    return logging.getLogger(f"{_ROOT}.{part}")
 
 
 class Line(str):
@@ -73,7 +73,7 @@ def _quoted(value: object) -> str:
 
 class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        text = f"{_time(record)} {record.levelname} {_room(record)} {record.getMessage()}"
+        text = f"{_time(record)} {record.levelname} {_part(record)} {record.getMessage()}"
         if record.exc_info and record.exc_info[0] is not None:
             text += "\n" + self.formatException(record.exc_info)
         return text
@@ -86,7 +86,7 @@ class _JsonFormatter(logging.Formatter):
         import json
 
         made = record.msg
-        known: dict[str, Any] = {"time": _time(record), "level": record.levelname, "logger": _room(record)}
+        known: dict[str, Any] = {"time": _time(record), "level": record.levelname, "logger": _part(record)}
         known["event"] = made.event if isinstance(made, Line) else record.getMessage()
         facts = made.facts if isinstance(made, Line) else {}
         if record.exc_info and record.exc_info[0] is not None:
@@ -99,7 +99,7 @@ def _time(record: logging.LogRecord) -> str:
     return f"{seconds}.{int(record.msecs):03d}Z"
 
 
-def _room(record: logging.LogRecord) -> str:
+def _part(record: logging.LogRecord) -> str:
     return record.name.removeprefix(f"{_ROOT}.")
 
 

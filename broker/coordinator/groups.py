@@ -3,7 +3,7 @@
 Finds the partition of a group, asks the decisions in `group/`, and has the runtime carry them out. Methods return
 their reply, or a future of it where the request has to wait: for the other members, or for the disk. They raise
 KafkaError where Kafka answers with an error for the whole request. What is pure is in `group/`; what is parked, timed
-and written is in `runtime`; this room only connects them.
+and written is in `runtime`; this module only connects them.
 """
 
 from __future__ import annotations

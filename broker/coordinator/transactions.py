@@ -3,7 +3,7 @@
 Finds the partition of a transactional id, asks the decisions in `transaction/`, and has the runtime carry them out.
 Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
 Kafka answers with an error for the whole request. What is pure is in `transaction/`; what is written and waited for is
-in `runtime`; markers are `markers.py`'s. This room connects them, and looks at the clock: transactions that take too
+in `runtime`; markers are `markers.py`'s. This module connects them, and looks at the clock: transactions that take too
 long are aborted, ids nobody uses are removed, partitions that could not be loaded are tried again.
 
 Invariant: a transaction that is prepared, by a request, by its timeout or by the run before, is on its way to being

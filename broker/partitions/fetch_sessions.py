@@ -93,7 +93,7 @@ class Session:
 
 
 class FetchContext:
-    """One Fetch request in the light of its session: what it asks for, and how it is to be answered."""
+    """One Fetch request, in its session or without one: what it asks for, and how it is to be answered."""
 
     def __init__(self, wanted: list[Wanted], session: Session | None = None, is_incremental: bool = False) -> None:
         self.wanted = wanted
