@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import AddRequest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -52,4 +52,4 @@ async def _later(reply: Future[ErrorCode], context: RequestContext) -> AddOffset
 
 
 def _response(code: ErrorCode, context: RequestContext) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(error_code=told(code, context.api_key, context.api_version))
+    return AddOffsetsToTxnResponse(error_code=code_for(code, context.api_key, context.api_version))

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.add_partitions_to_txn import (
@@ -120,7 +120,7 @@ def _topic_result(
 ) -> AddPartitionsToTxnTopicResult:
     def code(partition: int) -> ErrorCode:
         found = codes if isinstance(codes, ErrorCode) else codes[topic.name, partition]
-        return told(found, context.api_key, context.api_version)
+        return code_for(found, context.api_key, context.api_version)
 
     return AddPartitionsToTxnTopicResult(
         name=topic.name,

@@ -12,7 +12,7 @@ from asyncio import Future
 from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -44,7 +44,7 @@ async def _later(reply: Future[EndReply], context: RequestContext) -> EndTxnResp
 
 def _response(reply: EndReply, context: RequestContext) -> EndTxnResponse:
     return EndTxnResponse(
-        error_code=told(reply.error, context.api_key, context.api_version),
+        error_code=code_for(reply.error, context.api_key, context.api_version),
         producer_id=reply.producer_id,
         producer_epoch=reply.producer_epoch,
     )

@@ -14,7 +14,7 @@ from asyncio import Future
 from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import told
+from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -57,7 +57,7 @@ async def _later(reply: Future[InitReply], context: RequestContext) -> InitProdu
 
 def _response(reply: InitReply, context: RequestContext) -> InitProducerIdResponse:
     return InitProducerIdResponse(
-        error_code=told(reply.error, context.api_key, context.api_version),
+        error_code=code_for(reply.error, context.api_key, context.api_version),
         producer_id=reply.producer_id,
         producer_epoch=reply.producer_epoch,
         ongoing_txn_producer_id=reply.ongoing_producer_id,

@@ -1,4 +1,4 @@
-"""What a client is told, given the version it speaks: the first versions of each API know fewer errors."""
+"""The error code a client is answered, given the version it speaks: the first versions of each API know fewer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FENCED_SINCE = {
 """The first version whose clients know PRODUCER_FENCED; before, any stale epoch was INVALID_PRODUCER_EPOCH."""
 
 
-def told(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
+def code_for(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
     """The code as a client of this version of the API knows it."""
     if code is ErrorCode.PRODUCER_FENCED and version < _FENCED_SINCE[ApiKey(api_key)]:
         return ErrorCode.INVALID_PRODUCER_EPOCH
