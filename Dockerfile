@@ -1,11 +1,11 @@
-# The broker in a container, for where the apache/kafka image stood: docs/container.md.
+# The broker in a container, as a replacement for apache/kafka: docs/container.md.
 #
 #   docker build -t barnabas . && docker run -p 9092:9092 -v barnabas:/data barnabas
 ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS dependencies
 COPY requirements/build.txt requirements/serve.txt /src/requirements/
-# Packages are built, where there is no wheel of them, in an environment that stays behind. Of zstandard's two forms
+# Packages without a wheel are built in this stage, which is not part of the image. Of zstandard's two forms
 # only the one for CPython is used; the other is as large as Python's own library.
 RUN python3 -m venv /build \
     && /build/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /src/requirements/build.txt \
@@ -23,7 +23,7 @@ COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
 COPY pyspark_barnabas /src/pyspark_barnabas
-# Spark's side does not belong into a broker's container.
+# The Spark library is not part of the broker's image.
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
     && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps \
         --target /application /wheels/application/*.whl \

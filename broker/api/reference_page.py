@@ -13,16 +13,17 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "apis.md"
 _HEAD = """\
 # APIs
 
-What ApiVersions offers is answered, in every version listed. The ranges are those of Apache Kafka 4.3.1. Produce is
-advertised from version 0, as Kafka does it: old librdkafka takes a missing version 0 for a broker that cannot
-compress. A request in version 0 to 2 of it closes the connection, as does a request for anything not listed here.
+Every API and version that ApiVersions returns is implemented: {count} APIs, with the version ranges of Apache Kafka
+4.3.1. Produce is advertised from version 0, as in Kafka: without version 0 old librdkafka takes the broker for one
+without compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything not
+listed here.
 
 | key | API | versions | flexible from | message | handler |
 |---:|---|---|---|---|---|
 """
 
 _TAIL = """
-Not offered yet, though their messages are known to the codecs: {names}.
+Not implemented, though the codecs know their messages: {names}.
 """
 
 
@@ -30,7 +31,7 @@ def page() -> str:
     """The whole page."""
     offered = {row.key for row in API_TABLE}
     missing = ", ".join(key.api_name for key in ApiKey if key not in offered)
-    return _HEAD + "".join(map(_line, API_TABLE)) + _TAIL.format(names=missing)
+    return _HEAD.format(count=len(API_TABLE)) + "".join(map(_line, API_TABLE)) + _TAIL.format(names=missing)
 
 
 def _line(row: Row) -> str:

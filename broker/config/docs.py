@@ -8,10 +8,10 @@ _TEXTS = {
     # who and where it is
     "node.id": "The id of this node, which clients see as the broker's id.",
     "broker.id": "The older name of node.id; if both are set they must agree.",
-    "broker.rack": "The rack clients are told this broker stands in.",
+    "broker.rack": "The rack of this broker, as clients see it.",
     "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface. What is "
     "changed while running is stored, and not acted on.",
-    "advertised.listeners": "What clients of a listener are told to connect to, not the address they came in by.",
+    "advertised.listeners": "The address that clients of a listener connect to, instead of the one they used.",
     "listener.security.protocol.map": "Which protocol a listener's name stands for. Only PLAINTEXT is served. What is "
     "changed while running is stored, and not acted on.",
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
@@ -26,7 +26,7 @@ _TEXTS = {
     "max.connections": "How many connections may be open at once; a further one is closed at once.",
     "fetch.max.bytes": "The most bytes of records one answer to a fetch carries, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
-    "max.request.partition.size.limit": "The most partitions one page of DescribeTopicPartitions tells.",
+    "max.request.partition.size.limit": "The most partitions in one page of DescribeTopicPartitions.",
     # topics
     "auto.create.topics.enable": "Whether a topic that a client asks about, and that is missing, is created.",
     "delete.topic.enable": "Whether topics may be deleted.",
@@ -78,7 +78,7 @@ _TEXTS = {
     "producer.id.expiration.ms": "A producer that wrote nothing for so long is forgotten.",
     # transactions
     "add.partitions.to.txn.retry.backoff.max.ms": "How long a write to a new partition of a transaction waits at most "
-    "for the transaction before it to be complete, before its client is told to try again.",
+    "for the transaction before it to be complete, before its client has to try again.",
     "add.partitions.to.txn.retry.backoff.ms": "How often it is looked meanwhile.",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "How often open transactions are looked at that may "
     "have taken longer than their producer's transaction.timeout.ms, and are aborted then.",

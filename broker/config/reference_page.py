@@ -21,46 +21,46 @@ Keys have Apache Kafka's names, types and ranges (4.3.1). They come from four pl
 3. `KAFKA_*` environment variables,
 4. the file given with `--config`, a `server.properties`; of several the last.
 
-A value that the key cannot take stops the start, and so do a key or a listener that asks for protection this broker
-does not give (TLS, SASL, an authorizer, a quota, a policy class): remove it to start. A key that Kafka does not know
-is reported and ignored, one that has no effect here is checked and reported. What a key inherits, or what stands in
-for it, is shown by `barnabas configs`; what is wrong with a set-up, by `barnabas doctor`.
+The broker does not start with an invalid value, or with a key or listener that asks for unsupported protection (TLS,
+SASL, an authorizer, a quota, a policy class). A key that Kafka does not know is reported and ignored; a key without
+effect here is checked and reported. `barnabas configs` shows the values in force and where they come from,
+`barnabas doctor` explains what is wrong with a set-up.
 
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
-(`kafka-configs.sh`, `barnabas configs`); what is set so is kept in the catalogue and comes before the four places.
+(`kafka-configs.sh`, `barnabas configs`). Such values are kept in `__cluster_metadata` and win over the four places.
 
 ## Environment variables
 
-They are read as Apache Kafka's container image reads them: `KAFKA_` goes, capitals become small, `_` is a dot, `__`
-an underscore, `___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is a line of a properties file,
-with its backslashes. An error names the variable. These mean something else, and are no keys: {not_keys}.
+They are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__` an underscore,
+`___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties file, with
+backslash escapes. Errors name the variable. These variables are no keys: {not_keys}.
 
 | variable | what it does |
 |---|---|
-| `CLUSTER_ID` | the cluster a new data directory begins; any text. A directory that has another keeps it, and warns |
-| `BARNABAS_CONTAINER` | set to anything: this is a container (see below). The image sets it |
+| `CLUSTER_ID` | the cluster id of a new data directory; any text. An existing directory keeps its id, with a warning |
+| `BARNABAS_CONTAINER` | any value: this is a container (see below). The image sets it |
 
-## Listeners, and what clients are told
+## Listeners and advertised addresses
 
-`listeners` are `NAME://host:port` in a list. A name is a protocol, or `listener.security.protocol.map` maps it to
-one, which has to be PLAINTEXT. No host is every interface, over IPv4 and IPv6; `0.0.0.0` is every one of IPv4.
-127.0.0.1 and `localhost` are also ::1. Port 0 takes a free one. Two listeners cannot have one port, except on one
-IPv4 and one IPv6 address. Those that `controller.listener.names` names are not opened: there is no controller quorum.
-`--host` and `--port` put one listener in place of all; then `advertised.listeners` and `inter.broker.listener.name`
-of a file that gives `listeners`, too, are not used.
+`listeners` is a list of `NAME://host:port`. A name is a protocol, or `listener.security.protocol.map` maps it to one,
+which has to be PLAINTEXT. An empty host is every interface, IPv4 and IPv6; `0.0.0.0` is every IPv4 interface.
+127.0.0.1 and `localhost` include ::1. Port 0 takes a free port. Two listeners cannot share a port, except with one
+IPv4 and one IPv6 address. Listeners in `controller.listener.names` are not opened: there is no controller quorum.
+`--host` and `--port` replace all listeners; then `advertised.listeners` and `inter.broker.listener.name` are ignored
+if they come from the same file as `listeners`.
 
-A client asks where the broker is, and connects there. It is told, for the listener by which it came in:
+Clients ask for the broker's address and connect to it. For the listener through which the request came, it is
 
-1. what `advertised.listeners` says of that listener;
+1. the address in `advertised.listeners`;
 2. else the listener's host, if that is a name;
-3. else the address by which the client came in.
+3. else the local address of the client's connection.
 
-In a container (`BARNABAS_CONTAINER`) the third has an exception. Who comes from the default gateway came by a port
-that the container engine maps, and so did who comes from the container's own address, where ports are mapped without
-root: both are told `localhost` and the listener's port. So `docker run -p 9092:9092` works for clients on the same
-machine, and clients in other containers of the same network are told the container's address. What this cannot know
-needs `KAFKA_ADVERTISED_LISTENERS`: a port that is mapped to another number, clients on other machines, an engine that
-gives mapped connections another source address. `barnabas doctor --bootstrap-server` tells whether that is so.
+In a container (`BARNABAS_CONTAINER`) the third rule has an exception. Connections from the default gateway come
+through a port that the container engine maps; with rootless engines they come from the container's own address. These
+clients get `localhost` and the listener's port. So `docker run -p 9092:9092` works for clients on the same machine,
+and clients in other containers of the network get the container's address. `KAFKA_ADVERTISED_LISTENERS` is needed for
+a port mapped to another number, for clients on other machines, and for engines that use another source address for
+mapped connections. `barnabas doctor --bootstrap-server` checks it.
 """
 
 

@@ -15,7 +15,7 @@ import (
 
 // startBarnabas runs a broker until the test has ended, and returns its address. It needs `barnabas` on the PATH, or its
 // path in BARNABAS. flags are further flags of `barnabas serve`. Its stdin is a pipe from this process, so it ends with
-// this process, however that ends.
+// this process, even if that is killed.
 func startBarnabas(t testing.TB, flags ...string) string {
 	t.Helper()
 	program := os.Getenv("BARNABAS")

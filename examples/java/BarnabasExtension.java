@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * JUnit 5: a broker for the tests of a class, in a process that ends with them, or with the JVM, however that ends.
+ * JUnit 5: a broker for the tests of a class, in a process that ends with them, or with the JVM, even if that is killed.
  *
  *   @RegisterExtension static final BarnabasExtension kafka = new BarnabasExtension("--topic", "orders:3");
  *   … kafka.bootstrapServers() …

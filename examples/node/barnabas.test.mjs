@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 
-/** A broker; its stdin is a pipe from this process, so it ends with this process, however that ends. */
+/** A broker; its stdin is a pipe from this process, so it ends with this process, even if that is killed. */
 async function startBarnabas(...flags) {
   const program = process.env.BARNABAS ?? "barnabas";
   const options = ["serve", "--port", "0", "--ephemeral", "--stop-with-stdin", "--log-level", "warning", ...flags];
   const child = spawn(program, options, { stdio: ["pipe", "pipe", "inherit"] });
-  // The first line, `barnabas ready HOST:PORT data=DIR`, comes when clients can connect; none, when it cannot start.
+  // The first line, `barnabas ready HOST:PORT data=DIR`, comes when clients can connect. If the broker cannot start, there is none.
   const lines = createInterface({ input: child.stdout });
   const [line] = await Promise.race([once(lines, "line"), once(child, "error").then(([error]) => Promise.reject(error)),
     once(lines, "close").then(() => [""])]);

@@ -16,11 +16,11 @@ DECISIONS = ROOT / "docs" / "decisions"
 _LONG = 80
 NOT_TOLD = "see the decision"
 _TOP = f"""\
-# Where Barnabas answers otherwise than Apache Kafka
+# Differences from Apache Kafka
 
-Generated from the probe book (`tests/golden/probes`): {{requests}} requests, good and bad, in every version of every
-API that is offered, and what Apache Kafka {KAFKA_VERSION} answered. Every other field of every other answer is Kafka's.
-A dash stands for a field that has its default, or a row that is not there. What no decision explains fails a test.
+Generated from `tests/golden/probes`: {{requests}} requests, valid and invalid, in every version of every API that is
+offered, with the answers of Apache Kafka {KAFKA_VERSION}. Every field that is not listed is equal to Kafka's. A dash is
+a field with its default value, or a missing row. A difference without a decision fails a test.
 """
 
 
