@@ -2,10 +2,12 @@
 
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.package_tree import table, written_table
 from tests.support.source_tree import ROOT, tracked_files
 
 DOCUMENTS = [ROOT / path for path in tracked_files() if path.suffix == ".md"]
@@ -15,9 +17,39 @@ TOPS = {path.parts[0] for path in tracked_files() if len(path.parts) > 1}
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document: Path) -> None:
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
-    here = [target for target in targets if "://" not in target]
-    assert [target for target in here if not (document.parent / target).exists()] == []
+    assert [str(place) for place, _ in _links(document) if not place.exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_into_a_page_lead_to_a_heading(document: Path) -> None:
+    inside = [(place, anchor) for place, anchor in _links(document) if anchor and place.suffix == ".md"]
+    assert [f"{place}#{anchor}" for place, anchor in inside if anchor not in _anchors(place)] == []
+
+
+def test_every_page_is_reached_from_the_front_page() -> None:
+    front = ROOT / "docs" / "README.md"
+    reached, unread = {front}, [front]
+    while unread:
+        for place, _ in _links(unread.pop()):
+            if place.suffix == ".md" and place not in reached:
+                reached.add(place)
+                unread.append(place)
+    pages = {path for path in DOCUMENTS if path.is_relative_to(ROOT / "docs")}
+    assert sorted(str(path) for path in pages - reached) == []
+    assert front in {place for place, _ in _links(ROOT / "README.md")}
+
+
+def _links(document: Path) -> list[tuple[Path, str]]:
+    """The files that a document links to, with the heading after the #."""
+    targets = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", document.read_text(encoding="utf-8"))
+    here = [(path, anchor) for path, anchor in targets if "://" not in path]
+    return [((document.parent / path).resolve() if path else document, anchor) for path, anchor in here]
+
+
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -49,3 +81,44 @@ def test_the_contributors_are_told_of_every_group() -> None:
 
     told = re.findall(r"^\| ([\w-]+) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(set(told) - {"group"}) == sorted(GROUPS)
+
+
+def test_the_architecture_page_shows_every_package() -> None:
+    """`python -m tests.support.package_tree` brings the table up to date."""
+    assert written_table() == table()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (r"\| spawn to ready[^|]*\| (\d+) ms", lambda figure: f"ready {figure / 1000:.1f} s after its start"),
+        (r"\| resident while idle \| ([\d.]+) MB", lambda figure: f"takes {figure:.0f} MB of memory when idle"),
+        (r"set-up \| ([\d.]+) ms", lambda figure: f"takes {figure:.0f} ms to set up"),
+    ],
+)
+def test_the_readme_repeats_measured_figures(row: str, said: Callable[[float], str]) -> None:
+    """docs/performance.md has the measurement; what the README says of it is rounded."""
+    measured = re.search(row, (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"))
+    assert measured is not None
+    assert said(float(measured.group(1))) in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_number_of_recorded_requests_is_written_in_one_place() -> None:
+    """docs/differences.md, which is generated, has it; a copy elsewhere would not be kept up to date."""
+    [number] = re.findall(r"(\d+) requests, valid and invalid", _text("docs/differences.md"))
+    spellings = {number, f"{int(number):,}"}
+    others = [path for path in DOCUMENTS if path != ROOT / "docs" / "differences.md"]
+    copies = [path for path in others if any(f"{spelling} requests" in _text(path) for spelling in spellings)]
+    assert [str(path.relative_to(ROOT)) for path in copies] == []
+
+
+def test_the_page_of_apis_counts_them() -> None:
+    from barnabas.broker.api.table import API_TABLE
+
+    page = _text("docs/apis.md")
+    assert f"{len(API_TABLE)} APIs" in page
+    assert len(re.findall(r"^\| \d+ \|", page, re.MULTILINE)) == len(API_TABLE)
+
+
+def _text(path: str | Path) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
