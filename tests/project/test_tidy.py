@@ -1,4 +1,4 @@
-"""What every file of the house keeps to, read from its syntax. Each finding names the place and what to do instead."""
+"""Rules for every file of the repository, checked on its syntax. Each finding names the place and what to do instead."""
 
 import ast
 import re
@@ -35,11 +35,11 @@ def test_a_module_says_what_it_is() -> None:
     assert [str(path) for path in others if not ast.get_docstring(tree.syntax(path))] == []
 
 
-def test_a_file_is_a_room_one_can_take_in() -> None:
+def test_a_file_is_not_too_long() -> None:
     assert [str(path) for path in FILES if len(tree.text(path).splitlines()) > MAX_FILE_LINES] == []
 
 
-def test_a_function_fits_a_screen() -> None:
+def test_a_function_is_not_too_long() -> None:
     too_long = [
         f"{path}:{function.lineno} {function.name}"
         for path in FILES
