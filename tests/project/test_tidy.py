@@ -1,4 +1,4 @@
-"""Rules for every file of the repository, checked on its syntax. Each finding names the place and what to do instead."""
+"""Rules for every file of the repository, checked on its syntax. A finding names the place and what to do instead."""
 
 import ast
 import re

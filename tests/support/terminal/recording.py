@@ -41,7 +41,9 @@ def record(session: Iterable[Typed], closing: str, directory: Path, environment:
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(directory)
-        os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], {**environment, "PS1": "", "PS2": ""})
+        os.execvpe(
+            "bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], {**environment, "PS1": "", "PS2": ""}
+        )
     try:
         termios.tcsetwinsize(terminal, (ROWS, COLUMNS))
         _be_silent(terminal)
