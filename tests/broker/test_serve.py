@@ -110,7 +110,8 @@ def test_connections_leave_descriptors_for_files() -> None:
     served = Served("--port", "0", "--ephemeral", "--topic", "wide:20", descriptor_limit=96)
     with Wire(served.port) as first, ExitStack() as strangers:
         for _ in range(150):
-            strangers.enter_context(served.connect())
+            last = strangers.enter_context(served.connect())
+        assert last.recv(1) == b""  # all before it were accepted or refused
         for partition in range(20):
             data = TopicProduceData(
                 name="wide", partition_data=[PartitionProduceData(index=partition, records=batch("v"))]
