@@ -9,7 +9,6 @@ clean-shutdown marker is written last, if no transaction was left half finished.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
-from barnabas.broker.clock import Clock, SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Node, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.advertised import AdvertisedAddress, default_gateways
+from barnabas.broker.net.advertised import AdvertisedAddress
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
@@ -32,7 +31,6 @@ from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.slices import Slices
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
-from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
@@ -64,9 +62,8 @@ class Broker:
         self,
         config: BrokerConfig,
         directory: LogDirectory,
-        clock: Clock,
+        environment: Environment,
         loop: asyncio.AbstractEventLoop,
-        random_bytes: Callable[[int], bytes],
         bound: Sequence[BoundAddress],
         *,
         sockets_max: int = sys.maxsize,
@@ -79,53 +76,51 @@ class Broker:
         """
         self.bound = bound
         self._directory = directory
-        self._clock = clock
+        self._environment = environment
+        self._clock = clock = environment.clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
         self.state = _STARTING
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
-        assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
-        self.catalogue = Catalogue.open(
-            directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
-            node_id=directory.meta.node_id,
-            directory_id=directory.meta.directory_id,
-            config=config,
-            now_ms=clock.now_ms,
-            random_bytes=random_bytes,
-        )
+        self.catalogue = _open_catalogue(config, directory, environment)
         waiters, slices = Waiters(clock, loop), Slices(clock, loop)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
-        partitions = Partitions(self.catalogue, directory, config, clock, loop, waiters, flush, random_bytes)
+        partitions = Partitions(
+            self.catalogue,
+            directory,
+            config,
+            clock=clock,
+            stopwatch=environment.stopwatch,
+            loop=loop,
+            waiters=waiters,
+            flush=flush,
+            random_bytes=environment.random,
+        )
         self.services = Services(
             node=_node(directory.meta, bound[0]),
             config=config,
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
-            deferred_groups=Deferred(lambda: self._open_groups(partitions, random_bytes)),
+            deferred_groups=Deferred(lambda: self._open_groups(partitions)),
             deferred_transactions=Deferred(lambda: self._open_transactions(partitions)),
             producer_ids=ProducerIds(self.catalogue.allocate_producer_ids),
             fetch_sessions=FetchSessions(
                 lambda: config.integer("max.incremental.fetch.session.cache.slots"),
                 clock,
-                lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
+                lambda: int.from_bytes(environment.random(4), "big") & 0x7FFF_FFFF or 1,
             ),
             waiters=waiters,
             slices=slices,
             offered_apis=offered_apis(table_for(config)),
         )
-        self._housekeeping = Housekeeping(partitions, config, clock, waiters, slices, flush, self._in_flush_thread)
-        self.listener = Listener(
-            clock,
-            request_bytes_max=config.integer("socket.request.max.bytes"),
-            queued_bytes_max=config.integer("queued.max.request.bytes"),
-            connections_max=lambda: config.integer("max.connections"),
-            connections_idle_ms_max=config.integer("connections.max.idle.ms"),
-            sockets_max=sockets_max,
+        self._housekeeping = Housekeeping(
+            partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
         )
+        self.listener = _listener(config, environment, sockets_max)
 
-    def _open_groups(self, partitions: Partitions, random_bytes: Callable[[int], bytes]) -> GroupCoordinator:
+    def _open_groups(self, partitions: Partitions) -> GroupCoordinator:
         from barnabas.broker.coordinator.groups import (
             GroupCoordinator,  # thirty milliseconds that a start need not wait for
         )
@@ -136,7 +131,7 @@ class Broker:
             partitions=partitions,
             clock=self._clock,
             loop=self._loop,
-            random_bytes=random_bytes,
+            random_bytes=self._environment.random,
         )
 
     def _open_transactions(self, partitions: Partitions) -> TransactionCoordinator:
@@ -148,12 +143,13 @@ class Broker:
             partitions=partitions,
             offsets=self.services.deferred_groups.get,
             clock=self._clock,
+            stopwatch=self._environment.stopwatch,
             loop=self._loop,
             fresh_producer_id=self.services.producer_ids.next,
         )
 
     def _advertised(self, bound: BoundAddress) -> AdvertisedAddress:
-        gateways = default_gateways if self.services.config.is_container else None
+        gateways = self._environment.network.default_gateways if self.services.config.is_container else None
         return AdvertisedAddress(self.services.node, bound.listener, bound.advertised, bound.port, gateways)
 
     async def start(self) -> None:
@@ -181,13 +177,12 @@ class Broker:
 
     async def open_http(self, sockets: Sequence[socket.socket]) -> None:
         """Tell over HTTP how the broker is, and count for it. Before `start`."""
-        from time import perf_counter_ns
-
         from barnabas.broker.api.metering import Meter
         from barnabas.broker.http.front import open_http
 
-        self._meter = Meter(perf_counter_ns)
-        self._http = await open_http(self, self._meter, sockets)
+        stopwatch = self._environment.stopwatch
+        self._meter = Meter(lambda: int(stopwatch() * 1e9))
+        self._http = await open_http(self, self._meter, sockets, self._environment.network)
 
     def _close_http(self) -> None:
         if self._http is not None:
@@ -287,24 +282,23 @@ async def start_broker(
     topics: Iterable[NewTopic] = (),
     features: Mapping[str, int] | None = None,
     http: Sequence[socket.socket] = (),
+    environment: Environment | None = None,
 ) -> Broker:
     """A broker over the configuration's directory that accepts connections, on the running loop.
 
     `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
-    sockets to tell on how the broker is, from before it can be used until it has stopped. CatalogueError,
-    StorageError and KafkaError say why it cannot be; then the directory is as a kill leaves it, and one that is new
-    is gone again.
+    sockets to tell on how the broker is, from before it can be used until it has stopped. `environment`: this
+    machine's unless given. CatalogueError, StorageError and KafkaError say why it cannot be; then the directory is as a
+    kill leaves it, and one that is new is gone again.
     """
-    loop = asyncio.get_running_loop()
-    clock = SystemClock(loop, lambda error: _log.error(line("timer failed", error=repr(error)), exc_info=error))
-    directory = open_directory(config, RealFiles(), os.urandom, descriptor_limit)
+    environment = environment or Environment()
+    directory = open_directory(config, environment.files, environment.random, descriptor_limit)
     try:
         broker = Broker(
             config,
             directory,
-            clock,
-            loop,
-            os.urandom,
+            environment,
+            asyncio.get_running_loop(),
             bound,
             sockets_max=sockets_max(descriptor_limit),
             sync_helpers_max=_SYNC_HELPERS_MAX,
@@ -347,6 +341,30 @@ def open_directory(
         new_id=lambda: random_bytes(16),
         cluster_id=config.cluster_id,
         open_files_max=open_files_max(limit),
+    )
+
+
+def _open_catalogue(config: BrokerConfig, directory: LogDirectory, environment: Environment) -> Catalogue:
+    assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
+    return Catalogue.open(
+        directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
+        node_id=directory.meta.node_id,
+        directory_id=directory.meta.directory_id,
+        config=config,
+        now_ms=environment.clock.now_ms,
+        random_bytes=environment.random,
+    )
+
+
+def _listener(config: BrokerConfig, environment: Environment, sockets_max: int) -> Listener:
+    return Listener(
+        environment.clock,
+        environment.network,
+        request_bytes_max=config.integer("socket.request.max.bytes"),
+        queued_bytes_max=config.integer("queued.max.request.bytes"),
+        connections_max=lambda: config.integer("max.connections"),
+        connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+        sockets_max=sockets_max,
     )
 
 

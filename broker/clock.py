@@ -1,8 +1,9 @@
-"""Time as a parameter: the wall clock, the monotonic clock and the timers of one broker.
+"""Time as a parameter: the wall clock, the monotonic clock and the timers of one broker, and its stopwatch.
 
-Nothing else in the broker asks the machine what time it is. Timers live in our own heap (`TimerQueue`), so that a
-clock can be moved by hand and everything that falls due runs in order; the event loop only knows the earliest of
-them.
+Nothing else in the broker asks the machine what time it is. The clock is for what happens: timestamps and timeouts.
+How long work may go on before others have their turn is measured with the stopwatch, which no test stops. Timers live
+in our own heap (`TimerQueue`), so that a clock can be moved by hand and everything that falls due runs in order; the
+event loop only knows the earliest of them.
 
 Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback
 that raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by
@@ -14,12 +15,17 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, TimerHandle
 
 _CANCELLED_BEFORE_REBUILD = 64
+
+Stopwatch: TypeAlias = Callable[[], float]
+"""Seconds that never go back, from any moment on: to measure what a turn of the loop has taken so far."""
+monotonic: Stopwatch = time.monotonic
+"""The machine's stopwatch."""
 
 
 class Timer:
@@ -100,7 +106,7 @@ class Clock(Protocol):
         """Wall-clock milliseconds since the epoch: record timestamps, retention, expiry."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back: measuring and timing."""
+        """Seconds that never go back, in step with the timers: deadlines."""
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         """Call `callback` on the event loop after `delay_ms` milliseconds."""

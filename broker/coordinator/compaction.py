@@ -17,7 +17,7 @@ from asyncio import AbstractEventLoop, Future
 from functools import partial
 from typing import Protocol
 
-from barnabas.broker.clock import Clock
+from barnabas.broker.clock import Clock, Stopwatch
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, OwnedTopic
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import TransactionStored
@@ -46,9 +46,10 @@ class CompactedTopic(OwnedTopic, Protocol):
 class Compactor:
     """Looks after all partitions. A partition that it does not know, or compacts right now, is not counted."""
 
-    def __init__(self, topic: CompactedTopic, clock: Clock, loop: AbstractEventLoop) -> None:
+    def __init__(self, topic: CompactedTopic, clock: Clock, stopwatch: Stopwatch, loop: AbstractEventLoop) -> None:
         self._topic = topic
         self._clock = clock
+        self._stopwatch = stopwatch
         self._loop = loop
         self._spare: dict[int, int] = {}  # how many records a partition may take before it is looked at
 
@@ -87,7 +88,7 @@ class Compactor:
         """Append the states of some of those that are left; when none is, wait for the disk."""
         if partition.shard.is_closed:
             return
-        machine, until = partition.machine, self._clock.monotonic() + _TURN_S
+        machine, until = partition.machine, self._stopwatch() + _TURN_S
         try:
             for _ in range(min(len(left), _TURN_RECORDS_MAX)):
                 transactional_id = left.pop()
@@ -95,7 +96,7 @@ class Compactor:
                 if txn is not None:
                     record = machine.encode(TransactionStored(transactional_id, txn))
                     self._topic.append(partition.index, [record], self._clock.now_ms())
-                if self._clock.monotonic() > until:
+                if self._stopwatch() > until:
                     break
             if left:
                 self._loop.call_soon(self._write_again, partition, left, start_offset)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
@@ -96,9 +95,9 @@ class GroupCoordinator:
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic = topic
-        self._create_future = loop.create_future
-        self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
-        self._removals = OffsetRemovals(clock, topic_ids, self._execute_unasked)
+        self._loop = loop
+        self._partitions = CoordinatorPartitions(topic, clock, loop, self._build, self._on_loaded)
+        self._removals = OffsetRemovals(clock, loop, topic_ids, self._execute_unasked)
         self._expiry: Timer | None = None
         self._arm_expiry()
 
@@ -291,15 +290,7 @@ class GroupCoordinator:
 
     def load_in_background(self, partitions: Collection[int]) -> None:
         """Load those of these partitions that were not used yet, while nobody waits for it."""
-        left = [index for index in partitions if not self._partitions.is_used(index)]
-
-        def load_next() -> None:
-            if left:
-                self._clock.call_later(0, load_next)
-                with suppress(KafkaError):  # the broker stops
-                    self._partitions.begin(left.pop())
-
-        load_next()
+        self._partitions.load_in_background(partitions)
 
     def loaded(self) -> Iterator[GroupPartition]:
         """The partitions that are in use and ready: for tests and for whoever looks inside."""
@@ -321,7 +312,7 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[GroupRecord, Group]]:
         machine = GroupMachine(self._config)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms)
+        return machine, Shard(index, machine, self._topic, self._clock, self._loop.create_future, timeout_ms)
 
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
@@ -366,7 +357,7 @@ class GroupCoordinator:
                 except KafkaError as refusal:
                     _log.warning(line("offsets not expired", group=group_id, error=refusal))
         if len(looked_at) == EXPIRED_IN_A_TURN:
-            self._clock.call_later(0, lambda: self._expire_some(groups))
+            self._loop.call_soon(self._expire_some, groups)
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:

@@ -29,7 +29,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.clock import Clock
+from barnabas.broker.clock import Clock, Stopwatch
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -111,12 +111,19 @@ class MarkerWriter:
     """Finishes the transactions of one broker."""
 
     def __init__(
-        self, partitions: Partitions, offsets: Callable[[], OffsetMarkers], clock: Clock, loop: AbstractEventLoop
+        self,
+        partitions: Partitions,
+        offsets: Callable[[], OffsetMarkers],
+        *,
+        clock: Clock,
+        stopwatch: Stopwatch,
+        loop: AbstractEventLoop,
     ) -> None:
         """`offsets` gives the group coordinator, when it is first needed."""
         self._partitions = partitions
         self._offsets = offsets
         self._clock = clock
+        self._stopwatch = stopwatch
         self._loop = loop
         self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
@@ -179,9 +186,9 @@ class MarkerWriter:
         if self._jobs.get(job.key) is not job:
             return  # closed meanwhile
         job.waits = _Waits.NOT
-        until = self._clock.monotonic() + SLICE_S
+        until = self._stopwatch() + SLICE_S
         for count in range(min(SLICE_PARTITIONS, len(job.todo))):
-            if count and self._clock.monotonic() > until:
+            if count and self._stopwatch() > until:
                 break
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])

@@ -28,6 +28,8 @@ from barnabas.broker.log_lines import Seldom, logger
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Handle
+
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
     from barnabas.broker.coordinator.group.machine import GroupMachine
@@ -113,17 +115,19 @@ class OffsetRemovals:
     def __init__(
         self,
         clock: Clock,
+        loop: AbstractEventLoop,
         topic_ids: Callable[[str], bytes | None],
         execute: Callable[[GroupPartition, GroupOutcome], object],
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None. `execute` may raise KafkaError."""
         self._clock = clock
+        self._loop = loop
         self._topic_ids = topic_ids
         self._execute = execute
         self._searches: deque[_Search] = deque()
         self._kept_back: list[_Search] = []
         self._of_partition: dict[GroupPartition, list[_Search]] = {}  # all of them, kept back or not
-        self._next_turn: Timer | None = None
+        self._next_turn: Handle | None = None
         self._retry: Timer | None = None
         self._refusals = Seldom(logger("coordinator").warning)
 
@@ -159,9 +163,10 @@ class OffsetRemovals:
 
     def close(self) -> None:
         """The broker stops; what is left is found when the partition is loaded again."""
-        for timer in (self._next_turn, self._retry):
-            if timer is not None:
-                timer.cancel()
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+        if self._retry is not None:
+            self._retry.cancel()
         self._searches.clear()
         self._kept_back.clear()
         self._of_partition.clear()
@@ -175,7 +180,7 @@ class OffsetRemovals:
 
     def _begin(self) -> None:
         if self._next_turn is None and self._searches:
-            self._next_turn = self._clock.call_later(0, self._go_on)  # and not before, whoever asks meanwhile
+            self._next_turn = self._loop.call_soon(self._go_on)  # and not before, whoever asks meanwhile
             self._take_turn()
 
     def _go_on(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
-from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.clock import Clock, Stopwatch, Timer
 from barnabas.broker.coordinator.compaction import CompactedTopic, Compactor
 from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
@@ -78,6 +78,7 @@ class TransactionCoordinator:
         markers: MarkerWriter,
         config: TransactionConfig,
         clock: Clock,
+        stopwatch: Stopwatch,
         loop: AbstractEventLoop,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
@@ -90,10 +91,10 @@ class TransactionCoordinator:
         self._loop = loop
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
-        self._partitions = CoordinatorPartitions(topic, clock, self._build, self._on_loaded)
-        self._compactor = Compactor(topic, clock, loop)
+        self._partitions = CoordinatorPartitions(topic, clock, loop, self._build, self._on_loaded)
+        self._compactor = Compactor(topic, clock, stopwatch, loop)
         self._timers: dict[str, Timer] = {}
-        self._sweeps = Sweeps(clock, loop)
+        self._sweeps = Sweeps(stopwatch, loop)
         self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self._is_stopping = False
@@ -110,6 +111,7 @@ class TransactionCoordinator:
         partitions: Partitions,
         offsets: Callable[[], OffsetMarkers],
         clock: Clock,
+        stopwatch: Stopwatch,
         loop: AbstractEventLoop,
         fresh_producer_id: Callable[[], int],
     ) -> TransactionCoordinator:
@@ -118,9 +120,10 @@ class TransactionCoordinator:
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(partitions, offsets, clock, loop),
+            markers=MarkerWriter(partitions, offsets, clock=clock, stopwatch=stopwatch, loop=loop),
             config=transaction_config(config),
             clock=clock,
+            stopwatch=stopwatch,
             loop=loop,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
@@ -215,16 +218,7 @@ class TransactionCoordinator:
 
     def load_in_background(self) -> None:
         """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
-        left = list(range(self._topic.partition_count() or 0))
-
-        def load_next() -> None:
-            if left and not self._is_stopping:
-                partition = self._partitions.begin(left[0])
-                if partition.loader is None:
-                    del left[0]
-                self._timers["load"] = self.clock.call_later(0, load_next)
-
-        load_next()
+        self._partitions.load_in_background(range(self._topic.partition_count() or 0), lambda: self._is_stopping)
 
     async def finish_all(self) -> bool:
         """Before a clean stop: see what is prepared through, as far as the disk lets us; nothing more is decided.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.context import Services
     from barnabas.broker.net.listener import Listener
+    from barnabas.broker.net.network import Network
 
 
 class Observed(Protocol):
@@ -27,7 +28,7 @@ class Observed(Protocol):
         """Why clients cannot work with it now, or None."""
 
 
-async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.socket]) -> HttpServer:
+async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.socket], network: Network) -> HttpServer:
     """Serve the broker's pages on bound sockets."""
     clock = broker.services.clock
 
@@ -39,5 +40,5 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
         return await scrape(Sources(broker.services, meter, lambda: listener.connections_count, lambda: broker.state))
 
     server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape))
-    await server.listen(sockets)
+    await server.listen(sockets, network)
     return server

@@ -6,7 +6,6 @@ that opens many of them and says nothing keeps nobody out.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,27 +16,27 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.http.pages import Pages
+    from barnabas.broker.net.network import Listening, Network
 
 _log = logger("http")
 CONNECTIONS_MAX = 16
 
 
 class HttpServer:
-    """Serves `pages` on bound sockets, on the running event loop."""
+    """Serves `pages` on bound sockets."""
 
     def __init__(self, clock: Clock, pages: Pages) -> None:
         self.clock = clock
         self.pages = pages
         self.is_closing = False
         self._connections: dict[HttpConnection, None] = {}
-        self._servers: list[asyncio.Server] = []
+        self._listening: list[Listening] = []
         self._crowding = Seldom(_log.warning)
 
-    async def listen(self, sockets: Sequence[socket.socket]) -> None:
+    async def listen(self, sockets: Sequence[socket.socket], network: Network) -> None:
         """Accept connections; the address is logged."""
-        loop = asyncio.get_running_loop()
         for each in sockets:
-            self._servers.append(await loop.create_server(self._connection, sock=each, backlog=CONNECTIONS_MAX))
+            self._listening.append(await network.listen(each, self._connection, backlog=CONNECTIONS_MAX))
         host, port = sockets[0].getsockname()[:2]
         _log.info(line("http listening", address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
 
@@ -66,8 +65,8 @@ class HttpServer:
     def close(self) -> None:
         """No more connections; those there are end, what was written still leaves."""
         self.is_closing = True
-        for server in self._servers:
-            server.close()
+        for each in self._listening:
+            each.close()
         for connection in list(self._connections):
             if not connection.is_answering:
                 connection.close()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.clock import Clock
     from barnabas.broker.net.advertised import AdvertisedAddress
+    from barnabas.broker.net.network import Listening, Network
 
 _log = logger("net")
 _BACKLOG = 1024
@@ -32,6 +33,7 @@ class Listener:
     def __init__(
         self,
         clock: Clock,
+        network: Network,
         *,
         request_bytes_max: int,
         queued_bytes_max: int,
@@ -46,11 +48,12 @@ class Listener:
         self.send_memory = SendMemory()
         self.shared_buffer = shared_buffer()
         self._clock = clock
+        self._network = network
         self._connections_max = connections_max
         self._sockets_max = sockets_max
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
-        self._servers: list[asyncio.Server] = []
+        self._listening: list[Listening] = []
         self._all_gone: asyncio.Event | None = None
         self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
@@ -63,10 +66,10 @@ class Listener:
         advertised: where peers are to connect to; None for what the services say.
         """
         for each in sockets:
-            server = await self.loop.create_server(
-                lambda: Connection(self, dispatcher, advertised), sock=each, backlog=_BACKLOG
+            listening = await self._network.listen(
+                each, lambda: Connection(self, dispatcher, advertised), backlog=_BACKLOG
             )
-            self._servers.append(server)
+            self._listening.append(listening)
 
     def watch_idle(self) -> None:
         """Begin to close connections that nobody uses."""
@@ -118,8 +121,8 @@ class Listener:
 
     def stop_accepting(self) -> None:
         """No new connections; those that are there go on."""
-        for server in self._servers:
-            server.close()
+        for each in self._listening:
+            each.close()
 
     async def drain(self, timeout_ms: float) -> None:
         """Close every connection once the request in flight on it is answered, at the latest after `timeout_ms`."""

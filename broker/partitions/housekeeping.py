@@ -19,7 +19,7 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from asyncio import Future
+    from asyncio import AbstractEventLoop, Future
 
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.config import BrokerConfig
@@ -46,6 +46,7 @@ class Housekeeping:
         partitions: Partitions,
         config: BrokerConfig,
         clock: Clock,
+        loop: AbstractEventLoop,
         waiters: Waiters,
         slices: Slices,
         flush: GroupFlush,
@@ -55,6 +56,7 @@ class Housekeeping:
         self._directory = partitions.directory
         self._config = config
         self._clock = clock
+        self._loop = loop
         self._waiters = waiters
         self._slices = slices
         self._flush = flush
@@ -170,6 +172,8 @@ class Housekeeping:
             self._partitions.close(topic, partition)
 
     def _remove_due(self) -> None:
+        if self._is_stopped:
+            return
         now_ms = self._clock.now_ms()
         try:
             due_ms = self._directory.delete_due(now_ms, REMOVED_IN_A_TURN)
@@ -177,7 +181,7 @@ class Housekeeping:
             _log.error(line("removal failed", reason=error))
             return
         if due_ms is not None and due_ms <= now_ms:
-            self._later("rest of removal", 0, self._remove_due)
+            self._loop.call_soon(self._remove_due)
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 

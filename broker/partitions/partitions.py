@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.clock import Clock
+    from barnabas.broker.clock import Clock, Stopwatch
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import Waiters
@@ -56,7 +56,9 @@ class Partitions:
         catalogue: Catalogue,
         directory: LogDirectory,
         config: BrokerConfig,
+        *,
         clock: Clock,
+        stopwatch: Stopwatch,
         loop: AbstractEventLoop,
         waiters: Waiters,
         flush: GroupFlush,
@@ -72,7 +74,7 @@ class Partitions:
         self._loop = loop
         self._failures = Seldom(_log.error)
         self._failed = FailedOpenings(clock)
-        self.recoveries = Recoveries(loop, clock, self._recovered)
+        self.recoveries = Recoveries(loop, stopwatch, self._recovered)
         self._open: dict[tuple[str, int], PartitionLog] = {}
         self._led: dict[tuple[str, int], PartitionLog] = {}
         self.appended_to_deleted = (0, 0)

@@ -27,7 +27,7 @@ from barnabas.storage.errors import StorageError
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
-    from barnabas.broker.clock import Clock
+    from barnabas.broker.clock import Stopwatch
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.recovery.opening import Opening
@@ -58,12 +58,12 @@ class Recoveries:
     def __init__(
         self,
         loop: AbstractEventLoop,
-        clock: Clock,
+        stopwatch: Stopwatch,
         end: Callable[[PartitionKey, PartitionLog | StorageError], None],
     ) -> None:
         """`end` is given what became of an opening that was not done in its first slice."""
         self._loop = loop
-        self._clock = clock
+        self._stopwatch = stopwatch
         self._end = end
         self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
         """Those that are being opened, and who is called when they are not any more."""
@@ -99,14 +99,14 @@ class Recoveries:
             self._waiting.append((key, opening))
             self._schedule()
             return None
-        started_s = self._clock.monotonic()
+        started_s = self._stopwatch()
         try:
             job = next(opening)
         except StopIteration as done:
             log: PartitionLog = done.value
             return log
         finally:
-            self._spend(self._clock.monotonic() - started_s)
+            self._spend(self._stopwatch() - started_s)
         if self._is_closed:
             opening.close()
             raise StorageError(f"{key[0]}-{key[1]}", "the broker stops, and does not recover it any more")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import statistics
 import tempfile
 import time
@@ -22,11 +21,11 @@ import uvloop
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker, open_directory
-from barnabas.broker.clock import SystemClock
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -41,7 +40,6 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.disk.files import RealFiles
 from tests.bench import group_micro
 from tests.support.broker_world import request_frame
 
@@ -79,12 +77,12 @@ class Bench:
     """A broker and one connection to it."""
 
     def __init__(self, path: str) -> None:
-        loop = asyncio.get_running_loop()
+        loop, environment = asyncio.get_running_loop(), Environment()
         config = BrokerConfig({"log.dirs": path})
-        directory = open_directory(config, RealFiles(), os.urandom, 1000)
+        directory = open_directory(config, environment.files, environment.random, 1000)
         address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
         bound = BoundAddress(address, address, [])
-        self.broker = Broker(config, directory, SystemClock(loop), loop, os.urandom, [bound])
+        self.broker = Broker(config, directory, environment, loop, [bound])
         self.dispatcher = Dispatcher(self.broker.services)
         self.connection = self.connect().connection
         self._topics = map("micro-{}".format, itertools.count())

@@ -13,15 +13,19 @@ from typing import Any
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.clock import Stopwatch
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.network import Network
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Request
 from tests.support.memory_files import MemoryFiles
+from tests.support.memory_network import MemoryNetwork
 from tests.support.memory_transport import MemoryTransport
 from tests.support.virtual_clock import VirtualClock
 
@@ -47,20 +51,37 @@ async def turn() -> None:
 class BrokerWorld:
     """The broker, and what surrounds it."""
 
-    def __init__(self, settings: dict[str, str] | None = None, files: MemoryFiles | None = None) -> None:
+    def __init__(
+        self,
+        settings: dict[str, str] | None = None,
+        files: MemoryFiles | None = None,
+        stopwatch: Stopwatch = lambda: 0.0,
+        network: Network | None = None,
+    ) -> None:
+        """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
+
+        `network`: if it is not to be `self.network`, which is in memory.
+        """
         self.is_closed = False
         self.clock = VirtualClock()
         self.files = files or MemoryFiles(0)
         self.config = BrokerConfig({"log.dirs": "/data", **(settings or {})})
         self.dice = random.Random(0)
+        self.network = MemoryNetwork()
+        self.environment = Environment(
+            clock=self.clock,
+            stopwatch=stopwatch,
+            files=self.files,
+            network=network or self.network,
+            random=self.dice.randbytes,
+        )
         directory = open_directory(self.config, self.files, self.dice.randbytes, 1000)
         address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
         self.broker = Broker(
             self.config,
             directory,
-            self.clock,
+            self.environment,
             asyncio.get_running_loop(),
-            self.dice.randbytes,
             [BoundAddress(address, address, [])],
         )
         self.services = self.broker.services

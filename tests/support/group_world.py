@@ -26,6 +26,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
 
+_TURNS = 20
 TOPIC_IDS = {"t": b"\x01" * 16, "u": b"\x02" * 16}
 
 
@@ -78,6 +79,11 @@ class GroupWorld:
         """Let the callbacks of completed futures run."""
         self.loop.call_soon(self.loop.stop)
         self.loop.run_forever()
+
+    def turns(self) -> None:
+        """Let the loop turn as often as it takes to do what is done turn by turn."""
+        for _ in range(_TURNS):
+            self.settle()
 
     # Requests, with what a test usually wants as defaults
 

@@ -39,7 +39,8 @@ class MemoryTransport(asyncio.Transport):
     # --- what the protocol may call ---
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", self._port) if name == "peername" else default
+        found = {"peername": ("127.0.0.1", self._port), "sockname": ("127.0.0.1", 9092)}
+        return found.get(name, default)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self.high_water = -1 if high is None else high

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
+from barnabas.broker.clock import Stopwatch
 from barnabas.broker.coordinator.transaction.model import (
     AddRequest,
     EndReply,
@@ -34,12 +35,17 @@ STATE_PARTITIONS = 4
 class TransactionalBroker:
     """A broker with topic "t" of three partitions."""
 
-    def __init__(self, settings: dict[str, str] | None = None, files: MemoryFiles | None = None) -> None:
+    def __init__(
+        self,
+        settings: dict[str, str] | None = None,
+        files: MemoryFiles | None = None,
+        stopwatch: Stopwatch = lambda: 0.0,
+    ) -> None:
         self.settings = {"transaction.state.log.num.partitions": str(STATE_PARTITIONS), **(settings or {})}
         self.files = files or MemoryFiles(0)
         self._cut: BaseException | None = None
         asyncio.get_running_loop().set_exception_handler(self._on_exception)
-        self.broker = BrokerWorld(self.settings, self.files)
+        self.broker = BrokerWorld(self.settings, self.files, stopwatch)
         if "t" not in self.broker.services.catalogue.topics:
             self.broker.services.catalogue.create_topic("t", 3)
 

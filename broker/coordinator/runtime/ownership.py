@@ -11,7 +11,9 @@ tried again, but not sooner than RETRY_MS after the last time, however many ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.clock import Clock
@@ -69,12 +71,14 @@ class CoordinatorPartitions(Generic[M]):
         self,
         topic: OwnedTopic,
         clock: Clock,
+        loop: AbstractEventLoop,
         build: Callable[[int], tuple[M, Shard[Any, Any]]],
         on_loaded: Callable[[CoordinatorPartition[M]], None],
     ) -> None:
         """`build` makes what a partition needs; `on_loaded` is called once its log was replayed."""
         self._topic = topic
         self._clock = clock
+        self._loop = loop
         self._build = build
         self._on_loaded = on_loaded
         self._used: dict[int, CoordinatorPartition[M]] = {}
@@ -124,10 +128,6 @@ class CoordinatorPartitions(Generic[M]):
         """Whether some that were asked for are being loaded."""
         return any(partition.loader is not None for partition in self._used.values())
 
-    def is_used(self, index: int) -> bool:
-        """Whether the partition was asked for in this run."""
-        return index in self._used
-
     def begin(self, index: int) -> CoordinatorPartition[M]:
         """The partition: loaded, being loaded, or with its failure. Raises KafkaError when there is no such one."""
         if self._is_closed:
@@ -141,6 +141,23 @@ class CoordinatorPartitions(Generic[M]):
             partition = self._used[index] = CoordinatorPartition(index, *self._build(index))
             self._load_on(partition)
         return partition
+
+    def load_in_background(self, indexes: Iterable[int], is_pointless: Callable[[], bool] = lambda: False) -> None:
+        """Load those of these that were not used yet, one after another, while nobody waits for it.
+
+        `is_pointless`, asked before each, ends it early.
+        """
+        left = [index for index in indexes if index not in self._used]
+        left.reverse()
+
+        def load_next() -> None:
+            if left and not self._is_closed and not is_pointless():
+                with suppress(KafkaError):  # the topic was deleted: it has no more of them
+                    if self.begin(left[-1]).loader is None:
+                        del left[-1]
+                    self._loop.call_soon(load_next)
+
+        load_next()
 
     def close(self) -> None:
         """The broker stops: nobody is served any more."""
@@ -180,7 +197,7 @@ class CoordinatorPartitions(Generic[M]):
             if is_done:
                 self._finish(partition, partition.loader.records_count)
             else:
-                self._clock.call_later(0, lambda: self._load_on(partition))
+                self._loop.call_soon(self._load_on, partition)
 
     def _finish(self, partition: CoordinatorPartition[M], records_count: int) -> None:
         partition.loader = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 
-from barnabas.broker.clock import Clock
+from barnabas.broker.clock import Stopwatch
 
 TURN_IDS_MAX = 1_000
 _TURN_S = 0.005
@@ -18,8 +18,8 @@ _LOOKS_AT_THE_CLOCK_EVERY = 16
 class Sweeps:
     """The sweeps of one coordinator."""
 
-    def __init__(self, clock: Clock, loop: AbstractEventLoop) -> None:
-        self._clock = clock
+    def __init__(self, stopwatch: Stopwatch, loop: AbstractEventLoop) -> None:
+        self._stopwatch = stopwatch
         self._loop = loop
         self._unfinished = 0
 
@@ -32,10 +32,10 @@ class Sweeps:
         """Call `action` for each id, which is taken off the list; `is_pointless`, asked in each turn, ends it early."""
         if is_pointless():
             return
-        until = self._clock.monotonic() + _TURN_S
+        until = self._stopwatch() + _TURN_S
         every = _LOOKS_AT_THE_CLOCK_EVERY
         for count in range(len(left)):
-            if count == TURN_IDS_MAX or (count % every == every - 1 and self._clock.monotonic() > until):
+            if count == TURN_IDS_MAX or (count % every == every - 1 and self._stopwatch() > until):
                 break
             action(left.pop())
         if left:

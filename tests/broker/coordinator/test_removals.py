@@ -50,7 +50,7 @@ def _crash(world: GroupWorld) -> None:
     """kill -9, and the log is read again."""
     world.crash()
     world.coordinator.load_in_background([0])
-    world.advance(0)
+    world.turns()
 
 
 def test_a_deletion_looks_at_the_groups_of_the_topic_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_a_deletion_looks_at_the_groups_of_the_topic_alone(monkeypatch: pytest.M
         world.txn_commit(1, [("u", 0, 1)], group_id="other")
         monkeypatch.setattr(removals, "leaving", leaving)
         _delete(world, "u")
-        world.advance(0)
+        world.turns()
         assert sorted(asked) == [("group-7", "u"), ("other", "u")]
 
 
@@ -79,7 +79,7 @@ def test_a_turn_of_the_loop_deletes_so_many_offsets_and_no_more() -> None:
         world.commit([("t", partition, 1) for partition in range(REMOVED_IN_A_TURN + 1)], group_id="large")
         _delete(world, "t")
         assert _tombstones(world) == [REMOVED_IN_A_TURN]
-        world.advance(0)
+        world.turns()
         assert sum(_tombstones(world)) == 30 * _PARTITIONS + REMOVED_IN_A_TURN + 1
         assert max(_tombstones(world)) == REMOVED_IN_A_TURN
         assert _durable(world).topics() == set()
@@ -94,7 +94,7 @@ def test_a_hundred_topics_go_in_as_few_batches_as_can_be() -> None:
             world.commit([(name, 0, 1) for name in topics], group_id=f"group-{number}")
         _delete(world, *topics)
         assert sum(_tombstones(world)) == 20, "the first topic's, at once"
-        world.advance(0)
+        world.turns()
         assert _tombstones(world) == [20, *[REMOVED_IN_A_TURN] * 3, 480]
 
 
@@ -111,7 +111,7 @@ def test_a_load_looks_at_so_many_offsets_in_a_turn(monkeypatch: pytest.MonkeyPat
     def tick() -> None:
         looked_at.append(0)
         if sum(looked_at) < expected:
-            world.clock.call_later(0, tick)
+            world.loop.call_soon(tick)
 
     with _one_partition() as world:
         world.commit([("u", 0, 1)])
@@ -121,8 +121,8 @@ def test_a_load_looks_at_so_many_offsets_in_a_turn(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(removals, "leaving", leaving)
         world.crash()
         world.coordinator.load_in_background([0])
-        world.clock.call_later(0, tick)
-        world.advance(0)
+        world.loop.call_soon(tick)
+        world.turns()
         assert sum(looked_at) == expected
         assert _durable(world).topics() == {"t"}
         assert max(looked_at) <= LOOKED_AT_IN_A_TURN + _PARTITIONS
@@ -135,7 +135,7 @@ def test_what_goes_is_seen_by_nobody() -> None:
         assert world.committed() == {("u", 0): 2}
         world.topic_ids["t"] = _NEXT_ID
         assert world.committed() == {("u", 0): 2}
-        world.advance(0)
+        world.turns()
         assert world.committed() == {("u", 0): 2}
 
 
@@ -148,7 +148,7 @@ def test_an_offset_committed_for_the_topic_made_again_stays() -> None:
         world.commit(everywhere)
         expected = {(topic, partition): offset for topic, partition, offset in everywhere}
         assert world.committed() == expected
-        world.advance(0)
+        world.turns()
         assert world.committed() == expected
         _crash(world)
         assert world.committed() == expected
@@ -162,7 +162,7 @@ def test_an_offset_that_names_no_topic_goes_with_the_topic() -> None:
         _delete(world, "t")
         world.topic_ids["t"] = _NEXT_ID
         assert world.committed() == {}
-        world.advance(0)
+        world.turns()
         assert _durable(world).topics() == set()
 
 
@@ -175,11 +175,13 @@ def test_an_offset_in_a_transaction_for_the_topic_made_again_stays(is_commit: bo
         for partition in (0, REMOVED_IN_A_TURN):  # one was deleted already, the other has its turn now
             world.txn_commit(1, [("t", partition, 5)])
         world.advance(RETRY_MS)
+        world.turns()
         assert world.committed() == {}
         world.marker(1, is_commit=is_commit)
         expected = {("t", partition): 5 for partition in (0, REMOVED_IN_A_TURN)} if is_commit else {}
         assert world.committed() == expected
         world.advance(RETRY_MS)
+        world.turns()
         assert sum(len(each) for each in _durable(world).offsets("g").values()) == len(expected)
         assert world.clock.pending_timers() == 1, "only the expiry of offsets is still to come"
         _crash(world)
@@ -193,11 +195,12 @@ def test_an_offset_committed_beside_a_transaction_of_the_topic_before_stays() ->
         world.topic_ids["t"] = _NEXT_ID
         both = [("t", partition, 5) for partition in (0, REMOVED_IN_A_TURN)]
         world.commit(both)
-        world.advance(0)
+        world.turns()
         world.marker(1, is_commit=True)
         expected = {(topic, partition): offset for topic, partition, offset in both}
         assert world.committed() == expected
         world.advance(RETRY_MS)
+        world.turns()
         _crash(world)
         assert world.committed() == expected
 
@@ -207,10 +210,13 @@ def test_what_a_full_disk_refuses_is_tried_again() -> None:
         world.commit([("t", partition, 1) for partition in range(2 * REMOVED_IN_A_TURN)])
         world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
         _delete(world, "t")
+        world.turns()
         world.advance(3 * RETRY_MS)
+        world.turns()
         assert world.committed() == {}
         world.topic.refuse_with = None
         world.advance(RETRY_MS)
+        world.turns()
         assert _durable(world).topics() == set()
 
 

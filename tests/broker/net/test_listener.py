@@ -14,6 +14,7 @@ import pytest
 from barnabas.broker.net.bound import bind
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.listener import Listener
+from barnabas.broker.net.network import LoopNetwork
 from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -29,7 +30,7 @@ class Running:
     """A broker in memory whose listener is real."""
 
     def __init__(self) -> None:
-        self.world = BrokerWorld()
+        self.world = BrokerWorld(network=LoopNetwork())
         self.world.services.catalogue.create_topic("t")
         self.sockets = bind("127.0.0.1", 0)
         self.port: int = self.sockets[0].getsockname()[1]

@@ -66,7 +66,7 @@ def test_while_a_long_log_loads_requests_are_put_off_and_heartbeats_are_not() ->
         assert refusal(lambda: world.committed()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert refusal(lambda: world.coordinator.groups()) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert world.heartbeat("m", 1) is ErrorCode.NONE
-        world.advance(0)
+        world.turns()
         last = 3 * SLICE_BYTES // 100 - 1
         assert world.committed() == {("t", 0): last, ("u", 0): last}
         assert world.heartbeat("m", 1) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -76,7 +76,7 @@ def test_a_marker_waits_until_its_partition_is_loaded_and_is_refused_where_it_ne
     topic = _long_log()
     with GroupWorld(topic=topic) as world:
         assert refusal(lambda: world.marker(7, is_commit=True)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-        world.advance(0)
+        world.turns()
         world.marker(7, is_commit=True)
     damaged = MemoryTopic()
     damaged.exists = True
@@ -89,7 +89,7 @@ def test_a_marker_waits_until_its_partition_is_loaded_and_is_refused_where_it_ne
 def test_looking_for_the_coordinator_begins_the_loading() -> None:
     with GroupWorld(topic=_long_log()) as world:
         world.coordinator.prepare("g")
-        world.advance(0)
+        world.turns()
         assert world.committed()[("t", 0)] > 0
 
 

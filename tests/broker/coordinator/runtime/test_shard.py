@@ -115,6 +115,7 @@ def test_many_groups_expire_in_many_turns_and_others_get_theirs_in_between() -> 
         world.clock.call_later(10_000, lambda: left.append(len(world.coordinator.groups())))
         world.advance(10_000)
         assert left == [EXPIRED_IN_A_TURN + 1]
+        world.turns()
         assert world.coordinator.groups() == []
 
 

@@ -54,11 +54,12 @@ class _Broker:
             self.catalogue,
             self.directory,
             config,
-            self.clock,
-            self.loop,
-            Waiters(self.clock, self.loop),
-            GroupFlush(self.loop, self._run),
-            randomness.randbytes,
+            clock=self.clock,
+            stopwatch=self.clock.monotonic,
+            loop=self.loop,
+            waiters=Waiters(self.clock, self.loop),
+            flush=GroupFlush(self.loop, self._run),
+            random_bytes=randomness.randbytes,
         )
         self.groups = GroupCoordinator.open(
             config,

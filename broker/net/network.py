@@ -1,0 +1,44 @@
+"""The network as a parameter: what a broker asks of it once its sockets are bound.
+
+Binding comes before there is a broker (`bound.py`), so that a port in use is said first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Protocol
+
+from barnabas.broker.net.advertised import default_gateways
+
+
+class Listening(Protocol):
+    """A socket on which connections are accepted."""
+
+    def close(self) -> None:
+        """Accept no more; those that are there go on."""
+
+
+class Network(Protocol):
+    """What a broker may ask of the network."""
+
+    async def listen(
+        self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
+    ) -> Listening:
+        """Accept connections on a bound socket; `connection` makes the protocol of each."""
+
+    def default_gateways(self) -> set[str]:
+        """The default gateways of this machine or container; none where they cannot be seen."""
+
+
+class LoopNetwork:
+    """The machine's network, on the running event loop."""
+
+    async def listen(
+        self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
+    ) -> Listening:
+        return await asyncio.get_running_loop().create_server(connection, sock=sock, backlog=backlog)
+
+    def default_gateways(self) -> set[str]:
+        return default_gateways()

@@ -1,0 +1,180 @@
+"""Everything a broker takes of its machine is a parameter, and of the two kinds of time each has its own use."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any, cast
+
+import pytest
+
+from barnabas.broker.app import start_broker
+from barnabas.broker.clock import Stopwatch
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime import loading
+from barnabas.broker.environment import Environment
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from tests.support.broker_world import BrokerWorld, Peer, settle
+from tests.support.memory_files import MemoryFiles
+from tests.support.memory_network import MemoryNetwork
+from tests.support.transactional_broker import TransactionalBroker
+from tests.support.virtual_clock import VirtualClock
+
+E = ErrorCode
+MINUTE_MS = 60_000
+
+
+def quick() -> Stopwatch:
+    """An hour goes by between any two looks at it: no turn does more than it has to."""
+    return map(float, itertools.count(0, 3600)).__next__
+
+
+async def test_a_broker_starts_serves_and_stops_on_what_it_is_given() -> None:
+    network, files, clock = MemoryNetwork(), MemoryFiles(0), VirtualClock()
+    given = Environment(
+        clock=clock, stopwatch=lambda: 0.0, files=files, network=network, random=random.Random(0).randbytes
+    )
+    address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
+    bound = BoundAddress(address, address, [cast("Any", "a socket")])
+    broker = await start_broker(BrokerConfig({"log.dirs": "/data"}), [bound], descriptor_limit=1000, environment=given)
+    (listening,) = network.listening
+    peer = Peer(listening.connect())
+    peer.ask(MetadataRequest(topics=None))
+    assert [each.port for each in peer.answer().brokers] == [9092]
+    assert clock.pending_timers() > 0
+    await broker.stop()
+    assert listening.is_closed
+    assert files.calls[-1].path.startswith("/data")
+
+
+# --- on a clock that stands still ------------------------------------------------------------------------------------
+
+
+async def test_transactions_are_written_ended_and_read_while_the_clock_stands_still() -> None:
+    world = TransactionalBroker()
+    producer = await world.producer()
+    for partition in range(3):
+        await producer.send(b"v%d" % partition, partition)
+    began_ms = world.broker.clock.now_ms()
+    assert (await producer.end(commit=True)).error is E.NONE
+    assert [world.read(partition) for partition in range(3)] == [[b"v0"], [b"v1"], [b"v2"]]
+    await producer.send(b"open", 0)
+    assert world.broker.clock.now_ms() == began_ms
+    assert world.read() == [b"v0"]
+
+    await world.advance(2 * MINUTE_MS)
+    assert world.txn().state.name == "COMPLETE_ABORT"
+    assert world.log().last_stable_offset == world.log().high_watermark
+    await world.close()
+
+
+async def test_markers_of_many_partitions_are_written_turn_by_turn_while_the_clock_stands_still() -> None:
+    partitions = range(30)
+    world = TransactionalBroker(stopwatch=quick())
+    world.broker.services.catalogue.create_topic("many", len(partitions))
+    producer = await world.producer()
+    for partition in partitions:
+        await producer.send(b"v", partition, topic="many")
+    began_ms = world.broker.clock.now_ms()
+    assert (await producer.end(commit=True)).error is E.NONE
+    assert world.txn().state.name == "PREPARE_COMMIT", "not in one turn"
+    await settle()
+    await settle()
+    assert world.txn().state.name == "COMPLETE_COMMIT"
+    assert [world.read(partition, topic="many") for partition in partitions] == [[b"v"]] * len(partitions)
+    assert world.broker.clock.now_ms() == began_ms
+    await world.close()
+
+
+async def test_a_group_is_loaded_while_the_clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "SLICE_BYTES", 1)
+    world = BrokerWorld()
+    _commit(world, *range(10))
+    await world.close()
+    world = BrokerWorld(files=world.files)
+    world.services.groups.prepare("g")
+    await settle()
+    (committed,) = world.services.groups.fetch_offsets("g").offsets["t"].values()
+    assert committed.offset == 9
+    await world.close()
+
+
+def _commit(world: BrokerWorld, *offsets: int) -> None:
+    topic = world.services.catalogue.topics.get("t") or world.services.catalogue.create_topic("t")
+    for offset in offsets:
+        wanted = (OffsetToCommit("t", topic.topic_id, 0, offset, -1, ""),)
+        world.services.groups.commit_offsets(
+            CommitRequest("g", -1, "", None, wanted), missing_group=E.GROUP_ID_NOT_FOUND
+        )
+
+
+# --- and then it is moved --------------------------------------------------------------------------------------------
+
+
+async def test_a_group_lives_on_the_clock_alone() -> None:
+    world = BrokerWorld({"group.initial.rebalance.delay.ms": "3000"})
+    peer = world.connect()
+    peer.ask(_join())
+    await settle()
+    member_id = peer.answer().member_id
+    peer.ask(_join(member_id))
+    await settle()
+    assert peer.answers() == []
+    world.clock.advance(3000)
+    await settle()
+    joined = peer.answer()
+    assert (joined.error_code, joined.member_id) == (E.NONE, member_id)
+    peer.ask(
+        SyncGroupRequest(
+            group_id="g",
+            generation_id=1,
+            member_id=member_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[],
+        )
+    )
+    await settle()
+    assert peer.answer().error_code == E.NONE
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
+    for advance_ms, expected in ((0, E.NONE), (9_999, E.NONE), (10_001, E.UNKNOWN_MEMBER_ID)):
+        world.clock.advance(advance_ms)
+        peer.ask(beat)
+        await settle()
+        assert peer.answer().error_code == expected
+    await world.close()
+
+
+def _join(member_id: str = "") -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id="g",
+        member_id=member_id,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"m")],
+    )
+
+
+async def test_retention_happens_when_the_clock_is_moved() -> None:
+    world = BrokerWorld({"log.retention.check.interval.ms": str(MINUTE_MS)})
+    world.services.catalogue.create_topic("t", 1, {"retention.ms": str(10 * MINUTE_MS), "segment.ms": str(MINUTE_MS)})
+    await world.broker.start()
+    partitions = world.services.partitions
+    for _ in range(3):
+        partitions.append("t", 0, bytearray(world.batch(b"v")))
+        world.clock.advance(2 * MINUTE_MS)
+        await settle()
+    log = partitions.get("t", 0)
+    assert log.log_start_offset == 0
+    world.clock.advance(20 * MINUTE_MS)
+    await settle()
+    assert log.log_start_offset > 0
+    await world.close()
