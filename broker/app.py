@@ -160,7 +160,7 @@ class Broker:
         await self.settle_transactions()
         dispatcher = Dispatcher(self.services, meter=self._meter)
         for bound in self.bound:
-            await self.listener.listen(bound.sockets, dispatcher, self._advertised(bound))
+            await self.listener.listen(bound.sockets, dispatcher, self._advertised(bound), bound.listener.name)
         self.listener.watch_idle()
         self._housekeeping.start()
         self.state = _RUNNING

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
 
 T = TypeVar("T")
@@ -91,6 +94,12 @@ class Services:
         return self.deferred_transactions.get()
 
 
+class Connected(Protocol):
+    """What a request knows of its connection."""
+
+    session: Session
+
+
 class RequestContext:
     """The facts of one request, besides its body."""
 
@@ -113,7 +122,7 @@ class RequestContext:
         correlation_id: int = 0,
         client_id: str | None = None,
         client_host: str = "127.0.0.1",
-        connection: object = None,
+        connection: Connected | None = None,
         node: Node | None = None,
     ) -> None:
         self.services = services
@@ -124,8 +133,13 @@ class RequestContext:
         self.client_host = client_host
         """The peer's address without its port."""
         self.connection = connection
-        """Which connection asked: compared, never called."""
+        """Which connection asked: compared, and asked for its session."""
         self._node = node
+
+    @property
+    def principal(self) -> Principal:
+        """Whom the request is from."""
+        return ANONYMOUS if self.connection is None else self.connection.session.principal
 
     @property
     def node(self) -> Node:

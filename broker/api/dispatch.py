@@ -2,10 +2,11 @@
 
 Knows the API table and the codecs, no API in particular and no sockets.
 
-Theory of operation: an entry is made for each (API, version) when it is first asked for, and kept. Produce and Fetch
-have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises becomes an answer here:
-KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with UNKNOWN_SERVER_ERROR and a
-stack trace in the log.
+Theory of operation: which way the requests of a connection go is asked of its session once, when it begins; one that
+need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
+kept. Produce and Fetch have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises
+becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
+UNKNOWN_SERVER_ERROR and a stack trace in the log.
 
 Invariants: bytes that cannot be understood raise CloseConnection and nothing else; a handler's exception never
 reaches the connection; views into the frame live no longer than the call.
@@ -24,7 +25,7 @@ from barnabas.broker.api import hot
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.table import Row, table_for
+from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.headers import encode_response_header
@@ -34,11 +35,13 @@ from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.session.session import Session
 
 _HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE = Struct(">i")
 
 
+Dispatch = Callable[[memoryview, Client], Answer]
 Handle = Callable[[Request, RequestContext], Response | Awaitable[Response]]
 
 
@@ -71,6 +74,17 @@ class Dispatcher:
         if entry is None:
             entry = self._new_entry(api_key, version)
         return entry(frame, position, correlation_id, client)
+
+    def dispatch_for(self, session: Session) -> Dispatch:
+        """What answers the requests of a connection with this session: `dispatch`, if it need not authenticate."""
+        return self.dispatch if session.is_authenticated else self._dispatch_if_authenticated
+
+    def _dispatch_if_authenticated(self, frame: memoryview, client: Client) -> Answer:
+        if not client.session.is_authenticated:
+            api_key = int.from_bytes(frame[:2], "big")
+            if api_key not in BEFORE_AUTHENTICATION:
+                raise CloseConnection(f"a request with API key {api_key} before authentication")
+        return self.dispatch(frame, client)
 
     def preload(self, row: Row) -> None:
         """Import what the API needs, so that its first request need not wait for it."""

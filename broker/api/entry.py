@@ -7,6 +7,7 @@ from typing import Protocol
 
 from barnabas.broker.api.answers import Answer
 from barnabas.broker.context import Node
+from barnabas.broker.session.session import Session
 
 
 class Client(Protocol):
@@ -15,6 +16,7 @@ class Client(Protocol):
     client_host: str
     client_id: str | None
     client_id_raw: bytes
+    session: Session
 
     @property
     def node(self) -> Node | None: ...

@@ -18,8 +18,11 @@ Every API and version that ApiVersions returns is implemented: {count} APIs, wit
 without compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything not
 listed here.
 
-| key | API | versions | flexible from | message | handler |
-|---:|---|---|---|---|---|
+The operations are what Kafka's ACLs would have to allow, of the resources that a request names; some only where a
+request asks for that. There is no authorizer: everybody is User:ANONYMOUS and may do everything.
+
+| key | API | versions | flexible from | operations | message | handler |
+|---:|---|---|---|---|---|---|
 """
 
 _TAIL = """
@@ -39,9 +42,10 @@ def _line(row: Row) -> str:
     if row.advertised_min_version < row.min_version:
         served += f" (advertised from {row.advertised_min_version})"
     flexible = "-" if row.key.flexible_since is None else str(row.key.flexible_since)
+    operations = ", ".join(map(str, row.accesses)) or "-"
     message = f"`protocol/messages/{row.key.name.lower()}.py`"
     handler = f"`broker/handlers/{row.handler}.py`"
-    return f"| {int(row.key)} | {row.key.api_name} | {served} | {flexible} | {message} | {handler} |\n"
+    return f"| {int(row.key)} | {row.key.api_name} | {served} | {flexible} | {operations} | {message} | {handler} |\n"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 A row names the API, the module of `broker/handlers` that answers it, and the versions served, which are Apache Kafka
 4.3.1's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
-Handlers are named and not imported: a module is loaded when its API is first asked for.
+Handlers are named and not imported: a module is loaded when its API is first asked for. It also says which operations
+an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to the request's principal. There is
+none, and everything is allowed.
 """
 
 from __future__ import annotations
@@ -10,10 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.context import OfferedApi
+from barnabas.broker.session.operations import Access, Operation, Resource
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
+
+_READ, _WRITE, _CREATE, _DELETE = Operation.READ, Operation.WRITE, Operation.CREATE, Operation.DELETE
+_ALTER, _DESCRIBE, _CLUSTER_ACTION = Operation.ALTER, Operation.DESCRIBE, Operation.CLUSTER_ACTION
+_DESCRIBE_CONFIGS, _ALTER_CONFIGS = Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS
+_IDEMPOTENT_WRITE, _TWO_PHASE_COMMIT = Operation.IDEMPOTENT_WRITE, Operation.TWO_PHASE_COMMIT
 
 
 class Row(NamedTuple):
@@ -26,50 +34,100 @@ class Row(NamedTuple):
     max_version: int
     advertised_min_version: int
     """Where its range begins in ApiVersions, which for Produce is lower than what is served."""
+    accesses: tuple[Access, ...]
+    """What it does to the resources that a request names; some only where a request asks for that. Kafka's table."""
 
 
-def _row(key: ApiKey, handler: str) -> Row:
-    return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version)
+_Operations = Operation | tuple[Operation, ...]
 
+
+def _row(
+    key: ApiKey,
+    handler: str,
+    *,
+    topic: _Operations = (),
+    group: _Operations = (),
+    cluster: _Operations = (),
+    transactional_id: _Operations = (),
+) -> Row:
+    by_resource = {
+        Resource.TRANSACTIONAL_ID: transactional_id,
+        Resource.GROUP: group,
+        Resource.TOPIC: topic,
+        Resource.CLUSTER: cluster,
+    }
+    accesses = tuple(
+        Access(operation, resource)
+        for resource, operations in by_resource.items()
+        for operation in (operations if isinstance(operations, tuple) else (operations,))
+    )
+    return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version, accesses)
+
+
+BEFORE_AUTHENTICATION = frozenset((ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE))
+"""What a connection may ask for that has not said yet whom it speaks for."""
 
 API_TABLE: tuple[Row, ...] = (
-    _row(ApiKey.PRODUCE, "produce"),
-    _row(ApiKey.FETCH, "fetch"),
-    _row(ApiKey.LIST_OFFSETS, "list_offsets"),
-    _row(ApiKey.METADATA, "metadata"),
-    _row(ApiKey.OFFSET_COMMIT, "offset_commit"),
-    _row(ApiKey.OFFSET_FETCH, "offset_fetch"),
-    _row(ApiKey.FIND_COORDINATOR, "find_coordinator"),
-    _row(ApiKey.JOIN_GROUP, "join_group"),
-    _row(ApiKey.HEARTBEAT, "heartbeat"),
-    _row(ApiKey.LEAVE_GROUP, "leave_group"),
-    _row(ApiKey.SYNC_GROUP, "sync_group"),
-    _row(ApiKey.DESCRIBE_GROUPS, "describe_groups"),
-    _row(ApiKey.LIST_GROUPS, "list_groups"),
+    _row(ApiKey.PRODUCE, "produce", topic=_WRITE, transactional_id=_WRITE),
+    _row(ApiKey.FETCH, "fetch", topic=_READ, cluster=_CLUSTER_ACTION),
+    _row(ApiKey.LIST_OFFSETS, "list_offsets", topic=_DESCRIBE),
+    _row(ApiKey.METADATA, "metadata", topic=(_DESCRIBE, _CREATE), cluster=_CREATE),
+    _row(ApiKey.OFFSET_COMMIT, "offset_commit", group=_READ, topic=_READ),
+    _row(ApiKey.OFFSET_FETCH, "offset_fetch", group=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.FIND_COORDINATOR, "find_coordinator", group=_DESCRIBE, transactional_id=_DESCRIBE),
+    _row(ApiKey.JOIN_GROUP, "join_group", group=_READ),
+    _row(ApiKey.HEARTBEAT, "heartbeat", group=_READ),
+    _row(ApiKey.LEAVE_GROUP, "leave_group", group=_READ),
+    _row(ApiKey.SYNC_GROUP, "sync_group", group=_READ),
+    _row(ApiKey.DESCRIBE_GROUPS, "describe_groups", group=_DESCRIBE),
+    _row(ApiKey.LIST_GROUPS, "list_groups", cluster=_DESCRIBE, group=_DESCRIBE),
     _row(ApiKey.API_VERSIONS, "api_versions"),
-    _row(ApiKey.CREATE_TOPICS, "create_topics"),
-    _row(ApiKey.DELETE_TOPICS, "delete_topics"),
-    _row(ApiKey.DELETE_RECORDS, "delete_records"),
-    _row(ApiKey.INIT_PRODUCER_ID, "init_producer_id"),
-    _row(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch"),
-    _row(ApiKey.ADD_PARTITIONS_TO_TXN, "add_partitions_to_txn"),
-    _row(ApiKey.ADD_OFFSETS_TO_TXN, "add_offsets_to_txn"),
-    _row(ApiKey.END_TXN, "end_txn"),
-    _row(ApiKey.WRITE_TXN_MARKERS, "write_txn_markers"),
-    _row(ApiKey.TXN_OFFSET_COMMIT, "txn_offset_commit"),
-    _row(ApiKey.DESCRIBE_CONFIGS, "describe_configs"),
-    _row(ApiKey.ALTER_CONFIGS, "alter_configs"),
-    _row(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs"),
-    _row(ApiKey.CREATE_PARTITIONS, "create_partitions"),
-    _row(ApiKey.DELETE_GROUPS, "delete_groups"),
-    _row(ApiKey.INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs"),
-    _row(ApiKey.OFFSET_DELETE, "offset_delete"),
-    _row(ApiKey.UPDATE_FEATURES, "update_features"),
-    _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster"),
-    _row(ApiKey.DESCRIBE_PRODUCERS, "describe_producers"),
-    _row(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions"),
-    _row(ApiKey.LIST_TRANSACTIONS, "list_transactions"),
-    _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions"),
+    _row(ApiKey.CREATE_TOPICS, "create_topics", cluster=_CREATE, topic=_CREATE),
+    _row(ApiKey.DELETE_TOPICS, "delete_topics", topic=(_DELETE, _DESCRIBE)),
+    _row(ApiKey.DELETE_RECORDS, "delete_records", topic=_DELETE),
+    _row(
+        ApiKey.INIT_PRODUCER_ID,
+        "init_producer_id",
+        transactional_id=(_WRITE, _TWO_PHASE_COMMIT),
+        cluster=_IDEMPOTENT_WRITE,
+    ),
+    _row(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch", topic=_DESCRIBE, cluster=_CLUSTER_ACTION),
+    _row(
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        "add_partitions_to_txn",
+        transactional_id=_WRITE,
+        topic=_WRITE,
+        cluster=_CLUSTER_ACTION,
+    ),
+    _row(ApiKey.ADD_OFFSETS_TO_TXN, "add_offsets_to_txn", transactional_id=_WRITE, group=_READ),
+    _row(ApiKey.END_TXN, "end_txn", transactional_id=_WRITE),
+    _row(ApiKey.WRITE_TXN_MARKERS, "write_txn_markers", cluster=(_CLUSTER_ACTION, _ALTER)),
+    _row(ApiKey.TXN_OFFSET_COMMIT, "txn_offset_commit", transactional_id=_WRITE, group=_READ, topic=_READ),
+    _row(
+        ApiKey.DESCRIBE_CONFIGS,
+        "describe_configs",
+        topic=_DESCRIBE_CONFIGS,
+        cluster=_DESCRIBE_CONFIGS,
+        group=_DESCRIBE_CONFIGS,
+    ),
+    _row(ApiKey.ALTER_CONFIGS, "alter_configs", topic=_ALTER_CONFIGS, cluster=_ALTER_CONFIGS, group=_ALTER_CONFIGS),
+    _row(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs", cluster=_DESCRIBE),
+    _row(ApiKey.CREATE_PARTITIONS, "create_partitions", topic=_ALTER),
+    _row(ApiKey.DELETE_GROUPS, "delete_groups", group=_DELETE),
+    _row(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        "incremental_alter_configs",
+        topic=_ALTER_CONFIGS,
+        cluster=_ALTER_CONFIGS,
+        group=_ALTER_CONFIGS,
+    ),
+    _row(ApiKey.OFFSET_DELETE, "offset_delete", group=_DELETE, topic=_READ),
+    _row(ApiKey.UPDATE_FEATURES, "update_features", cluster=_ALTER),
+    _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster", cluster=_DESCRIBE),
+    _row(ApiKey.DESCRIBE_PRODUCERS, "describe_producers", topic=_READ),
+    _row(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions", transactional_id=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.LIST_TRANSACTIONS, "list_transactions", transactional_id=_DESCRIBE),
+    _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", topic=_DESCRIBE),
 )
 
 

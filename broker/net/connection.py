@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
-from barnabas.broker.config.listeners import address_text
+from barnabas.broker.config.listeners import PLAINTEXT, address_text
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import plain_host
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
+from barnabas.broker.session.session import Session
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -64,10 +65,19 @@ class Connection(asyncio.BufferedProtocol):
         "is_closed",
         "peer",
         "quiet_sweeps",
+        "session",
     )
 
-    def __init__(self, listener: Listener, dispatcher: Dispatcher, advertised: AdvertisedAddress | None = None) -> None:
+    def __init__(
+        self,
+        listener: Listener,
+        dispatcher: Dispatcher,
+        advertised: AdvertisedAddress | None = None,
+        session: Session | None = None,
+    ) -> None:
+        """`session`: one of the listener PLAINTEXT unless given."""
         self.peer = "?"
+        self.session = session or Session(PLAINTEXT)
         self.client_host = "?"
         self.client_id: str | None = None
         self.client_id_raw = b""
@@ -78,7 +88,7 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._advertised = advertised
         self._node: Node | None = None
-        self._dispatch = dispatcher.dispatch
+        self._dispatch = dispatcher.dispatch_for(self.session)
         self._send_memory = listener.send_memory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from barnabas.broker.config.listeners import PLAINTEXT
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import FrameMemory, SendMemory
 from barnabas.broker.net.receive import shared_buffer
+from barnabas.broker.session.session import Session
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
@@ -59,15 +61,20 @@ class Listener:
         """How several buffers are best written to a transport of this loop."""
 
     async def listen(
-        self, sockets: list[socket.socket], dispatcher: Dispatcher, advertised: AdvertisedAddress | None = None
+        self,
+        sockets: list[socket.socket],
+        dispatcher: Dispatcher,
+        advertised: AdvertisedAddress | None = None,
+        name: str = PLAINTEXT,
     ) -> None:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
-        advertised: where peers are to connect to; None for what the services say.
+        advertised: where peers are to connect to; None for what the services say. name: the listener's in the
+        configuration.
         """
         for each in sockets:
             listening = await self._network.listen(
-                each, lambda: Connection(self, dispatcher, advertised), backlog=_BACKLOG
+                each, lambda: Connection(self, dispatcher, advertised, Session(name)), backlog=_BACKLOG
             )
             self._listening.append(listening)
 

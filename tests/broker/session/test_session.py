@@ -1,0 +1,98 @@
+"""A connection has a session from the moment it is accepted, and what it may ask for depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.context import RequestContext
+from barnabas.broker.net.advertised import Told
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.session.operations import SUPPORTED, Access, Operation, Resource
+from barnabas.broker.session.principal import ANONYMOUS, Principal
+from barnabas.broker.session.session import Authentication, Session
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.registry import ApiKey
+from tests.support.broker_world import BrokerWorld, Peer
+from tests.support.memory_transport import MemoryTransport
+
+ALICE = Principal("User", "alice")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    yield world
+    await world.close()
+
+
+def connect(world: BrokerWorld, session: Session | None = None, told: Told | None = None) -> Peer:
+    return Peer(MemoryTransport(Connection(world.listener, world.dispatcher, told, session)))
+
+
+def unproven() -> Session:
+    return Session("SASL_PLAINTEXT", Authentication.REQUIRED)
+
+
+async def test_an_accepted_connection_has_a_session_of_its_listener() -> None:
+    world = BrokerWorld()
+    sockets: list[Any] = ["a socket"]
+    await world.broker.listener.listen(sockets, world.dispatcher, name="INSIDE")
+    (listening,) = world.network.listening
+    first, second = (Peer(listening.connect()).connection.session for _ in range(2))
+    assert (first.listener, first.principal, first.is_authenticated) == ("INSIDE", ANONYMOUS, True)
+    assert first is not second
+    assert str(ANONYMOUS) == "User:ANONYMOUS"
+    await world.close()
+
+
+async def test_who_need_not_authenticate_is_dispatched_without_being_asked(world: BrokerWorld) -> None:
+    assert connect(world).connection._dispatch == world.dispatcher.dispatch
+    assert connect(world, unproven()).connection._dispatch != world.dispatcher.dispatch
+
+
+async def test_before_it_is_authenticated_a_connection_may_only_ask_how_to(world: BrokerWorld) -> None:
+    peer = connect(world, unproven())
+    peer.ask(ApiVersionsRequest(client_software_name="test", client_software_version="1"))
+    assert peer.answer().error_code == 0
+    peer.ask(MetadataRequest(topics=None))
+    assert peer.is_closed
+    assert peer.frames() == []
+
+
+@pytest.mark.parametrize("frame", [b"", b"\x00", b"\x00\x03"])
+async def test_a_frame_without_a_whole_header_closes_it_too(world: BrokerWorld, frame: bytes) -> None:
+    peer = connect(world, unproven())
+    peer.transport.send(len(frame).to_bytes(4, "big") + frame)
+    assert peer.is_closed
+
+
+async def test_once_it_is_authenticated_it_is_its_principal_and_may_ask_anything(world: BrokerWorld) -> None:
+    peer = connect(world, unproven())
+    context = RequestContext(world.services, ApiKey.METADATA, 13, connection=peer.connection)
+    peer.connection.session.authenticated(ALICE)
+    assert context.principal == ALICE
+    peer.ask(MetadataRequest(topics=None))
+    assert peer.answer().brokers
+
+
+def test_a_request_of_nobody_in_particular_is_anonymous() -> None:
+    no_services: Any = None
+    assert RequestContext(no_services, ApiKey.METADATA, 13).principal is ANONYMOUS
+
+
+def test_what_an_api_does_is_what_its_resources_know() -> None:
+    for row in API_TABLE:
+        assert all(access.operation in SUPPORTED[access.resource] for access in row.accesses), row
+        assert row.accesses or row.key is ApiKey.API_VERSIONS
+
+
+def test_operations_are_written_as_kafka_writes_them() -> None:
+    assert str(Access(Operation.DESCRIBE_CONFIGS, Resource.TRANSACTIONAL_ID)) == "DescribeConfigs TransactionalId"
+    by_key = {row.key: [str(access) for access in row.accesses] for row in API_TABLE}
+    assert by_key[ApiKey.PRODUCE] == ["Write TransactionalId", "Write Topic"]
+    assert by_key[ApiKey.TXN_OFFSET_COMMIT] == ["Write TransactionalId", "Read Group", "Read Topic"]
