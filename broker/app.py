@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.context import Deferred, Node, Services
+from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
@@ -68,11 +69,12 @@ class Broker:
         *,
         sockets_max: int = sys.maxsize,
         sync_helpers_max: int = 0,
+        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
     ) -> None:
         """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
 
         sockets_max: how many connections there are descriptors for. sync_helpers_max: threads that sync files beside
-        the flush thread.
+        the flush thread. cluster: makes the cluster of this node's id and catalogue.
         """
         self.bound = bound
         self._directory = directory
@@ -86,10 +88,12 @@ class Broker:
         self.catalogue = _open_catalogue(config, directory, environment)
         waiters, slices = Waiters(clock, loop), Slices(clock, loop)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
+        in_cluster = cluster(directory.meta.node_id, self.catalogue)
         partitions = Partitions(
             self.catalogue,
             directory,
             config,
+            in_cluster,
             clock=clock,
             stopwatch=environment.stopwatch,
             loop=loop,
@@ -98,7 +102,8 @@ class Broker:
             random_bytes=environment.random,
         )
         self.services = Services(
-            node=_node(directory.meta, bound[0]),
+            node=_node(directory.meta, bound[0], config),
+            cluster=in_cluster,
             config=config,
             clock=clock,
             catalogue=self.catalogue,
@@ -368,14 +373,10 @@ def _listener(config: BrokerConfig, environment: Environment, sockets_max: int) 
     )
 
 
-def _node(meta: MetaProperties, bound: BoundAddress) -> Node:
-    address = bound.advertised or bound.listener
-    return Node(
-        meta.node_id,
-        meta.cluster_id,
-        "localhost" if address.is_every_interface else address.host,
-        address.port or bound.port,
-    )
+def _node(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> Node:
+    address, rack = bound.advertised or bound.listener, config.value("broker.rack")
+    host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
+    return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)
 
 
 def _state_of(directory: LogDirectory) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
+from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
     from barnabas.broker.slices import Slices
 
 T = TypeVar("T")
-
-
-class Node(NamedTuple):
-    """This broker as clients see it in Metadata: the only node of its cluster."""
-
-    node_id: int
-    cluster_id: str
-    host: str
-    """The host to connect to."""
-    port: int
-    """The port to connect to: the one bound, when port 0 was asked for."""
 
 
 class OfferedApi(NamedTuple):
@@ -69,6 +59,8 @@ class Services:
 
     node: Node
     """This broker under the address of its first listener. What a peer is told is `RequestContext.node`."""
+    cluster: Cluster
+    """Who leads and coordinates what."""
     config: BrokerConfig
     clock: Clock
     catalogue: Catalogue

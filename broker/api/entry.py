@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from barnabas.broker.api.answers import Answer
-from barnabas.broker.context import Node
+from barnabas.broker.cluster.cluster import Node
 from barnabas.broker.session.session import Session
 
 

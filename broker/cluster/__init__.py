@@ -1,1 +1,1 @@
-"""Who leads, and what clients are told of it."""
+"""Nodes, leaders and coordinators: what is asked before a partition or a key is served, and what clients are told."""

@@ -1,7 +1,7 @@
 """The check every read makes before it looks at a partition: does the client know who leads it?
 
-A request carries the leader epoch its sender believes in, or -1 for none (KIP-320). Reads do not raise a
-partition's epoch, so what is compared with is the epoch that Metadata announces.
+A request carries the leader epoch its sender believes in, or -1 for none (KIP-320). An open log has the epoch that
+Metadata announces, whether it was appended to in this run or not.
 """
 
 from __future__ import annotations
@@ -11,21 +11,17 @@ from typing import TYPE_CHECKING
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.catalogue import Catalogue
+    from barnabas.storage.log.log import PartitionLog
 
 NOT_CHECKED = -1
 
 
-def check_leader_epoch(catalogue: Catalogue, topic: str, partition: int, requested: int) -> None:
+def check_leader_epoch(log: PartitionLog, requested: int) -> None:
     """KafkaError FENCED_LEADER_EPOCH if the sender is behind, UNKNOWN_LEADER_EPOCH if it is ahead of us."""
-    if requested == NOT_CHECKED:
+    current = log.leader_epoch
+    if requested in (current, NOT_CHECKED):
         return
-    current = catalogue.current_leader_epoch(topic, partition)
+    where = f"{log.topic}-{log.partition}"
     if requested < current:
-        raise KafkaError(
-            ErrorCode.FENCED_LEADER_EPOCH, f"{topic}-{partition}: epoch {requested} is over, it is {current}"
-        )
-    if requested > current:
-        raise KafkaError(
-            ErrorCode.UNKNOWN_LEADER_EPOCH, f"{topic}-{partition}: epoch {requested} is to come, it is {current}"
-        )
+        raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"{where}: epoch {requested} is over, it is {current}")
+    raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH, f"{where}: epoch {requested} is to come, it is {current}")

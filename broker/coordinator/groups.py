@@ -142,12 +142,12 @@ class GroupCoordinator:
         self._removals.close()
         self._partitions.close()
 
-    def prepare(self, group_id: str) -> None:
-        """Somebody asked where this group is, so it will be needed: begin loading.
+    def prepare(self, group_id: str) -> int:
+        """Somebody asked where this group is: its partition, which begins to load if this node leads it.
 
         Raises KafkaError without a topic.
         """
-        self._partitions.begin(self._partitions.index_of(group_id))
+        return self._partitions.prepare(group_id)
 
     # Membership
 

@@ -138,9 +138,12 @@ class TransactionCoordinator:
         self.markers.close()
         self._partitions.close()
 
-    def prepare(self, transactional_id: str) -> None:
-        """Somebody asked where this id is, so it will be needed: begin loading. KafkaError without a topic."""
-        self._partitions.begin(self._partitions.index_of(transactional_id))
+    def prepare(self, transactional_id: str) -> int:
+        """Somebody asked where this id is: its partition, which begins to load if this node leads it.
+
+        Raises KafkaError without a topic.
+        """
+        return self._partitions.prepare(transactional_id)
 
     # Requests
 
@@ -211,14 +214,14 @@ class TransactionCoordinator:
 
         What cannot be loaded or finished because a disk fails is logged, and tried again as long as it takes.
         """
-        loading = [self._partitions.begin(index) for index in range(self._topic.partition_count() or 0)]
+        loading = [self._partitions.begin(index) for index in self._partitions.led()]
         while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
             await self._sweeps.next_turn()
         await self.markers.settled()
 
     def load_in_background(self) -> None:
         """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
-        self._partitions.load_in_background(range(self._topic.partition_count() or 0), lambda: self._is_stopping)
+        self._partitions.load_in_background(self._partitions.led(), lambda: self._is_stopping)
 
     async def finish_all(self) -> bool:
         """Before a clean stop: see what is prepared through, as far as the disk lets us; nothing more is decided.

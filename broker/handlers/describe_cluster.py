@@ -1,4 +1,4 @@
-"""DescribeCluster (key 60), v0-2: the cluster's id and its brokers, of which there is one.
+"""DescribeCluster (key 60), v0-2: the cluster's id and its brokers.
 
 Endpoint type 1 asks a broker, 2 a controller: there is no controller endpoint here, so that is
 MISMATCHED_ENDPOINT_TYPE, and any other number UNSUPPORTED_ENDPOINT_TYPE.
@@ -17,21 +17,16 @@ _BROKER, _CONTROLLER = 1, 2
 
 
 def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
-    services, node = context.services, context.node
+    cluster, own = context.services.cluster, context.node
     if request.endpoint_type != _BROKER:
         return _refuse(request.endpoint_type)
-    rack = services.config.value("broker.rack")
     return DescribeClusterResponse(
         error_code=ErrorCode.NONE,
-        cluster_id=node.cluster_id,
-        controller_id=node.node_id,
+        cluster_id=own.cluster_id,
+        controller_id=cluster.controller_id,
         brokers=[
-            DescribeClusterBroker(
-                broker_id=node.node_id,
-                host=node.host,
-                port=node.port,
-                rack=rack if isinstance(rack, str) else None,
-            )
+            DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in cluster.nodes(own)
         ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED

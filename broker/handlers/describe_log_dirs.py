@@ -50,8 +50,9 @@ def _nothing(directory: LogDirectory) -> DescribeLogDirsResult:
 
 
 def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> dict[str, list[int]]:
-    """The partitions to tell of, in order: those asked for that exist, each once."""
-    existing = {name: range(len(topic.partitions)) for name, topic in context.services.catalogue.topics.items()}
+    """The partitions to tell of, in order: those asked for that are here, each once."""
+    cluster = context.services.cluster
+    existing = {name: cluster.led(topic) for name, topic in context.services.catalogue.topics.items()}
     if asked is None:
         return {name: list(partitions) for name, partitions in existing.items()}
     wanted: dict[str, set[int]] = {}

@@ -44,7 +44,7 @@ def _describe(
         if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
             check_name(topic)
         partitions = context.services.partitions
-        is_unused = (topic, partition) not in on_disk and partitions.exists(topic, partition)
+        is_unused = (topic, partition) not in on_disk and partitions.is_here(topic, partition)
         producers = [] if is_unused else partitions.get(topic, partition).producers_state()
     except KafkaError as error:
         return PartitionResponse(

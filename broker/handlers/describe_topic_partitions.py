@@ -8,6 +8,7 @@ negative partition, or at a topic that was not asked for, is INVALID_REQUEST for
 from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
 from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_topic_partitions import (
@@ -60,28 +61,31 @@ def _page(names: list[str], cursor: Cursor | None, limit: int, services: Service
 
 
 def _describe(topic: Topic, first: int, limit: int, services: Services) -> DescribeTopicPartitionsResponseTopic:
-    catalogue, node_id = services.catalogue, services.node.node_id
-    me = [node_id]
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[
-            DescribeTopicPartitionsResponsePartition(
-                error_code=ErrorCode.NONE,
-                partition_index=number,
-                leader_id=node_id,
-                leader_epoch=catalogue.announced_epoch(topic.partitions[number]),
-                replica_nodes=me,
-                isr_nodes=me,
-                eligible_leader_replicas=[],  # empty, never null: Java's admin client cannot read null
-                last_known_elr=[],
-                offline_replicas=[],
-            )
+            _describe_partition(topic, number, services.cluster)
             for number in range(first, min(first + limit, len(topic.partitions)))
         ],
         topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _describe_partition(topic: Topic, number: int, cluster: Cluster) -> DescribeTopicPartitionsResponsePartition:
+    replicas = cluster.replicas_of(topic.name, number)
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=ErrorCode.NONE,
+        partition_index=number,
+        leader_id=cluster.leader_of(topic.name, number),
+        leader_epoch=cluster.leader_epoch(topic.partitions[number]),
+        replica_nodes=replicas,
+        isr_nodes=replicas,
+        eligible_leader_replicas=[],  # empty, never null: Java's admin client cannot read null
+        last_known_elr=[],
+        offline_replicas=[],
     )
 
 

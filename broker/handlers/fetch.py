@@ -1,9 +1,10 @@
 """Fetch (key 1), v4-18. Batches from a fetch offset on, for many partitions; waits until there is enough.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
-FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE. Session errors stand at the top,
-and so does INVALID_REQUEST for an isolation level that does not exist. A fetch as a replica (replica id 0 or above)
-gets NOT_LEADER_OR_FOLLOWER for every partition: this cluster has one node, and none of its partitions has a follower.
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER where another node leads, KAFKA_STORAGE_ERROR,
+CORRUPT_MESSAGE. Session errors stand at the top, and so does INVALID_REQUEST for an isolation level that does not
+exist. A fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: none has a
+follower.
 
 A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
 due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
@@ -119,7 +120,7 @@ class _Fetch:
                 log = self._partitions.get(*key)
             except StillRecovering:
                 continue
-            check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
+            check_leader_epoch(log, asked.current_leader_epoch)
             if asked.fetch_offset < log.log_start_offset:
                 return True
             size += min(log.readable_bytes(asked.fetch_offset, self._committed), asked.partition_max_bytes)
@@ -139,7 +140,7 @@ class _Fetch:
         topic, asked = wanted
         try:
             log = self._partitions.get(self._name(topic), asked.partition)
-            check_leader_epoch(self._catalogue, log.topic, log.partition, asked.current_leader_epoch)
+            check_leader_epoch(log, asked.current_leader_epoch)
             if asked.last_fetched_epoch != _NO_EPOCH:
                 diverging = _diverging_epoch(log, asked)
                 if diverging is not None:

@@ -1,15 +1,15 @@
 """FindCoordinator (key 10), v0-6: which broker coordinates a group or a transactional id.
 
-There is one broker, so the answer is always this one; what matters is that `__consumer_offsets` or
-`__transaction_state` exists before the client goes on, and that the partition of the key begins to load. Key types: 0
-group, 1 transactional id (from v1 on); others INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error
-for each.
+It is the one that leads the key's partition of `__consumer_offsets` or `__transaction_state`, which exists from now on;
+if that is this one, the partition begins to load. Key types: 0 group, 1 transactional id (from v1 on); others
+INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
 """
 
 from __future__ import annotations
 
 from barnabas.broker.context import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 _GROUP, _TRANSACTION = 0, 1
@@ -32,18 +32,19 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
 
 
 def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
-    node = context.node
+    services = context.services
     try:
         if key_type == _GROUP:
-            context.services.groups.prepare(key)
+            where = CONSUMER_OFFSETS_TOPIC, services.groups.prepare(key)
         elif key_type == _TRANSACTION:
-            context.services.transactions.prepare(key)
+            where = TRANSACTION_STATE_TOPIC, services.transactions.prepare(key)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message
         )
+    node = services.cluster.node(services.cluster.coordinator_of(*where), context.node)
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=ErrorCode.NONE, error_message=""
     )

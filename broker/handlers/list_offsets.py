@@ -1,9 +1,10 @@
 """ListOffsets (key 2), v1-11: where a partition begins, ends, or first reaches a timestamp.
 
-Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice or an isolation level that does not exist,
-UNSUPPORTED_VERSION for a special timestamp that is younger than the request's version or that means nothing. A
-timestamp after the last record is no error: offset -1. Read_committed asks below the last stable offset.
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER where another node leads,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR, INVALID_REQUEST for a partition named twice or an
+isolation level that does not exist, UNSUPPORTED_VERSION for a special timestamp that is younger than the request's
+version or that means nothing. A timestamp after the last record is no error: offset -1. Read_committed asks below the
+last stable offset.
 
 A look-up by time may have to read far, and through what a client compressed: it is done in slices (broker/slices.py).
 """
@@ -100,7 +101,7 @@ def _look_up(
 
 def _find(topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext) -> Steps[FoundOffset]:
     log = context.services.partitions.get(topic, asked.partition_index)
-    check_leader_epoch(context.services.catalogue, topic, asked.partition_index, asked.current_leader_epoch)
+    check_leader_epoch(log, asked.current_leader_epoch)
     if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
     return (yield from log.find_offset(asked.timestamp, committed=committed))

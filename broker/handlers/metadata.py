@@ -10,8 +10,9 @@ from collections.abc import Awaitable
 
 from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
-from barnabas.broker.catalogue.image import INTERNAL_TOPICS
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS, Partition
 from barnabas.broker.catalogue.topics import check_name
+from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.turns import let_others_run
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -64,16 +65,14 @@ async def _describe_in_turns(
 def _response(
     topics: list[MetadataResponseTopic], request: MetadataRequest, context: RequestContext
 ) -> MetadataResponse:
-    node = context.node
-    rack = context.services.config.value("broker.rack")
+    cluster, own = context.services.cluster, context.node
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(
-                node_id=node.node_id, host=node.host, port=node.port, rack=rack if isinstance(rack, str) else None
-            )
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in cluster.nodes(own)
         ],
-        cluster_id=node.cluster_id,
-        controller_id=node.node_id,
+        cluster_id=own.cluster_id,
+        controller_id=cluster.controller_id,
         topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
@@ -132,26 +131,29 @@ def _create(name: str, may_create: bool, services: Services) -> Topic:
 
 
 def _describe(topic: Topic, operations: int, services: Services) -> MetadataResponseTopic:
-    catalogue, node_id = services.catalogue, services.node.node_id
-    me = [node_id]
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[
-            MetadataResponsePartition(
-                error_code=ErrorCode.NONE,
-                partition_index=number,
-                leader_id=node_id,
-                leader_epoch=catalogue.announced_epoch(partition),
-                replica_nodes=me,
-                isr_nodes=me,
-                offline_replicas=[],
-            )
+            _describe_partition(topic.name, number, partition, services.cluster)
             for number, partition in enumerate(topic.partitions)
         ],
         topic_authorized_operations=operations,
+    )
+
+
+def _describe_partition(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+    replicas = cluster.replicas_of(topic, number)
+    return MetadataResponsePartition(
+        error_code=ErrorCode.NONE,
+        partition_index=number,
+        leader_id=cluster.leader_of(topic, number),
+        leader_epoch=cluster.leader_epoch(partition),
+        replica_nodes=replicas,
+        isr_nodes=replicas,
+        offline_replicas=[],
     )
 
 

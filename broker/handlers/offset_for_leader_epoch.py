@@ -1,7 +1,8 @@
 """OffsetForLeaderEpoch (key 23), v2-4: where a leader epoch ended, so that a reader finds where its history differs.
 
-Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-KAFKA_STORAGE_ERROR. An epoch that was never is no error: epoch -1, offset -1.
+Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER where another node leads,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. An epoch that was never is no error: epoch -1, offset
+-1.
 """
 
 from __future__ import annotations
@@ -32,10 +33,9 @@ def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> Off
 
 
 def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
-    catalogue = context.services.catalogue
     try:
         log = context.services.partitions.get(topic, asked.partition)
-        check_leader_epoch(catalogue, topic, asked.partition, asked.current_leader_epoch)
+        check_leader_epoch(log, asked.current_leader_epoch)
         epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
     except REFUSALS as error:
         return EpochEndOffset(error_code=code_of(error), partition=asked.partition)

@@ -1,8 +1,8 @@
 """Produce (key 0), v3-13. Append one batch to each partition named; answer when it is where acks and flushing want it.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an
-internal topic, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the log says of the batch. INVALID_REQUIRED_ACKS
-when acks is not -1, 0 or 1.
+internal topic, NOT_LEADER_OR_FOLLOWER where another node leads, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the
+log says of the batch. INVALID_REQUIRED_ACKS when acks is not -1, 0 or 1.
 
 Transactional batches without a transactional id are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of two
 producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of the request. A batch that begins a

@@ -48,7 +48,7 @@ def ends(services: Services, topic: str, partition: int) -> Ends | None:
     if partitions.is_open(topic, partition):
         log = partitions.get(topic, partition)
         return Ends(log.high_watermark, log.last_stable_offset)
-    end = partitions.directory.resting_end(topic, partition) if partitions.exists(topic, partition) else None
+    end = partitions.directory.resting_end(topic, partition) if partitions.is_here(topic, partition) else None
     return None if end is None else Ends(end, None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ class TopicSummary(NamedTuple):
 
     name: str
     partitions_count: int
+    here: Sequence[int]
+    """The numbers of the partitions that this node leads."""
     is_internal: bool
     """Whether it is one of the broker's own."""
 
@@ -20,7 +23,7 @@ class TopicSummary(NamedTuple):
 def every_topic(services: Services) -> list[TopicSummary]:
     """Every topic, in the catalogue's order."""
     return [
-        TopicSummary(topic.name, len(topic.partitions), topic.is_internal)
+        TopicSummary(topic.name, len(topic.partitions), services.cluster.led(topic), topic.is_internal)
         for topic in services.catalogue.topics.values()
     ]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from socket import AF_INET6, inet_ntoa, inet_ntop
 from typing import TYPE_CHECKING
 
-from barnabas.broker.context import Node
+from barnabas.broker.cluster.cluster import Node
 
 if TYPE_CHECKING:
     from barnabas.broker.config.listeners import Listener as Address

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sized
 
     from barnabas.broker.api.dispatch import Dispatcher
-    from barnabas.broker.context import Node
+    from barnabas.broker.cluster.cluster import Node
     from barnabas.broker.net.advertised import AdvertisedAddress
     from barnabas.broker.net.listener import Listener
 

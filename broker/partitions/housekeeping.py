@@ -142,7 +142,7 @@ class Housekeeping:
 
     def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
         """Have the segments know how old they are: done when the future is, None if they do."""
-        if not self._partitions.exists(topic, partition):
+        if not self._partitions.is_here(topic, partition):
             return None
         try:
             log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
@@ -151,7 +151,7 @@ class Housekeeping:
             return None  # retention meets it again: logs the failure, or waits for the recovery
 
     def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
-        if self._is_stopped or not self._partitions.exists(topic, partition):
+        if self._is_stopped or not self._partitions.is_here(topic, partition):
             return
         try:
             if settled is not None:

@@ -9,8 +9,9 @@ the caller gets StillRecovering, and the log is there later (recoveries.py); a f
 see the log in that epoch already, as clients get it from the start. When a topic is deleted, its logs are
 closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
 
-Invariants: at most one open log per partition, and none while it is being recovered; an open log has the leader epoch
-that Metadata announces, and for one in `_led` it is on the disk; logs of deleted topics are in no table.
+Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
+recovered; an open log has the leader epoch that Metadata announces, and for one in `_led` it is on the disk; logs of
+deleted topics are in no table.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.catalogue.image import Topic
     from barnabas.broker.clock import Clock, Stopwatch
+    from barnabas.broker.cluster.cluster import Cluster
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import Waiters
@@ -56,6 +58,7 @@ class Partitions:
         catalogue: Catalogue,
         directory: LogDirectory,
         config: BrokerConfig,
+        cluster: Cluster,
         *,
         clock: Clock,
         stopwatch: Stopwatch,
@@ -67,6 +70,7 @@ class Partitions:
         self.directory = directory
         self._catalogue = catalogue
         self._config = config
+        self._cluster = cluster
         self._clock = clock
         self._waiters = waiters
         self._flush = flush
@@ -84,7 +88,10 @@ class Partitions:
     # --- finding ---------------------------------------------------------------------------------------------------
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for reading. KafkaError UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, or StillRecovering."""
+        """The log, for reading.
+
+        KafkaError UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, or StillRecovering.
+        """
         log = self._open.get((topic, partition))
         return log if log is not None else self._open_log(topic, partition)
 
@@ -98,7 +105,7 @@ class Partitions:
 
         `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
         """
-        unled = [key for key in keys if key not in self._led and self.exists(*key)]
+        unled = [key for key in keys if key not in self._led and self.is_here(*key)]
         if len(unled) > 1:
             with suppress(KafkaError):
                 self._catalogue.lead(unled)
@@ -107,6 +114,10 @@ class Partitions:
         """Whether the catalogue has the partition."""
         found = self._catalogue.topics.get(topic)
         return found is not None and 0 <= partition < len(found.partitions)
+
+    def is_here(self, topic: str, partition: int) -> bool:
+        """Whether it exists, and this node leads it: what another one leads is not opened here."""
+        return self.exists(topic, partition) and self._cluster.leads(topic, partition)
 
     def is_open(self, topic: str, partition: int) -> bool:
         """Whether the log was asked for in this run."""
@@ -132,6 +143,7 @@ class Partitions:
         found = self._catalogue.topics.get(topic)
         if found is None or not 0 <= partition < len(found.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
+        self._cluster.check_leads(topic, partition)
         key = topic, partition
         if key in self.recoveries:
             raise StillRecovering(topic, partition, self.recoveries)
@@ -160,7 +172,7 @@ class Partitions:
     def _opened(self, key: tuple[str, int], log: PartitionLog) -> None:
         self._failed.forget(key)
         topic, partition = key
-        log.set_leader_epoch(self._catalogue.announced_epoch(self._catalogue.topics[topic].partitions[partition]))
+        log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[topic].partitions[partition]))
         self._open[key] = log
         _tell_of_opening(log)
 

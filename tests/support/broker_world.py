@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.clock import Stopwatch
+from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.environment import Environment
@@ -57,10 +60,11 @@ class BrokerWorld:
         files: MemoryFiles | None = None,
         stopwatch: Stopwatch = lambda: 0.0,
         network: Network | None = None,
+        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
-        `network`: if it is not to be `self.network`, which is in memory.
+        `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's.
         """
         self.is_closed = False
         self.clock = VirtualClock()
@@ -83,6 +87,7 @@ class BrokerWorld:
             self.environment,
             asyncio.get_running_loop(),
             [BoundAddress(address, address, [])],
+            cluster=cluster,
         )
         self.services = self.broker.services
         self.dispatcher = Dispatcher(self.services)

@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from barnabas.broker.api.table import API_TABLE, offered_apis
-from barnabas.broker.context import Node, RequestContext, Services
+from barnabas.broker.cluster.cluster import Cluster, Node
+from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.protocol.registry import request_codec, response_codec
 from barnabas.protocol.schema import Request
@@ -30,8 +31,10 @@ class CatalogueApi:
         self._open()
 
     def _open(self) -> None:
+        rack = self.world.config.value("broker.rack")
         own = {
-            "node": Node(NODE_ID, CLUSTER_ID, "localhost", 9092),
+            "node": Node(NODE_ID, CLUSTER_ID, "localhost", 9092, rack if isinstance(rack, str) else None),
+            "cluster": Cluster(NODE_ID, self.world.catalogue),
             "config": self.world.config,
             "clock": VirtualClock(),
             "catalogue": self.world.catalogue,

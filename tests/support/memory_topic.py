@@ -35,6 +35,9 @@ class MemoryTopic:
     def partition_count(self) -> int | None:
         return self._partitions if self.exists else None
 
+    def leads(self, partition: int) -> bool:
+        return True
+
     def create(self) -> int:
         self.exists = True
         return self._partitions

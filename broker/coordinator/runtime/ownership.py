@@ -1,5 +1,7 @@
 """Which partitions of a coordinator's topic are loaded, and how they get there.
 
+Only those that this node leads are: the keys in the others are coordinated elsewhere (NOT_COORDINATOR).
+
 A partition is loaded at its first use in this run, so a start costs nothing however many groups or transactional ids
 there are. The first slice is read at once: a short log is ready for the very request that asked. A longer one loads
 slice by slice between other work, and requests are answered COORDINATOR_LOAD_IN_PROGRESS meanwhile.
@@ -42,6 +44,9 @@ class OwnedTopic(Journal, Source, Protocol):
 
     def create(self) -> int:
         """The number of partitions of the topic, which exists from now on."""
+
+    def leads(self, partition: int) -> bool:
+        """Whether this node leads the partition, and so coordinates the keys in it."""
 
 
 class CoordinatorPartition(Generic[M]):
@@ -96,16 +101,30 @@ class CoordinatorPartitions(Generic[M]):
         """The partition of a group or transactional id; creates the topic if need be."""
         return partition_for(entity_id, self._topic.create())
 
+    def led(self) -> list[int]:
+        """The partitions of the topic that this node leads; none while there is no topic."""
+        return list(filter(self._topic.leads, range(self._topic.partition_count() or 0)))
+
+    def prepare(self, entity_id: str) -> int:
+        """The partition of a group or transactional id that somebody asked for, and so will be needed.
+
+        It begins to load, if this node leads it. Raises KafkaError without a topic.
+        """
+        index = self.index_of(entity_id)
+        if self._topic.leads(index):
+            self.begin(index)
+        return index
+
     def at(self, index: int) -> CoordinatorPartition[M]:
         """The loaded partition of this number. Raises KafkaError as `of`."""
         return self._checked(self.begin(index))
 
     def every(self) -> list[CoordinatorPartition[M]]:
-        """All partitions of the topic that can be loaded, and are; none while there is no topic.
+        """All partitions that this node leads and that can be loaded, and are; none while there is no topic.
 
         Raises KafkaError if one still loads.
         """
-        begun = [self.begin(index) for index in range(self._topic.partition_count() or 0)]
+        begun = [self.begin(index) for index in self.led()]
         return [self._checked(partition) for partition in begun if partition.failure is None]
 
     def loaded(self) -> Iterator[CoordinatorPartition[M]]:
@@ -129,7 +148,10 @@ class CoordinatorPartitions(Generic[M]):
         return any(partition.loader is not None for partition in self._used.values())
 
     def begin(self, index: int) -> CoordinatorPartition[M]:
-        """The partition: loaded, being loaded, or with its failure. Raises KafkaError when there is no such one."""
+        """The partition: loaded, being loaded, or with its failure.
+
+        Raises KafkaError when there is no such one, or when another node leads it.
+        """
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         partition = self._used.get(index)
@@ -138,6 +160,8 @@ class CoordinatorPartitions(Generic[M]):
                 raise KafkaError(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {self._topic.name}-{index}"
                 )
+            if not self._topic.leads(index):
+                raise KafkaError(ErrorCode.NOT_COORDINATOR, f"another node leads {self._topic.name}-{index}")
             partition = self._used[index] = CoordinatorPartition(index, *self._build(index))
             self._load_on(partition)
         return partition
@@ -147,7 +171,7 @@ class CoordinatorPartitions(Generic[M]):
 
         `is_pointless`, asked before each, ends it early.
         """
-        left = [index for index in indexes if index not in self._used]
+        left = [index for index in indexes if index not in self._used and self._topic.leads(index)]
         left.reverse()
 
         def load_next() -> None:

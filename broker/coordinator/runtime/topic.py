@@ -45,6 +45,10 @@ class CoordinatorTopic:
         topic = self._catalogue.topics.get(self.name)
         return len((self._catalogue.create_internal_topic(self.name) if topic is None else topic).partitions)
 
+    def leads(self, partition: int) -> bool:
+        """Whether this node leads the partition, and so coordinates the keys in it."""
+        return self._partitions.is_here(self.name, partition)
+
     def leader_epoch(self, partition: int) -> int:
         """The epoch this run leads the partition in. Raises KafkaError."""
         return self._partitions.get_led(self.name, partition).leader_epoch

@@ -12,20 +12,22 @@ from barnabas.broker.inspection.topics import every_topic
 def read_broker(sources: Sources, readings: Readings) -> None:
     """Add the values of the broker as a whole."""
     services = sources.services
-    found = every_topic(services)
+    found, cluster = every_topic(services), services.cluster
     partitions = sum(topic.partitions_count for topic in found)
+    here = sum(len(topic.here) for topic in found)
     is_offline = offline_reason(services) is not None
-    offline = partitions if is_offline else 0
+    offline = here if is_offline else 0
     node = services.node
     readings.add("barnabas_info", 1, _version(), node.node_id, node.cluster_id)
     readings.add("kafka_server_kafkaserver_brokerstate", sources.state())
-    readings.add("kafka_brokers", 1)
-    readings.add("kafka_controller_kafkacontroller_activecontrollercount", 1)
+    readings.add("kafka_brokers", len(cluster.nodes(node)))
+    is_controller = cluster.controller_id == cluster.node_id
+    readings.add("kafka_controller_kafkacontroller_activecontrollercount", int(is_controller))
     readings.add("kafka_controller_kafkacontroller_globaltopiccount", len(found))
     readings.add("kafka_controller_kafkacontroller_globalpartitioncount", partitions)
     readings.add("kafka_controller_kafkacontroller_offlinepartitionscount", offline)
-    readings.add("kafka_server_replicamanager_partitioncount", partitions)
-    readings.add("kafka_server_replicamanager_leadercount", partitions - offline)
+    readings.add("kafka_server_replicamanager_partitioncount", here)
+    readings.add("kafka_server_replicamanager_leadercount", here - offline)
     readings.add("kafka_server_replicamanager_underreplicatedpartitions", 0)
     readings.add("kafka_server_replicamanager_underminisrpartitioncount", below_min_insync_replicas(services))
     readings.add("kafka_server_replicamanager_offlinereplicacount", offline)

@@ -40,7 +40,7 @@ async def read_partitions(sources: Sources, readings: Readings) -> None:
 
 
 def _places(found: list[TopicSummary]) -> Iterator[tuple[str, int]]:
-    return ((topic.name, partition) for topic in found for partition in range(topic.partitions_count))
+    return ((topic.name, partition) for topic in found for partition in topic.here)
 
 
 def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) -> None:

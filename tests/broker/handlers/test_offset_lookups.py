@@ -51,9 +51,6 @@ class OnePartition:
     def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
         return self.get(topic, partition).delete_records_before(offset)
 
-    def current_leader_epoch(self, topic: str, partition: int) -> int:
-        return EPOCH
-
     def context(self, version: int) -> RequestContext:
         slices = SimpleNamespace(run=lambda begin: finish(begin()))
         services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig, log_configs
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
@@ -54,6 +55,7 @@ class _Broker:
             self.catalogue,
             self.directory,
             config,
+            Cluster(1, self.catalogue),
             clock=self.clock,
             stopwatch=self.clock.monotonic,
             loop=self.loop,

@@ -1,0 +1,82 @@
+"""The cluster as this node sees it: who is in it, who leads a partition, who coordinates a key.
+
+Whoever has to know asks here, and says NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR by the answer; no other module takes
+for granted that it is this node. Answers do not change while a broker runs, so they are asked where something is opened
+or loaded: a partition that this node does not lead is not opened (`broker/partitions/partitions.py`), one of a
+coordinator's topic not loaded (`broker/coordinator/runtime/ownership.py`). What is open was asked about.
+
+Today there is one node in it, and it leads everything. Were there more, the records of the catalogue would say so,
+which has the leader epochs now. A key's coordinator is the node that leads the partition it is kept in
+(`broker/coordinator/runtime/placement.py`). Each partition has one replica: its leader's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue, Topic
+
+
+class Node(NamedTuple):
+    """A broker as clients see it in Metadata."""
+
+    node_id: int
+    cluster_id: str
+    host: str
+    """The host to connect to."""
+    port: int
+    """The port to connect to: the one bound, when port 0 was asked for."""
+    rack: str | None = None
+
+
+class Cluster:
+    """Of this node, and perhaps of others."""
+
+    def __init__(
+        self,
+        node_id: int,
+        catalogue: Catalogue,
+        others: Sequence[Node] = (),
+        leader_of: Callable[[str, int], int] | None = None,
+    ) -> None:
+        """`leader_of`: the id of the node that leads (topic, partition); None if it is always this one."""
+        self.node_id = node_id
+        """This node's."""
+        self.controller_id = node_id
+        self.leader_of = leader_of or (lambda topic, partition: node_id)
+        """The id of the node that leads (topic, partition), which has to exist."""
+        self.coordinator_of = self.leader_of
+        """The id of the node that coordinates the keys kept in (coordinator's topic, partition)."""
+        self.leader_epoch = catalogue.announced_epoch
+        """The leader epoch that clients are told of a partition of the catalogue."""
+        self._others = tuple(others)
+
+    def nodes(self, own: Node) -> tuple[Node, ...]:
+        """All nodes, by their ids; `own` is this one as the peer is to know it."""
+        return tuple(sorted((own, *self._others))) if self._others else (own,)
+
+    def node(self, node_id: int, own: Node) -> Node:
+        """The node of this id, which is in the cluster; `own` as for `nodes`."""
+        return next(node for node in self.nodes(own) if node.node_id == node_id)
+
+    def replicas_of(self, topic: str, partition: int) -> list[int]:
+        """The ids of the nodes that have a copy of the partition, all of them in sync."""
+        return [self.leader_of(topic, partition)]
+
+    def led(self, topic: Topic) -> Sequence[int]:
+        """The numbers of the topic's partitions that this node leads."""
+        numbers = range(len(topic.partitions))
+        return [number for number in numbers if self.leads(topic.name, number)] if self._others else numbers
+
+    def leads(self, topic: str, partition: int) -> bool:
+        """Whether this node leads the partition."""
+        return self.leader_of(topic, partition) == self.node_id
+
+    def check_leads(self, topic: str, partition: int) -> None:
+        """KafkaError NOT_LEADER_OR_FOLLOWER unless this node leads the partition."""
+        if not self.leads(topic, partition):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} is led by another node")
