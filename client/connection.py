@@ -12,6 +12,7 @@ from __future__ import annotations
 import select
 import socket
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -69,9 +70,14 @@ class Connection:
         """How many answers are still to be received."""
         return len(self._asked)
 
-    def send(self, request: Request, deadline: Deadline, *, highest_version: int | None = None) -> None:
-        """Send a request and do not wait: the answers are received in the order of the requests."""
-        self._put(request, choose_version(_api(request), self.versions, highest_version), deadline)
+    def send(
+        self, request: Request, deadline: Deadline, *, highest_version: int | None = None, answered: bool = True
+    ) -> None:
+        """Send a request and do not wait: the answers are received in the order of the requests.
+
+        answered: whether there will be one (there is none to a Produce with acks 0).
+        """
+        self._put(request, choose_version(_api(request), self.versions, highest_version), deadline, answered=answered)
 
     def receive(self, deadline: Deadline) -> Any:
         """The response to the oldest request without one; ConnectionFailed if it does not come."""
@@ -100,16 +106,11 @@ class Connection:
     @property
     def is_answered(self) -> bool:
         """Whether `receive` has something to read now: an answer, or the connection's end."""
-        return bool(self._answers) or bool(self._asked and select.select([self._socket], [], [], 0)[0])
+        return bool(self._answers) or bool(self._asked and wait_for_answer([self], 0))
 
     def fileno(self) -> int:
-        """For select, where several connections are waited for; asks for `is_answered` first, which it is not told."""
+        """For `wait_for_answer`."""
         return self._socket.fileno()
-
-    def tell(self, request: Request, deadline: Deadline) -> None:
-        """Send a request that gets no response (Produce with acks 0)."""
-        version = choose_version(_api(request), self.versions)
-        self._send(self._protocol.send(request, version, answered=False)[1], deadline)
 
     def close(self) -> None:
         """Close at once; whatever was asked stays unanswered."""
@@ -131,11 +132,12 @@ class Connection:
             self.features = {each.name: each.max_version_level for each in response.finalized_features}
         return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
-    def _put(self, request: Request, version: int, deadline: Deadline) -> None:
+    def _put(self, request: Request, version: int, deadline: Deadline, *, answered: bool = True) -> None:
         if not self.is_open:
             raise ConnectionFailed(f"{self.address}: the connection is closed")
-        _, pieces = self._protocol.send(request, version)
-        self._asked.append(_api(request))
+        _, pieces = self._protocol.send(request, version, answered=answered)
+        if answered:
+            self._asked.append(_api(request))
         self._send(pieces, deadline)
 
     def _understand(self, data: memoryview) -> None:
@@ -154,6 +156,17 @@ class Connection:
         except OSError as error:
             self.close()
             raise ConnectionFailed(f"{self.address}: {_reason(error)}") from error
+
+
+def wait_for_answer(connections: Iterable[Connection], timeout_s: float) -> bool:
+    """Whether one of these connections has something to read before that: part of an answer, or the connection's end.
+
+    By poll, as select takes no descriptor above 1023, and it is not known how many files the program has open.
+    """
+    waiting = select.poll()
+    for each in connections:
+        waiting.register(each, select.POLLIN)
+    return bool(waiting.poll(timeout_s * 1000))
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:

@@ -1,6 +1,6 @@
-"""Records on their way to becoming batches: collected per partition, cut where they get too large. Pure.
+"""Records before they become batches: collected per partition, cut where a batch gets too large. Pure.
 
-Sizes are estimates from above of the uncompressed batch, good enough to stay under a limit.
+Sizes are upper bounds for the uncompressed batch.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.produce.partition_queue import Outcome
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord
 
@@ -34,7 +36,7 @@ class Delivery:
         return self.offset
 
 
-class PendingBatch:
+class CollectedBatch:
     """Records of one partition that will be sent as one batch."""
 
     __slots__ = ("deliveries", "records", "size")
@@ -50,14 +52,27 @@ class PendingBatch:
         self.deliveries.append(delivery)
         self.size += size
 
+    def settle(self, first: int, count: int, outcome: Outcome) -> None:
+        """So many records, from the `first` on, were acknowledged or lost."""
+        for index, delivery in enumerate(self.deliveries[first : first + count]):
+            if isinstance(outcome, KafkaError):
+                delivery.error = outcome
+            else:
+                delivery.offset = -1 if outcome < 0 else outcome + index
+
+    def fail(self, error: Exception) -> None:
+        """None of the records will be sent."""
+        for delivery in self.deliveries:
+            delivery.error = error
+
 
 class Batches:
-    """Everything that waits to be sent, in the order it came, per partition. `batch_bytes` is the aim for one batch."""
+    """The records that wait to be sent, per partition, in order. `batch_bytes` is the size a batch should not exceed."""
 
     def __init__(self, batch_bytes: int) -> None:
         self.batch_bytes = batch_bytes
         self.size = 0
-        self._waiting: dict[TopicPartition, deque[PendingBatch]] = {}
+        self._waiting: dict[TopicPartition, deque[CollectedBatch]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -68,14 +83,14 @@ class Batches:
         waiting = self._waiting.setdefault(where, deque())
         was_full = bool(waiting) and waiting[-1].size + size > self.batch_bytes
         if not waiting or was_full:
-            waiting.append(PendingBatch())
+            waiting.append(CollectedBatch())
         waiting[-1].add(record, delivery, size)
         self.size += size
         return was_full
 
-    def take(self) -> dict[TopicPartition, PendingBatch]:
+    def take(self) -> dict[TopicPartition, CollectedBatch]:
         """The oldest batch of every partition: what may be sent together."""
-        taken: dict[TopicPartition, PendingBatch] = {}
+        taken: dict[TopicPartition, CollectedBatch] = {}
         for where, waiting in list(self._waiting.items()):
             taken[where] = waiting.popleft()
             self.size -= taken[where].size - HEADER_SIZE

@@ -15,16 +15,28 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.client import transaction_requests as transactions
 from barnabas.client.client import Client
-from barnabas.client.clock import Deadline
 from barnabas.client.metadata import TopicPartition
+from barnabas.client.produce.batch_sender import BatchSender
 from barnabas.client.produce.batching import Delivery
 from barnabas.client.produce.producer import Producer
-from barnabas.client.transaction_requests import EXPLICIT, NOBODY, GroupMember, Initialised, ProducerIdentity
+from barnabas.client.transaction_requests import (
+    EXPLICIT,
+    NOBODY,
+    GroupMember,
+    Initialised,
+    ProducerIdentity,
+    add_offsets,
+    add_partitions,
+    commit_offsets,
+    end,
+    find_protocol,
+    highest_version,
+    init_producer,
+)
 from barnabas.client.transactions.errors import ID_LOST, Call, OutcomeUnknown, TransactionAbortable, verdict
 from barnabas.client.transactions.states import ProducerState, check
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 
 TRANSACTION_TIMEOUT_MS = 60_000
@@ -46,7 +58,7 @@ class TransactionalProducer:
         self.identity = NOBODY
         self.state = ProducerState.NEW
         self._protocol = EXPLICIT
-        self._sender = _Sender(client, transactional_id, **options)
+        self._records = _Records(client, transactional_id, **options)
         self._groups: set[str] = set()
         self._has_sent_offsets = False
         self._failure: KafkaError | None = None
@@ -80,8 +92,8 @@ class TransactionalProducer:
     def begin(self) -> None:
         """Begin a transaction. The broker learns of it with the first record or offset."""
         self._check("begin")
-        self._protocol = transactions.find_protocol(self._client, self.transactional_id)
-        self._sender.begin(self.identity, self._protocol)
+        self._protocol = find_protocol(self._client, self.transactional_id)
+        self._records.begin(self.identity, self._protocol)
         self._groups.clear()
         self._has_sent_offsets = False
         self.state = ProducerState.OPEN
@@ -92,17 +104,17 @@ class TransactionalProducer:
         """Take a record: Producer.send. TransactionAbortable or ProducerFatal when records could not be sent."""
         self._check("send")
         try:
-            return self._sender.send(topic, value, **rest)
+            return self._records.send(topic, value, **rest)
         except KafkaError as error:
-            raise self._fail(self._sender.failed_call, error) from error
+            raise self._fail(self._records.failed_call, error) from error
 
     def flush(self) -> None:
         """Send everything taken so far and wait for the answers."""
         self._check("send")
         try:
-            self._sender.flush()
+            self._records.flush()
         except KafkaError as error:
-            raise self._fail(self._sender.failed_call, error) from error
+            raise self._fail(self._records.failed_call, error) from error
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: GroupMember | str) -> None:
         """Commit offsets (each the next to be read) of a group as part of the transaction.
@@ -114,13 +126,11 @@ class TransactionalProducer:
         call = Call.ADD
         try:
             if self._protocol == EXPLICIT and member.group_id not in self._groups:
-                transactions.add_offsets(self._client, self.transactional_id, self.identity, member.group_id)
+                add_offsets(self._client, self.transactional_id, self.identity, member.group_id)
                 self._groups.add(member.group_id)
             self._has_sent_offsets = True
             call = Call.COMMIT_OFFSETS
-            transactions.commit_offsets(
-                self._client, self.transactional_id, self.identity, member, offsets, protocol=self._protocol
-            )
+            commit_offsets(self._client, self.transactional_id, self.identity, member, offsets, protocol=self._protocol)
         except KafkaError as error:
             raise self._fail(call, error) from error
 
@@ -136,12 +146,12 @@ class TransactionalProducer:
     def abort(self) -> None:
         """Let nothing count. On OutcomeUnknown it may be called again."""
         self._check("abort")
-        self._sender.drop()
+        self._records.drop(TransactionAborted())
         self._end(commit=False)
 
     def _end(self, *, commit: bool) -> None:
         is_lost = self._failure is not None and self._failure.code in ID_LOST
-        if self._sender.has_begun or self._has_sent_offsets:
+        if self._records.has_begun or self._has_sent_offsets:
             self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
             if not is_lost:
                 self._end_at_the_coordinator(commit=commit)
@@ -153,13 +163,11 @@ class TransactionalProducer:
     def _end_at_the_coordinator(self, *, commit: bool) -> None:
         try:
             before = self.identity
-            self.identity = transactions.end(
-                self._client, self.transactional_id, before, commit=commit, protocol=self._protocol
-            )
+            self.identity = end(self._client, self.transactional_id, before, commit=commit, protocol=self._protocol)
         except KafkaError as error:
             raise self._fail(Call.END, error) from error
         if self.identity != before:
-            self._sender.forget_sequences()
+            self._records.forget_sequences()
 
     def _begin_anew(self) -> None:
         try:
@@ -170,7 +178,7 @@ class TransactionalProducer:
     # --- helpers ---
 
     def _init(self, known: ProducerIdentity, *, enable_2pc: bool = False, keep_prepared: bool = False) -> Initialised:
-        begun = transactions.init_producer(
+        begun = init_producer(
             self._client,
             self.transactional_id,
             timeout_ms=self.timeout_ms,
@@ -179,7 +187,7 @@ class TransactionalProducer:
             keep_prepared=keep_prepared,
         )
         self.identity = begun.identity
-        self._sender.forget_sequences()
+        self._records.forget_sequences()
         return begun
 
     def _check(self, call: str) -> None:
@@ -198,51 +206,61 @@ class TransactionalProducer:
         return judged
 
 
-class _Sender(Producer):
+class _Records(Producer):
     """A Producer whose batches belong to a transaction."""
 
     def __init__(self, client: Client, transactional_id: str, **options: Any) -> None:
         super().__init__(client, **options)
         self._transactional_id = transactional_id
-        self._protocol = EXPLICIT
-        self._added: set[TopicPartition] = set()
+        self._sequences: dict[TopicPartition, int] = {}
         self.has_begun = False
         """Whether the broker may know of the transaction."""
         self.failed_call = Call.PRODUCE
 
     def begin(self, identity: ProducerIdentity, protocol: int) -> None:
         """A new transaction of this producer."""
-        self._producer_id, self._producer_epoch = identity
-        self._protocol = protocol
-        self._highest_version = transactions.highest_version(ApiKey.PRODUCE, protocol)
-        self._added.clear()
+        self._discard_sender()
+        self._sender = self._sender_for(
+            identity,
+            transactional_id=self._transactional_id,
+            before_first=lambda places: self._add(identity, protocol, places),
+            highest_version=highest_version(ApiKey.PRODUCE, protocol),
+            first_sequences=dict(self._sequences),
+        )
         self.has_begun = False
         self.failed_call = Call.PRODUCE
 
-    def drop(self) -> None:
-        """Forget what was not sent yet."""
+    def drop(self, error: Exception) -> None:
+        """Give up what was not sent yet."""
         while self._batches:
             for batch in self._batches.take().values():
-                for delivery in batch.deliveries:
-                    delivery.error = delivery.error or TransactionAborted()
+                batch.fail(error)
 
     def forget_sequences(self) -> None:
         """Begin anew with every partition: the producer has another epoch."""
+        self._discard_sender()
         self._sequences.clear()
 
-    def _prepare(self, places: Iterable[TopicPartition], deadline: Deadline) -> None:
+    def _add(self, identity: ProducerIdentity, protocol: int, places: Iterable[TopicPartition]) -> None:
         self.has_begun = True
-        new = set(places) - self._added
-        if self._protocol == EXPLICIT and new:
+        if protocol == EXPLICIT:
             self.failed_call = Call.ADD
-            identity = ProducerIdentity(self._producer_id, self._producer_epoch)
-            assert self._transactional_id is not None
-            transactions.add_partitions(self._client, self._transactional_id, identity, new, deadline)
-            self._added |= new
+            add_partitions(
+                self._client, self._transactional_id, identity, places, self._client.deadline(self._timeout_ms)
+            )
             self.failed_call = Call.PRODUCE
 
-    def _gave_up(self, failure: Exception) -> None:
-        """The transaction has to be aborted, which the caller sees to."""
+    def _open_sender(self) -> BatchSender:
+        # `begin` opens it, so it was discarded since: what it had under way may be in the transaction, or not.
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "sending was interrupted, the transaction has to be aborted")
+
+    def _gave_up(self, error: KafkaError) -> None:
+        self.drop(error)
+
+    def _discard_sender(self) -> None:
+        if self._sender is not None:
+            self._sequences.update(self._sender.next_sequences)
+        super()._discard_sender()
 
 
 class TransactionAborted(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from barnabas.protocol.primitives import uvarint, write_varint, write_varlong
+from barnabas.protocol.primitives import Buffer, uvarint, write_varint, write_varlong
 from barnabas.protocol.records import batch as batches
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.compression import NONE, compress
@@ -82,6 +82,11 @@ def build_batch(
     return _seal(header, enumerate(rows), compression, level)
 
 
+def encode_records(records: Sequence[NewRecord], *, compression: int = NONE, level: int | None = None) -> Buffer:
+    """What stands behind the header of a batch of at least one record, numbered without gaps."""
+    return _encode(enumerate(records), records[0].timestamp, compression, level)
+
+
 def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearray:
     """What build_batch makes of one record with a key and no headers, in one go: coordinators write mostly these."""
     key_size = uvarint(2 * len(key))  # sizes are never negative, so zig-zag is doubling
@@ -115,13 +120,17 @@ def rebuild_batch(
 
 
 def _seal(header: BatchHeader, rows: Iterable[tuple[int, NewRecord]], compression: int, level: int | None) -> bytearray:
-    area = bytearray()
-    for offset_delta, row in rows:
-        _write_record(area, row, offset_delta, header.base_timestamp)
     attributes = header.attributes & ~batches.COMPRESSION_MASK | compression
     return encode_batch(
-        header._replace(attributes=attributes), area if compression == NONE else compress(compression, area, level)
+        header._replace(attributes=attributes), _encode(rows, header.base_timestamp, compression, level)
     )
+
+
+def _encode(rows: Iterable[tuple[int, NewRecord]], base_timestamp: int, compression: int, level: int | None) -> Buffer:
+    area = bytearray()
+    for offset_delta, row in rows:
+        _write_record(area, row, offset_delta, base_timestamp)
+    return area if compression == NONE else compress(compression, area, level)
 
 
 def _write_record(out: bytearray, record: NewRecord, offset_delta: int, base_timestamp: int) -> None:

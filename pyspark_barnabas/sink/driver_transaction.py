@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.produce.batch_sender import BatchSender, NewBatch
+from barnabas.client.produce.batch_sender import BatchSender
+from barnabas.client.produce.new_batch import encode
 from barnabas.client.transaction_requests import (
     EXPLICIT,
     GroupMember,
@@ -22,8 +23,7 @@ from barnabas.client.transaction_requests import (
     highest_version,
 )
 from barnabas.protocol.errors import KafkaError
-from barnabas.protocol.records.batch import HEADER_SIZE
-from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.identity import driver_id
 from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_key, encode_value
@@ -68,7 +68,7 @@ def write_record(
         delivery_timeout_ms=timeout_ms,
     )
     try:
-        sender.put(_batch(client, where, record))
+        sender.put(encode(where, [NewRecord(encode_key(record), encode_value(record), (), client.clock.now_ms())]))
         sender.flush()
         if moved:
             doing = f"committing the source's offsets for group {group!r}"
@@ -82,12 +82,6 @@ def write_record(
         raise _failed(error, settings, prefix, doing) from error
     finally:
         sender.close()
-
-
-def _batch(client: Client, where: TopicPartition, record: LedgerRecord) -> NewBatch:
-    now_ms = client.clock.now_ms()
-    built = build_batch([NewRecord(encode_key(record), encode_value(record), (), now_ms)])
-    return NewBatch(*where, memoryview(built)[HEADER_SIZE:], 1, now_ms, now_ms)
 
 
 def _of_this_cluster(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.produce.batch_sender import NewBatch
+from barnabas.client.produce.new_batch import NewBatch
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
 from pyspark_barnabas import encoded_columns

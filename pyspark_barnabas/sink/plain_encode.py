@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.produce.batch_sender import NewBatch
+from barnabas.client.produce.new_batch import NewBatch, encode
 from barnabas.client.produce.partitioner import partition_for_key
 from barnabas.protocol.records.batch import HEADER_SIZE
-from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.builder import NewRecord
 from pyspark_barnabas.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.batch_layout import HEAD_BYTES, BadRows, Layout, bad_partition, no_topic, too_large
 
@@ -90,12 +90,8 @@ class PlainEncoder:
         return stamp
 
     def _build(self, where: TopicPartition) -> NewBatch:
-        records = self._pending.pop(where)
         del self._sizes[where]
-        built = build_batch(records, compression=self._layout.compression)
-        stamps = [each.timestamp for each in records]
-        area = memoryview(built)[HEADER_SIZE:]
-        return NewBatch(*where, area, len(records), stamps[0], max(stamps), self._layout.compression)
+        return encode(where, self._pending.pop(where), compression=self._layout.compression)
 
 
 def _bytes(given: Any) -> bytes | None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.produce.batch_sender import BatchSender, NewBatch
+from barnabas.client.produce.batch_sender import BatchSender
+from barnabas.client.produce.new_batch import NewBatch
 from barnabas.client.transaction_requests import (
     EXPLICIT,
     ProducerIdentity,

@@ -9,7 +9,9 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.errors import ConnectionFailed
-from barnabas.client.produce.batch_sender import BatchSender, NewBatch, split
+from barnabas.client.produce.batch_sender import BatchSender
+from barnabas.client.produce.new_batch import NewBatch, encode
+from barnabas.client.produce.partition_queue import Report
 from barnabas.client.transaction_requests import ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.produce import (
@@ -18,8 +20,8 @@ from barnabas.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from barnabas.protocol.records.batch import HEADER_SIZE, parse_header
-from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.batch import parse_header
+from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted_broker import HANG_UP, Answer, ScriptedBroker
@@ -80,8 +82,7 @@ def sender_for(leader: Leader) -> Iterator[Callable[..., BatchSender]]:
 
 
 def batch(partition: int, *values: bytes) -> NewBatch:
-    built = build_batch([(None, value, (), 5) for value in values])
-    return NewBatch("t", partition, memoryview(built)[HEADER_SIZE:], len(values), 5, 5)
+    return encode(("t", partition), [NewRecord(None, value, (), 5) for value in values])
 
 
 def numbered(partition: int, count: int) -> list[NewBatch]:
@@ -192,14 +193,25 @@ def test_partitions_are_told_before_they_are_first_written(
     assert told == [([("t", 1)], 0)]
 
 
-def test_a_batch_that_is_split_keeps_its_records_and_numbers() -> None:
-    data = build_batch(
-        [(b"k%d" % number, b"v", (), number) for number in range(5)],
-        producer_id=7,
-        producer_epoch=3,
-        base_sequence=10,
-        transactional=True,
-    )
-    left, right = map(parse_header, split(data))
-    assert (left.base_sequence, left.records_count, right.base_sequence, right.records_count) == (10, 2, 12, 3)
-    assert all(each.is_transactional and (each.producer_id, each.producer_epoch) == (7, 3) for each in (left, right))
+def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(
+    leader: Leader, sender_for: Callable[..., BatchSender]
+) -> None:
+    leader.largest = 120
+    told: list[tuple[int, int, int, object]] = []
+
+    def report_of(partition: int) -> Report:
+        return lambda first, count, outcome: told.append((partition, first, count, outcome))
+
+    sender = sender_for(max_in_flight=1)
+    sender.enqueue(batch(0, b"a", b"b", b"x" * 200, b"c"), report_of(0))
+    sender.enqueue(batch(1, b"d"), report_of(1))
+    with pytest.raises(KafkaError) as caught:
+        sender.flush()
+    assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert sorted(told, key=lambda each: each[:2]) == [
+        (0, 0, 2, 0),
+        (0, 2, 1, caught.value),
+        (0, 3, 1, caught.value),
+        (1, 0, 1, 0),
+    ]
+    assert leader.taken == {0: [b"a", b"b"], 1: [b"d"]}

@@ -8,13 +8,14 @@ from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
 from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.protocol.registry import ApiKey
 from tests.support.answers import accepted
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import HANG_UP, Answer, Script, ScriptedBroker
+from tests.support.scripted_broker import HANG_UP, NODE_ID, Answer, Script, ScriptedBroker
 
 
 def answering(*answers: Callable[[ProduceRequest], Answer]) -> Callable[[ProduceRequest], Answer]:
@@ -96,7 +97,7 @@ def test_what_may_pass_is_sent_again_byte_for_byte(error: ErrorCode) -> None:
         sent = [bytes(request.topic_data[0].partition_data[0].records) for request in broker.of(ProduceRequest)]
         assert len(sent) == 3
         assert sent[0] == sent[1] == sent[2]
-        assert broker.connections == 2
+        assert broker.connections == 3  # one to look around, one that was lost, one more
 
 
 def test_after_a_batch_was_refused_a_new_producer_id_starts_from_zero() -> None:
@@ -153,6 +154,107 @@ def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
         with pytest.raises(KafkaError, match="wide-1"):
             producer.flush()
         assert [delivery.offset for delivery in deliveries] == [100, None, 100]
+
+
+def test_what_comes_behind_a_batch_that_was_refused_is_sent_under_a_new_producer_id() -> None:
+    refused = answering(lambda request: accepted(request, ErrorCode.INVALID_RECORD), accepted)
+    with Broker(refused) as broker, client_of(broker) as client:
+        producer = Producer(client, batch_bytes=200)
+        deliveries = [producer.send("t", bytes(100)) for _ in range(3)]
+        with pytest.raises(KafkaError, match="INVALID_RECORD"):
+            producer.flush()
+        assert [delivery.offset for delivery in deliveries] == [None, 100, 100]
+        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [
+            (50, 0),
+            (51, 0),
+            (51, 1),
+        ]
+
+
+def refuse_above(size: int) -> Callable[[ProduceRequest], ProduceResponse]:
+    """As a topic with that max.message.bytes does."""
+
+    def produce(request: ProduceRequest) -> ProduceResponse:
+        is_too_large = any(len(data.records) > size for data in request.topic_data[0].partition_data)
+        return accepted(request, ErrorCode.MESSAGE_TOO_LARGE if is_too_large else ErrorCode.NONE)
+
+    return produce
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_batch_that_is_larger_than_the_topic_takes_goes_in_parts(idempotent: bool) -> None:
+    with Broker(refuse_above(400)) as broker, client_of(broker) as client:
+        producer = Producer(client, idempotent=idempotent)
+        deliveries = [producer.send("t", bytes(100)) for _ in range(8)]
+        producer.flush()
+        assert [delivery.offset for delivery in deliveries] == [100, 101] * 4
+        taken = [header for *_, header, _ in broker.batches() if header.size_in_bytes <= 400]
+        assert [header.base_sequence for header in taken] == ([0, 2, 4, 6] if idempotent else [-1] * 4)
+
+
+def test_of_a_batch_that_goes_in_parts_only_what_is_behind_the_lost_record_is_lost_with_it() -> None:
+    with Broker(refuse_above(400)) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        deliveries = [producer.send("t", bytes(size)) for size in (100, 100, 1000, 100)]
+        with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
+            producer.flush()
+        assert [delivery.offset for delivery in deliveries] == [100, 101, None, None]
+        assert all(isinstance(delivery.error, KafkaError) for delivery in deliveries[2:])
+
+
+def test_a_partition_without_access_is_told_at_once_and_holds_nobody_up() -> None:
+    """Whatever a look-up of the leader answers that does not pass is no reason to ask until the deadline."""
+    with Broker(accepted) as broker, client_of(broker) as client:
+        client.refresh(["t"], client.deadline())
+        broker.script[ApiKey.METADATA] = lambda request: MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=NODE_ID, host="127.0.0.1", port=broker.port)],
+            topics=[
+                MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=topic.name, partitions=[])
+                for topic in request.topics or ()
+            ],
+        )
+        producer = Producer(client)
+        allowed, refused = producer.send("t", b"v", partition=0), producer.send("wide", b"v", partition=0)
+        with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+            producer.flush()
+        assert allowed.result() == 100
+        assert isinstance(refused.error, KafkaError)
+
+
+def test_two_producers_of_one_client_go_on_after_a_lost_connection() -> None:
+    with Broker(accepted, accepted, lambda request: HANG_UP, accepted) as broker, client_of(broker) as client:
+        first, second = Producer(client), Producer(client)
+        for producer in (first, second, first, second):
+            producer.send("t", b"v")
+            producer.flush()
+        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [
+            (50, 0),
+            (51, 0),
+            (50, 1),
+            (50, 1),
+            (51, 1),
+        ]
+
+
+def test_after_an_interrupt_the_next_records_come_under_a_new_producer_id() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        producer.send("t", b"v")
+        sleep = client.clock.sleep
+
+        def interrupted(seconds: float) -> None:
+            raise KeyboardInterrupt
+
+        broker.script[ApiKey.PRODUCE] = lambda request: accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS)
+        client.clock.sleep = interrupted  # type: ignore[method-assign]  # because ^C comes while it waits
+        with pytest.raises(KeyboardInterrupt):
+            producer.flush()
+        client.clock.sleep = sleep  # type: ignore[method-assign]  # because it came once
+        broker.script[ApiKey.PRODUCE] = accepted
+        after = producer.send("t", b"after")
+        producer.flush()
+        assert after.result() == 100
+        assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [(50, 0), (51, 0)]
 
 
 def test_a_partition_missing_from_the_answer_is_an_error() -> None:

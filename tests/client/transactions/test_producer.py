@@ -173,6 +173,20 @@ def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch()
         assert list(broker.batches())[-1].base_sequence == 0
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_what_waits_behind_a_batch_that_was_given_up_is_not_sent_any_more(level: int) -> None:
+    with ready(level) as (broker, producer):
+        broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
+        producer.begin()
+        deliveries = [producer.send("t", bytes(200_000), partition=0) for _ in range(3)]
+        with pytest.raises(TransactionAbortable):
+            producer.flush()
+        assert len(list(broker.batches())) == 1
+        for delivery in deliveries:
+            with pytest.raises(KafkaError, match="INVALID_RECORD"):
+                delivery.result()
+
+
 def test_a_producer_its_coordinator_forgot_gets_an_id_instead_of_an_abort() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.INVALID_PRODUCER_ID_MAPPING)

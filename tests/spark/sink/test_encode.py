@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.client.produce.batch_sender import NewBatch
+from barnabas.client.produce.new_batch import NewBatch
 from barnabas.client.produce.partitioner import murmur2, partition_for_key
 from barnabas.protocol.primitives import write_varlong
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
