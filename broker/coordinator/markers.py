@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock, Stopwatch
 from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 _log = logger("coordinator")
 
-TopicPartition = tuple[str, int]
 _Key = tuple[str, int, int]  # the transactional id, producer id and epoch of a transaction
 
 SLICE_PARTITIONS = 500

@@ -25,6 +25,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import (
     PRODUCE_ADDS_SINCE,
     Verdicts,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list[PartitionResult | Awaitable[PartitionResult]]]]
 
-TopicPartition = tuple[str, int]
 
 _ALL, _NONE, _LEADER = -1, 0, 1
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))

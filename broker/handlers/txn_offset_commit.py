@@ -17,6 +17,7 @@ from typing import NamedTuple
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import (
     OFFSET_COMMIT_ADDS_SINCE,
     Verdicts,
@@ -35,7 +36,6 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 
 Codes = tuple[ErrorCode, ...]
-TopicPartition = tuple[str, int]
 
 _LOAD_IN_PROGRESS_SINCE = 2
 
