@@ -15,8 +15,15 @@ from barnabas.broker.cli.options import (
     whole,
 )
 from barnabas.broker.cli.output import print_json, print_table
-from barnabas.client.admin import topics as admin
-from barnabas.client.admin.topics import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.admin.configs import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigSource,
+    ConfigValue,
+    ResourceType,
+    alter_configs,
+    describe_configs,
+)
 from barnabas.client.client import Client
 
 SOURCES: dict[int, str] = {
@@ -76,7 +83,7 @@ def _resource_options() -> Parser:
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
     resource, name = _resource(options)
-    configs = admin.describe_configs(client, resource, name, options.keys or None)
+    configs = describe_configs(client, resource, name, options.keys or None)
     if not options.all and not options.keys:
         configs = [config for config in configs if config.source != ConfigSource.DEFAULT]
     if options.json:
@@ -100,7 +107,7 @@ def _describe(client: Client, options: argparse.Namespace) -> None:
 def _alter(client: Client, options: argparse.Namespace) -> None:
     resource, name = _resource(options)
     changes = _changes(options)
-    admin.alter_configs(client, resource, name, changes, validate_only=options.validate_only)
+    alter_configs(client, resource, name, changes, validate_only=options.validate_only)
     if options.json:
         print_json({"altered": [] if options.validate_only else sorted({change.name for change in changes})})
     else:
@@ -127,7 +134,7 @@ def _changes(options: argparse.Namespace) -> list[ConfigChange]:
     return changes + [ConfigChange(key, ConfigOperation.DELETE) for key in options.delete]
 
 
-def _shown(config: admin.ConfigValue) -> str:
+def _shown(config: ConfigValue) -> str:
     if config.is_sensitive:
         return "(hidden)"
     return "(unset)" if config.value is None else config.value

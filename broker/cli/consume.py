@@ -16,7 +16,7 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.options import Parser, connected, positive, shared_options, whole
 from barnabas.broker.cli.output import Progress, counted
 from barnabas.broker.cli.stopping import StopSignals
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
@@ -96,7 +96,7 @@ def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> So
         group = GroupConsumer(client, options.group, [options.topic], isolation=isolation, auto_offset_reset=reset)
         return stack.enter_context(group)
     consumer = Consumer(client, isolation=isolation, auto_offset_reset=reset)
-    (topic,) = admin.describe_topics(client, [options.topic])
+    (topic,) = describe_topics(client, [options.topic])
     numbers = [*topic.partitions] if options.partition is None else [options.partition]
     if not topic.partitions.keys() >= set(numbers):
         raise KafkaError(

@@ -15,7 +15,8 @@ from barnabas.broker.cli.options import (
     unique_keys,
 )
 from barnabas.broker.cli.output import counted, print_json, print_table
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
+from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, describe_topics, list_topics
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
 from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
@@ -71,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _list(client: Client, options: argparse.Namespace) -> None:
-    topics = [topic for topic in admin.list_topics(client) if options.internal or not topic.is_internal]
+    topics = [topic for topic in list_topics(client) if options.internal or not topic.is_internal]
     if options.json:
         print_json([_summary(topic) for topic in topics])
     else:
@@ -81,7 +82,7 @@ def _list(client: Client, options: argparse.Namespace) -> None:
 
 def _create(client: Client, options: argparse.Namespace) -> None:
     try:
-        topic_id = admin.create_topic(
+        topic_id = create_topic(
             client,
             options.topic,
             partitions=options.partitions or -1,
@@ -104,7 +105,7 @@ def _create(client: Client, options: argparse.Namespace) -> None:
 def _delete(client: Client, options: argparse.Namespace) -> None:
     for name in options.topics:
         try:
-            admin.delete_topic(client, name)
+            delete_topic(client, name)
         except KafkaError as error:
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or not options.if_exists:
                 raise
@@ -114,7 +115,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
 
 
 def _alter(client: Client, options: argparse.Namespace) -> None:
-    admin.create_partitions(client, options.topic, options.partitions, validate_only=options.validate_only)
+    create_partitions(client, options.topic, options.partitions, validate_only=options.validate_only)
     altered = not options.validate_only
     text = f"topic {options.topic} {'has' if altered else 'could have'} {counted(options.partitions, 'partition')}"
     _report(options, {"topic": options.topic, "partitions": options.partitions, "altered": altered}, text)
@@ -122,9 +123,9 @@ def _alter(client: Client, options: argparse.Namespace) -> None:
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
     if options.topics:
-        topics = admin.describe_topics(client, options.topics)
+        topics = describe_topics(client, options.topics)
     else:
-        topics = [topic for topic in admin.list_topics(client) if not topic.is_internal]
+        topics = [topic for topic in list_topics(client) if not topic.is_internal]
     described = [_description(client, topic, with_offsets=options.offsets) for topic in topics]
     if options.json:
         print_json(described)
@@ -136,8 +137,8 @@ def _describe(client: Client, options: argparse.Namespace) -> None:
 
 
 def _description(client: Client, topic: TopicInfo, *, with_offsets: bool) -> dict[str, Any]:
-    configs = admin.describe_configs(client, admin.ResourceType.TOPIC, topic.name)
-    own = {config.name: config.value for config in configs if config.source == admin.ConfigSource.TOPIC}
+    configs = describe_configs(client, ResourceType.TOPIC, topic.name)
+    own = {config.name: config.value for config in configs if config.source == ConfigSource.TOPIC}
     partitions: list[dict[str, Any]] = [
         {
             "partition": number,

@@ -11,7 +11,6 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.group_offsets import add_topic_option, named_partitions
 from barnabas.broker.cli.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.output import counted, print_json, print_table
-from barnabas.client.admin import transactions as transaction_admin
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
     ONGOING,
@@ -20,6 +19,15 @@ from barnabas.client.admin.transactions import (
     Hold,
     PartitionProducer,
     TransactionInfo,
+    abort_on_partition,
+    describe_producers,
+    describe_transactions,
+    fence,
+    find_hanging,
+    find_open,
+    holds_of,
+    list_transactions,
+    partition_ends,
 )
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
@@ -83,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _list(client: Client, options: argparse.Namespace) -> None:
     try:
-        listed = transaction_admin.list_transactions(
+        listed = list_transactions(
             client,
             states=options.state,
             producer_ids=options.producer_id,
@@ -113,7 +121,7 @@ def _describe_what_is_left(client: Client, ids: Sequence[str]) -> dict[str, Tran
     found = {}
     for transactional_id in ids:
         try:
-            (txn,) = transaction_admin.describe_transactions(client, [transactional_id])
+            (txn,) = describe_transactions(client, [transactional_id])
         except KafkaError as gone:
             if gone.code is not ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
                 raise
@@ -132,10 +140,8 @@ def _list_cells(row: dict[str, Any]) -> list[object]:
 
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
-    ids = options.ids or [
-        each.transactional_id for each in transaction_admin.list_transactions(client, states=sorted(OPEN_STATES))
-    ]
-    transactions = transaction_admin.describe_transactions(client, ids)
+    ids = options.ids or [each.transactional_id for each in list_transactions(client, states=sorted(OPEN_STATES))]
+    transactions = describe_transactions(client, ids)
     holds = _holds(client, [(txn.producer_id, txn.partitions) for txn in transactions])
     now_ms = client.clock.now_ms()
     if options.json:
@@ -170,10 +176,10 @@ def _holds(client: Client, wanted: Sequence[tuple[int, list[TopicPartition]]]) -
     """For each (producer id, partitions): where its open transaction holds readers back."""
     places = {place for _, partitions in wanted for place in partitions}
     existing = _existing(client, places)
-    producers = transaction_admin.describe_producers(client, sorted(existing))
-    ends = transaction_admin.partition_ends(client, sorted(existing))
+    producers = describe_producers(client, sorted(existing))
+    ends = partition_ends(client, sorted(existing))
     return [
-        transaction_admin.holds(producer_id, [each for each in producers if each.place in partitions], ends)
+        holds_of(producer_id, [each for each in producers if each.place in partitions], ends)
         for producer_id, partitions in wanted
     ]
 
@@ -199,12 +205,12 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
     if options.partition is not None:
         _abort_by_force(client, options)
         return
-    transactions = transaction_admin.describe_transactions(client, options.ids)
+    transactions = describe_transactions(client, options.ids)
     for txn in transactions:
         _check_open(txn)
     done = []
     for txn in transactions:
-        identity = transaction_admin.fence(client, txn.transactional_id)
+        identity = fence(client, txn.transactional_id)
         done.append({"transactional_id": txn.transactional_id, "partitions": len(txn.partitions)} | identity._asdict())
         if not options.json:
             print(
@@ -223,8 +229,8 @@ def _check_open(txn: TransactionInfo) -> None:
 
 
 def _abort_by_force(client: Client, options: argparse.Namespace) -> None:
-    producer = transaction_admin.find_open(client, options.partition, options.start_offset)
-    transaction_admin.abort_on_partition(client, producer)
+    producer = find_open(client, options.partition, options.start_offset)
+    abort_on_partition(client, producer)
     if options.json:
         print_json(producer._asdict())
         return
@@ -239,7 +245,7 @@ def _abort_by_force(client: Client, options: argparse.Namespace) -> None:
 
 def _find_hanging(client: Client, options: argparse.Namespace) -> None:
     places = named_partitions(client, options.topic) if options.topic else _everything(client)
-    found = transaction_admin.find_hanging(client, places, longer_than_ms=options.longer_than_ms)
+    found = find_hanging(client, places, longer_than_ms=options.longer_than_ms)
     holds = _holds(client, [(each.producer_id, [each.place]) for each in found])
     now_ms = client.clock.now_ms()
     standing = [(each, held[0]) for each, held in zip(found, holds, strict=True) if held]

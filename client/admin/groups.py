@@ -1,7 +1,7 @@
 """Groups from outside: which there are, who is in them, deleting them and what they committed.
 
-One function per thing to do, as in client/admin/topics.py; what a group committed is in client/offsets.py. Each
-asks until it is done or the client's timeout is over, and raises KafkaError with the broker's code and words.
+One function per thing to do; what a group committed is in client/offsets.py. Each asks until it is done or the client's
+timeout is over, and raises KafkaError with the broker's code and words.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from barnabas.client.addresses import Address
+from barnabas.client.admin.asking import no_answer
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
 from barnabas.client.consume.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
-from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -91,7 +92,7 @@ def describe_group(client: Client, group: str) -> GroupInfo:
             if found.group_state == DEAD:  # what versions up to 5 say of a group nobody knows
                 raise_for(ErrorCode.GROUP_ID_NOT_FOUND, None, f"group {group!r}")
             return _read_group(found, client.find_coordinator(GROUP, group, deadline))
-        raise _no_answer(group)
+        raise no_answer(f"group {group!r}")
 
     return _ask_coordinator(client, group, attempt)
 
@@ -102,7 +103,7 @@ def delete_group(client: Client, group: str) -> None:
     def attempt(coordinator: Connection, deadline: Deadline) -> None:
         for result in coordinator.ask(DeleteGroupsRequest(groups_names=[group]), deadline).results:
             return raise_for(result.error_code, None, f"group {group!r}")
-        raise _no_answer(group)
+        raise no_answer(f"group {group!r}")
 
     _ask_coordinator(client, group, attempt)
 
@@ -173,7 +174,3 @@ def _read_member(member: DescribedGroupMember, is_consumer: bool) -> GroupMember
     return GroupMember(
         member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assignment
     )
-
-
-def _no_answer(group: str) -> KafkaError:
-    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"group {group!r} is missing from the answer")

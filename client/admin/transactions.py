@@ -228,7 +228,9 @@ def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict
     return {place: Ends(stable[place].offset, ends[place].offset) for place in wanted}
 
 
-def holds(producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, Ends]) -> list[Hold]:
+def holds_of(
+    producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, Ends]
+) -> list[Hold]:
     """Where the open transaction of `producer_id` holds readers back, and which one stands in front. Pure.
 
     producers: those of all the partitions in question, of every producer.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from barnabas.client.admin.topics import ResourceType, create_topic, describe_configs
+from barnabas.client.admin.configs import ResourceType, describe_configs
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.client.admin.topics import ResourceType, describe_configs
+from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.commit.refusals import QuerySettings, refuse

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from barnabas import Barnabas, BarnabasError, BarnabasWarning, NotRunning, Topic
-from barnabas.client.admin.topics import ResourceType, describe_configs
+from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from tests.barnabas.conftest import NewBroker, Writer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -19,13 +19,13 @@ _IN_FLIGHT = 5
 def make_topic(address: str, topic: str, partitions: int) -> None:
     """An empty topic."""
     with Client(address) as client:
-        admin.create_topic(client, topic, partitions=partitions)
+        create_topic(client, topic, partitions=partitions)
 
 
 def drop_topic(address: str, topic: str) -> None:
     """Away with it."""
     with Client(address) as client:
-        admin.delete_topic(client, topic)
+        delete_topic(client, topic)
 
 
 def fill(address: str, topic: str, partitions: int, rows: int, size: int) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.catalogue.alterations import Alteration
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
@@ -154,13 +154,13 @@ def test_clients_that_come_and_go_leave_no_descriptor_to_the_process(tmp_path: P
 
         def come_and_go(number: int) -> None:
             with Client(broker.address) as client:
-                admin.create_topic(client, f"t{number}", partitions=2)
+                create_topic(client, f"t{number}", partitions=2)
                 with Producer(client) as producer:
                     producer.send(f"t{number}", b"v", partition=0)
                 consumer = Consumer(client)
                 consumer.assign({(f"t{number}", 0): 0})
                 assert len(consumer.poll()) == 1
-                admin.delete_topic(client, f"t{number}")
+                delete_topic(client, f"t{number}")
 
         come_and_go(0)
         before = len(list(descriptors.iterdir()))

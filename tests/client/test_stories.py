@@ -2,8 +2,16 @@
 
 import pytest
 
-from barnabas.client.admin import topics as admin
-from barnabas.client.admin.topics import ConfigChange, ConfigOperation, ConfigSource, ResourceType
+from barnabas.client.admin.configs import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigSource,
+    ResourceType,
+    alter_configs,
+    describe_configs,
+)
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, describe_topics, list_topics
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.consume.group import GroupConsumer
@@ -27,7 +35,7 @@ def read_all(source: Consumer | GroupConsumer) -> list[ConsumedRecord]:
 @pytest.mark.parametrize("compression", COMPRESSION_IDS)
 def test_everything_about_a_record_comes_back(client: Client, compression: str) -> None:
     topic = f"records-{compression}"
-    admin.create_topic(client, topic, partitions=1)
+    create_topic(client, topic, partitions=1)
     with Producer(client, compression=compression) as producer:
         for n in range(100):
             producer.send(
@@ -41,7 +49,7 @@ def test_everything_about_a_record_comes_back(client: Client, compression: str) 
 
 
 def test_keys_decide_the_partition_and_keyless_records_go_around(client: Client) -> None:
-    admin.create_topic(client, "partitions", partitions=3)
+    create_topic(client, "partitions", partitions=3)
     producer = Producer(client, batch_bytes=1000)
     keyed = {n: producer.send("partitions", b"v", key=b"%d" % n) for n in range(50)}
     keyless = [producer.send("partitions", bytes(300)) for _ in range(30)]
@@ -58,7 +66,7 @@ def test_keys_decide_the_partition_and_keyless_records_go_around(client: Client)
 @pytest.mark.parametrize("acks", [-1, 1, 0])
 def test_every_kind_of_acknowledgement_gets_the_record_there(client: Client, acks: int) -> None:
     topic = f"acks{acks}"
-    admin.create_topic(client, topic, partitions=1)
+    create_topic(client, topic, partitions=1)
     with Producer(client, acks=acks) as producer:
         delivery = producer.send(topic, b"v")
     assert delivery.result() == (-1 if acks == 0 else 0)
@@ -74,7 +82,7 @@ def test_a_topic_that_is_not_there_is_created_by_producing(client: Client) -> No
 
 
 def test_offsets_are_found_by_time_and_by_name(client: Client) -> None:
-    admin.create_topic(client, "times", partitions=2)
+    create_topic(client, "times", partitions=2)
     with Producer(client) as producer:
         for n in (10, 30, 20):
             producer.send("times", b"v", partition=0, timestamp=T + n)
@@ -94,11 +102,11 @@ def test_offsets_are_found_by_time_and_by_name(client: Client) -> None:
 
 
 def test_deleted_records_are_gone_and_the_position_is_reset(client: Client) -> None:
-    admin.create_topic(client, "cut", partitions=1)
+    create_topic(client, "cut", partitions=1)
     for n in range(5):
         with Producer(client) as producer:
             producer.send("cut", b"%d" % n)
-    assert admin.delete_records(client, {("cut", 0): 3}) == {("cut", 0): 3}
+    assert delete_records(client, {("cut", 0): 3}) == {("cut", 0): 3}
     consumer = Consumer(client, auto_offset_reset="earliest")
     consumer.assign({("cut", 0): 0})
     assert [each.record.value for each in consumer.poll(5000)] == [b"3", b"4"]
@@ -109,7 +117,7 @@ def test_deleted_records_are_gone_and_the_position_is_reset(client: Client) -> N
 
 
 def test_a_poll_hands_out_no_more_than_it_was_asked_for(client: Client) -> None:
-    admin.create_topic(client, "few", partitions=2)
+    create_topic(client, "few", partitions=2)
     with Producer(client) as producer:
         for n in range(10):
             producer.send("few", b"%d" % n, partition=n % 2)
@@ -122,7 +130,7 @@ def test_a_poll_hands_out_no_more_than_it_was_asked_for(client: Client) -> None:
 
 
 def test_a_group_goes_on_where_it_committed(client: Client) -> None:
-    admin.create_topic(client, "grouped", partitions=2)
+    create_topic(client, "grouped", partitions=2)
     with Producer(client) as producer:
         for n in range(20):
             producer.send("grouped", b"%d" % n, partition=n % 2)
@@ -138,7 +146,7 @@ def test_a_group_goes_on_where_it_committed(client: Client) -> None:
 
 
 def test_two_members_share_the_partitions(client: Client, broker: object) -> None:
-    admin.create_topic(client, "shared", partitions=4)
+    create_topic(client, "shared", partitions=4)
     first = GroupConsumer(client, "sharers", ["shared"], auto_offset_reset="earliest", heartbeat_ms=50)
     assert first.poll(100) == []
     assert len(first.assignment) == 4
@@ -166,26 +174,26 @@ def test_two_members_share_the_partitions(client: Client, broker: object) -> Non
 
 
 def test_topics_are_made_described_grown_and_deleted(client: Client) -> None:
-    topic_id = admin.create_topic(client, "life", partitions=2, configs={"retention.ms": "1000"})
-    (topic,) = admin.describe_topics(client, ["life"])
+    topic_id = create_topic(client, "life", partitions=2, configs={"retention.ms": "1000"})
+    (topic,) = describe_topics(client, ["life"])
     assert (topic.topic_id, len(topic.partitions), topic.is_internal) == (topic_id, 2, False)
-    admin.create_topic(client, "imagined", validate_only=True)
-    admin.create_partitions(client, "life", 5, validate_only=True)
-    admin.create_partitions(client, "life", 3)
-    assert [len(each.partitions) for each in admin.list_topics(client) if each.name in ("life", "imagined")] == [3]
-    admin.delete_topic(client, "life")
+    create_topic(client, "imagined", validate_only=True)
+    create_partitions(client, "life", 5, validate_only=True)
+    create_partitions(client, "life", 3)
+    assert [len(each.partitions) for each in list_topics(client) if each.name in ("life", "imagined")] == [3]
+    delete_topic(client, "life")
     with pytest.raises(KafkaError, match="topic 'life'"):
-        admin.describe_topics(client, ["life"])
+        describe_topics(client, ["life"])
 
 
 @pytest.mark.parametrize(
     ("attempt", "code"),
     [
-        (lambda client: admin.create_topic(client, "bad name"), ErrorCode.INVALID_TOPIC_EXCEPTION),
-        (lambda client: admin.create_topic(client, "x", replication_factor=3), ErrorCode.INVALID_REPLICATION_FACTOR),
-        (lambda client: admin.create_topic(client, "x", configs={"nope": "1"}), ErrorCode.INVALID_CONFIG),
-        (lambda client: admin.delete_topic(client, "nowhere"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (lambda client: admin.create_partitions(client, "nowhere", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda client: create_topic(client, "bad name"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (lambda client: create_topic(client, "x", replication_factor=3), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (lambda client: create_topic(client, "x", configs={"nope": "1"}), ErrorCode.INVALID_CONFIG),
+        (lambda client: delete_topic(client, "nowhere"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda client: create_partitions(client, "nowhere", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
 def test_what_the_broker_refuses_arrives_with_its_code(client: Client, attempt: object, code: ErrorCode) -> None:
@@ -196,23 +204,21 @@ def test_what_the_broker_refuses_arrives_with_its_code(client: Client, attempt: 
 
 
 def test_configs_are_described_and_altered(client: Client) -> None:
-    admin.create_topic(client, "configured", configs={"cleanup.policy": "compact"})
+    create_topic(client, "configured", configs={"cleanup.policy": "compact"})
 
     def value(name: str) -> tuple[str | None, int]:
-        (found,) = admin.describe_configs(client, ResourceType.TOPIC, "configured", [name])
+        (found,) = describe_configs(client, ResourceType.TOPIC, "configured", [name])
         return found.value, found.source
 
     changes = [
         ConfigChange("retention.ms", ConfigOperation.SET, "5000"),
         ConfigChange("cleanup.policy", ConfigOperation.APPEND, "delete"),
     ]
-    admin.alter_configs(client, ResourceType.TOPIC, "configured", changes, validate_only=True)
+    alter_configs(client, ResourceType.TOPIC, "configured", changes, validate_only=True)
     assert value("retention.ms")[1] == ConfigSource.DEFAULT
-    admin.alter_configs(client, ResourceType.TOPIC, "configured", changes)
+    alter_configs(client, ResourceType.TOPIC, "configured", changes)
     assert value("retention.ms") == ("5000", ConfigSource.TOPIC)
     assert value("cleanup.policy")[0] == "compact,delete"
-    admin.alter_configs(
-        client, ResourceType.TOPIC, "configured", [ConfigChange("retention.ms", ConfigOperation.DELETE)]
-    )
+    alter_configs(client, ResourceType.TOPIC, "configured", [ConfigChange("retention.ms", ConfigOperation.DELETE)])
     assert value("retention.ms")[1] == ConfigSource.DEFAULT
-    assert [config.value for config in admin.describe_configs(client, ResourceType.BROKER, "1", ["node.id"])] == ["1"]
+    assert [config.value for config in describe_configs(client, ResourceType.BROKER, "1", ["node.id"])] == ["1"]

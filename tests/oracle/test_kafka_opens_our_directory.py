@@ -8,7 +8,8 @@ import pytest
 
 from barnabas.broker.catalogue import Alteration, Catalogue
 from barnabas.broker.config import BrokerConfig
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
+from barnabas.client.admin.topics import create_topic, list_topics
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.protocol.errors import ErrorCode
@@ -104,11 +105,11 @@ def test_kafka_boots_our_directory_with_everything_in_it(
     assert bool(_snapshots(data_dir)) == with_snapshots
     directories = {path.name for path in data_dir.iterdir() if path.is_dir()}
     with KafkaProcess(data_dir, version=version) as kafka, Client(kafka.address) as client:
-        topics = {topic.name: topic for topic in admin.list_topics(client)}
+        topics = {topic.name: topic for topic in list_topics(client)}
         assert {"orders", "logs"} <= topics.keys()
         assert "gone" not in topics
-        settings = {value.name: value for value in admin.describe_configs(client, admin.ResourceType.TOPIC, "orders")}
-        assert (settings["retention.ms"].value, settings["retention.ms"].source) == ("-1", admin.ConfigSource.TOPIC)
+        settings = {value.name: value for value in describe_configs(client, ResourceType.TOPIC, "orders")}
+        assert (settings["retention.ms"].value, settings["retention.ms"].source) == ("-1", ConfigSource.TOPIC)
         assert settings["cleanup.policy"].value == ""
         assert settings["flush.ms"].value == "1000"
         for (topic, partition), values in _RECORDS.items():
@@ -151,7 +152,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir) as kafka:
         with Client(kafka.address) as client:
-            admin.create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
+            create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
         if killed:
             named = [data_dir / f"theirs-{number}" / PARTITION_METADATA for number in (0, 1)]
             until(lambda: all(path.exists() for path in named))  # a Kafka killed before takes its own files for strays
@@ -171,7 +172,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     assert with_snapshots == (f"{catalogue.features_epoch:020d}" in {path.name[:20] for path in _snapshots(data_dir)})
     (data_dir / CLEAN_SHUTDOWN).write_bytes(encode_clean_shutdown(catalogue.broker_epoch))  # as a clean stop does
     with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
-        found = {topic.name: topic for topic in admin.list_topics(client)}
+        found = {topic.name: topic for topic in list_topics(client)}
         assert found["theirs"].topic_id == theirs.topic_id
         assert _read(client, "ours", 0, 1) == [b"written here"]
         assert [phrase for phrase in _FORBIDDEN if phrase in kafka.log] == []

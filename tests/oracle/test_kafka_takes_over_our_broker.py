@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from tests.support.broker_process import BrokerProcess
 from tests.support.kafka_process import KafkaProcess
@@ -79,7 +79,7 @@ def test_a_kafka_goes_on_where_this_broker_was_left(tmp_path: Path, end: str) ->
     data_dir = tmp_path / "data"
     with BrokerProcess(data_dir, SETTINGS) as broker:
         with Client(broker.address) as client:
-            admin.create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
+            create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
         _produce(broker.address, 0)
         assert sorted(_consume(broker.address, "readers", RECORDS)) == list(range(RECORDS))
         _produce(broker.address, RECORDS)
@@ -99,7 +99,7 @@ def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir, SETTINGS) as kafka:
         with Client(kafka.address) as client:
-            admin.create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
+            create_topic(client, "words", partitions=PARTITIONS, configs={"retention.ms": "-1"})
         _produce(kafka.address, 0)
         assert sorted(_consume(kafka.address, "readers", RECORDS)) == list(range(RECORDS))
         offsets = _committed(kafka.address, "readers")

@@ -11,7 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_partitions, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.transactions.producer import TransactionalProducer
@@ -96,7 +97,7 @@ def test_a_stream_goes_on_with_new_topics_and_partitions_and_a_broker_that_was_k
         reading.send(50)
         reading.wait_for(50, query)
         with Client(reading.server.address) as client:
-            admin.create_partitions(client, reading.topic, 3)
+            create_partitions(client, reading.topic, 3)
         reading.send(50)
         reading.wait_for(100, query)
         reading.server.kill()
@@ -151,7 +152,7 @@ def test_lost_records_fail_the_query_unless_that_is_allowed(reading: Reading) ->
     reading.run()
     reading.send(30)
     with Client(reading.server.address) as client:
-        admin.delete_records(client, {(reading.topic, 0): 50})
+        delete_records(client, {(reading.topic, 0): 50})
     failure = reading.failure()
     assert "was to be read from 30, and has only 50 to 60" in failure
     assert "set failOnDataLoss to false" in failure
@@ -164,7 +165,7 @@ def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Read
     reading.send(30)
     reading.run()
     with Client(reading.server.address) as client:
-        admin.delete_topic(client, reading.topic)
+        delete_topic(client, reading.topic)
     reading.create(1)
     reading.send(5)
     assert "ends at 5, and was read up to 30" in reading.failure(**{"fetchOffset.retryIntervalMs": "10"})

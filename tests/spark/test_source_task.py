@@ -10,7 +10,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
@@ -45,7 +46,7 @@ def settings(broker: OwnBroker) -> Iterator[SourceSettings]:
 
 def fill(client: Client, topic: str, count: int, size: int = 10) -> OffsetRange:
     """Numbers as values, filled up with dots; the range that they are."""
-    admin.create_topic(client, topic, partitions=1)
+    create_topic(client, topic, partitions=1)
     with Producer(client, batch_bytes=1 << 18) as producer:
         for number in range(count):
             producer.send(topic, (b"%d" % number).ljust(size, b"."), partition=0)
@@ -80,7 +81,7 @@ def test_a_broker_that_stays_away_is_named(settings: SourceSettings) -> None:
 
 
 def test_nothing_of_an_aborted_transaction_is_read(client: Client, settings: SourceSettings) -> None:
-    admin.create_topic(client, "aborted", partitions=1)
+    create_topic(client, "aborted", partitions=1)
     producer = TransactionalProducer(client, "aborter")
     producer.init()
     for number in range(40):
@@ -101,7 +102,7 @@ def test_nothing_of_an_aborted_transaction_is_read(client: Client, settings: Sou
 
 def test_records_that_were_deleted_are_a_loss_or_passed_over(client: Client, settings: SourceSettings) -> None:
     whole = fill(client, "deleted", 100)
-    admin.delete_records(client, {("deleted", 0): 60})
+    delete_records(client, {("deleted", 0): 60})
     with pytest.raises(DataLoss, match="deleted-0 was to be read from 0, and has only 60 to 100"):
         list(read(settings, whole))
     lenient = replace(settings, fail_on_data_loss=False)
@@ -132,7 +133,7 @@ def test_damaged_records_are_a_sentence_with_their_place(
 def test_a_codec_that_is_not_installed_is_named(
     client: Client, settings: SourceSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    admin.create_topic(client, "compressed", partitions=1)
+    create_topic(client, "compressed", partitions=1)
     with Producer(client, compression="zstd") as producer:
         producer.send("compressed", b"v" * 1000, partition=0)
     monkeypatch.setitem(sys.modules, "zstandard", None)

@@ -17,7 +17,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import describe_transactions, partition_ends
 from barnabas.client.client import Client
 from barnabas.client.transactions.errors import OutcomeUnknown
@@ -62,7 +62,7 @@ def round_of(server: Server, name: str, partitions: int, delay_s: float) -> tupl
     """Whether the commit was acknowledged, and in how many partitions its record is read afterwards."""
     places = [(name, number) for number in range(partitions)]
     with Client(server.address, timeout_ms=60_000) as client:
-        admin.create_topic(client, name, partitions=partitions)
+        create_topic(client, name, partitions=partitions)
         producer = TransactionalProducer(client, name)
         producer.init()
         producer.begin()

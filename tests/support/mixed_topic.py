@@ -9,8 +9,8 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from barnabas.client import transaction_requests as transactions
-from barnabas.client.admin import topics as admin
+from barnabas.client import transaction_requests
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity
@@ -36,7 +36,7 @@ class MixedTopic:
         self._open: dict[str, set[int]] = {}
         self._sequences: dict[tuple[ProducerIdentity, int], int] = {}
         self._identities: dict[str, ProducerIdentity] = {}
-        admin.create_topic(client, name, partitions=partitions, configs={"retention.ms": "-1"} | configs)
+        create_topic(client, name, partitions=partitions, configs={"retention.ms": "-1"} | configs)
 
     def fill(self, steps: int, *, leave_open: bool) -> None:
         """Plain batches and those of three transactional producers; in the end a transaction that is open, or none."""
@@ -62,7 +62,7 @@ class MixedTopic:
         identity = self._identity(writer)
         transactional_id = f"{self.name}.{writer}"
         if partition not in self._open.setdefault(writer, set()):
-            transactions.add_partitions(self._client, transactional_id, identity, [(self.name, partition)])
+            transaction_requests.add_partitions(self._client, transactional_id, identity, [(self.name, partition)])
             self._open[writer].add(partition)
         sequence = self._sequences.get((identity, partition), 0)
         self._sequences[identity, partition] = sequence + len(records)
@@ -80,11 +80,13 @@ class MixedTopic:
         """End the writer's transaction."""
         del self._open[writer]
         transactional_id = f"{self.name}.{writer}"
-        transactions.end(self._client, transactional_id, self._identities[writer], commit=commit, protocol=EXPLICIT)
+        transaction_requests.end(
+            self._client, transactional_id, self._identities[writer], commit=commit, protocol=EXPLICIT
+        )
 
     def _identity(self, writer: str) -> ProducerIdentity:
         if writer not in self._identities:
-            begun = transactions.init_producer(
+            begun = transaction_requests.init_producer(
                 self._client, f"{self.name}.{writer}", timeout_ms=_TRANSACTION_TIMEOUT_MS
             )
             self._identities[writer] = begun.identity

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cli import main
-from barnabas.client import transaction_requests as transactions
-from barnabas.client.admin import topics as admin
-from barnabas.client.admin import transactions as transaction_admin
+from barnabas.client import transaction_requests
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.admin.transactions import describe_producers
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.group import GroupConsumer
@@ -37,7 +37,7 @@ def client(server: Server) -> Iterator[Client]:
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A name of its own for each test's topic, group and transactional id."""
     name: str = request.node.name.replace("[", "-").replace("]", "")[:200]
-    admin.create_topic(client, name, partitions=PARTITIONS)
+    create_topic(client, name, partitions=PARTITIONS)
     return name
 
 
@@ -92,7 +92,7 @@ def test_a_transaction_is_read_whole_or_not_at_all(client: Client, name: str, pr
         producer.flush()
         assert values(client, name).count(b"%d" % number) == 0
         end()
-    assert transactions.find_protocol(client, name) == protocol
+    assert transaction_requests.find_protocol(client, name) == protocol
     assert producer.identity.producer_epoch == (3 if protocol == IMPLICIT else 0)
     shows(client, name, [b"0"] * PARTITIONS + [b"2"] * PARTITIONS)
     assert len(values(client, name, READ_UNCOMMITTED)) == 3 * PARTITIONS
@@ -117,7 +117,7 @@ def test_a_second_instance_fences_the_first_and_aborts_what_it_had_open(
 
 def test_what_is_read_is_written_with_its_offsets_or_not_at_all(client: Client, name: str, protocol: int) -> None:
     target = f"{name}-out"
-    admin.create_topic(client, target, partitions=PARTITIONS)
+    create_topic(client, target, partitions=PARTITIONS)
     source = producer_of(client, f"{name}-source")
     source.begin()
     for number in range(9):
@@ -153,7 +153,7 @@ def test_one_process_ends_what_another_began(client: Client, server: Server, nam
     producer.send(name, b"prepared", partition=1)
     producer.flush()
     with Client(server.address) as other:
-        after = transactions.end(other, name, producer.identity, commit=True, protocol=protocol)
+        after = transaction_requests.end(other, name, producer.identity, commit=True, protocol=protocol)
     assert after.producer_epoch == producer.identity.producer_epoch + (protocol == IMPLICIT)
     shows(client, name, [b"prepared"])
 
@@ -178,8 +178,6 @@ def test_the_command_line_sees_and_ends_transactions(
     producer.begin()
     producer.send(name, b"forced", partition=0)
     producer.flush()
-    (open_one,) = (
-        each for each in transaction_admin.describe_producers(client, [(name, 0)]) if each.txn_start_offset >= 0
-    )
+    (open_one,) = (each for each in describe_producers(client, [(name, 0)]) if each.txn_start_offset >= 0)
     told("abort", "--partition", f"{name}:0", "--start-offset", str(open_one.txn_start_offset))
     shows(client, name, [])

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
 from barnabas.broker.cli.options import connected
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
+from barnabas.client.admin.topics import describe_topics, list_topics
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
 from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
@@ -63,13 +64,13 @@ def _describe(options: argparse.Namespace) -> int:
 
 def _topics(client: Client, options: argparse.Namespace) -> list[TopicInfo]:
     if options.topic is not None:
-        return admin.describe_topics(client, options.topic.split(","))
-    return [topic for topic in admin.list_topics(client) if not (options.exclude_internal and topic.is_internal)]
+        return describe_topics(client, options.topic.split(","))
+    return [topic for topic in list_topics(client) if not (options.exclude_internal and topic.is_internal)]
 
 
 def _described(client: Client, topic: TopicInfo) -> str:
-    configs = admin.describe_configs(client, admin.ResourceType.TOPIC, topic.name)
-    own = ",".join(f"{each.name}={each.value}" for each in configs if each.source == admin.ConfigSource.TOPIC)
+    configs = describe_configs(client, ResourceType.TOPIC, topic.name)
+    own = ",".join(f"{each.name}={each.value}" for each in configs if each.source == ConfigSource.TOPIC)
     replicas = max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
     lines = [
         f"Topic: {topic.name}\tTopicId: {uuid_text(topic.topic_id)}\tPartitionCount: {len(topic.partitions)}"

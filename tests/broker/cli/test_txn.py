@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.broker.cli import txn_words
 from barnabas.broker.coordinator.transaction.states import TransactionState
-from barnabas.client import transaction_requests as transactions
-from barnabas.client.admin import topics as admin
+from barnabas.client import transaction_requests
+from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.admin.transactions import STATES, Hold, TransactionInfo, describe_transactions
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
@@ -32,7 +32,7 @@ def client(broker: OwnBroker) -> Iterator[Client]:
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A name of its own for each test's topic (of two partitions) and transactional id."""
     name: str = request.node.name.replace("[", "-").replace("]", "")[:200]
-    admin.create_topic(client, name, partitions=2)
+    create_topic(client, name, partitions=2)
     return name
 
 
@@ -102,17 +102,17 @@ def test_describe_says_who_is_kept_waiting(barnabas: Barnabas, opened: Transacti
 
 
 def test_a_partition_that_was_added_and_not_written_holds_nobody(barnabas: Barnabas, client: Client, name: str) -> None:
-    identity = transactions.init_producer(client, name, timeout_ms=MINUTE).identity
-    transactions.add_partitions(client, name, identity, [(name, 0), (name, 1)])
+    identity = transaction_requests.init_producer(client, name, timeout_ms=MINUTE).identity
+    transaction_requests.add_partitions(client, name, identity, [(name, 0), (name, 1)])
     told = barnabas("txn", "describe", name).stdout
     assert f"nothing open in {name}-0, {name}-1: nothing written yet" in told
-    transactions.end(client, name, identity, commit=False, protocol=transactions.EXPLICIT)
+    transaction_requests.end(client, name, identity, commit=False, protocol=transaction_requests.EXPLICIT)
 
 
 def test_a_transaction_outlives_its_topic(
     barnabas: Barnabas, opened: TransactionalProducer, client: Client, name: str
 ) -> None:
-    admin.delete_topic(client, name)
+    delete_topic(client, name)
     (facts,) = json_of(barnabas, "describe", name)
     assert [place["held_back"] for place in facts["partitions"]] == [None]
     opened.abort()

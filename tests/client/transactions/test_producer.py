@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from barnabas.client import transaction_requests as transactions
+from barnabas.client import transaction_requests
 from barnabas.client.client import Client
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
 from barnabas.client.transactions.errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
@@ -263,7 +263,7 @@ def test_calls_out_of_place_are_the_programs_mistake() -> None:
 @pytest.mark.parametrize("protocol", [EXPLICIT, IMPLICIT])
 def test_one_process_ends_what_another_began(protocol: int) -> None:
     with ScriptedCoordinator(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
-        after = transactions.end(client, "id", ProducerIdentity(70, 3), commit=True, protocol=protocol)
+        after = transaction_requests.end(client, "id", ProducerIdentity(70, 3), commit=True, protocol=protocol)
         (asked,) = broker.of(EndTxnRequest)
         assert (asked.producer_id, asked.producer_epoch, asked.committed) == (70, 3, True)
         assert after == (ProducerIdentity(70, 3) if protocol == EXPLICIT else ProducerIdentity(7, 4))
@@ -272,13 +272,13 @@ def test_one_process_ends_what_another_began(protocol: int) -> None:
 def test_a_prepared_transaction_is_kept_where_two_phase_commits_are_offered() -> None:
     with ScriptedCoordinator(2) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         with pytest.raises(KafkaError, match="offers no two-phase commits"):
-            transactions.init_producer(client, "id", timeout_ms=1, keep_prepared=True)
+            transaction_requests.init_producer(client, "id", timeout_ms=1, keep_prepared=True)
         broker.offered[ApiKey.INIT_PRODUCER_ID] = (0, 6)
         client.close()
         broker.script[ApiKey.INIT_PRODUCER_ID] = lambda request: InitProducerIdResponse(
             error_code=0, producer_id=8, producer_epoch=1, ongoing_txn_producer_id=7, ongoing_txn_producer_epoch=0
         )
-        begun = transactions.init_producer(client, "id", timeout_ms=1, enable_2pc=True, keep_prepared=True)
+        begun = transaction_requests.init_producer(client, "id", timeout_ms=1, enable_2pc=True, keep_prepared=True)
         assert begun == (ProducerIdentity(8, 1), ProducerIdentity(7, 0))
         assert broker.of(InitProducerIdRequest)[-1].keep_prepared_txn
 

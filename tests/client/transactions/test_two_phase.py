@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client import transaction_requests as transactions
-from barnabas.client.admin import topics as admin
+from barnabas.client import transaction_requests
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.offsets import READ_COMMITTED
@@ -33,7 +33,7 @@ def test_a_prepared_transaction_is_kept_over_a_kill_and_ended_by_whoever_comes_b
 ) -> None:
     with OwnBroker(tmp_path / "data", SWITCHED_ON) as broker:
         with Client(broker.address) as client:
-            admin.create_topic(client, "t", partitions=1)
+            create_topic(client, "t", partitions=1)
             first = TransactionalProducer(client, "sink")
             first.init(enable_2pc=True)
             first.begin()
@@ -42,16 +42,24 @@ def test_a_prepared_transaction_is_kept_over_a_kill_and_ended_by_whoever_comes_b
         broker.kill()
         broker.start()
         with Client(broker.address) as client:
-            second = transactions.init_producer(client, "sink", timeout_ms=1, enable_2pc=True, keep_prepared=True)
+            second = transaction_requests.init_producer(
+                client, "sink", timeout_ms=1, enable_2pc=True, keep_prepared=True
+            )
             assert second.ongoing == first.identity
             assert committed(client, "t") == []
-            after = transactions.end(
-                client, "sink", second.identity, commit=commit, protocol=transactions.find_protocol(client, "sink")
+            after = transaction_requests.end(
+                client,
+                "sink",
+                second.identity,
+                commit=commit,
+                protocol=transaction_requests.find_protocol(client, "sink"),
             )
             assert after > second.identity
             assert committed(client, "t") == ([b"prepared"] if commit else [])
             with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER"):
-                transactions.end(client, "sink", first.identity, commit=True, protocol=transactions.EXPLICIT)
+                transaction_requests.end(
+                    client, "sink", first.identity, commit=True, protocol=transaction_requests.EXPLICIT
+                )
 
 
 def test_where_it_is_not_switched_on_nobody_is_led_to_believe_it(tmp_path: Path) -> None:
@@ -60,4 +68,4 @@ def test_where_it_is_not_switched_on_nobody_is_led_to_believe_it(tmp_path: Path)
         Client(broker.address) as client,
         pytest.raises(KafkaError, match="offers no two-phase commits"),
     ):
-        transactions.init_producer(client, "sink", timeout_ms=1, enable_2pc=True)
+        transaction_requests.init_producer(client, "sink", timeout_ms=1, enable_2pc=True)

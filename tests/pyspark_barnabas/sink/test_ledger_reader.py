@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.client.admin.topics import create_topic, delete_records
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer

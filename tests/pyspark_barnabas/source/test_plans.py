@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.client.admin import topics as admin
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, list_topics
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
@@ -28,8 +29,8 @@ NewStream = Callable[..., StreamPlan]
 
 def fill(client: Client, topic: str, *counts: int, first_ms: int = START_MS) -> None:
     """Records in each partition, at one a second from first_ms on; the topic is made if need be."""
-    if topic not in {info.name for info in admin.list_topics(client)}:
-        admin.create_topic(client, topic, partitions=len(counts))
+    if topic not in {info.name for info in list_topics(client)}:
+        create_topic(client, topic, partitions=len(counts))
     with Producer(client) as producer:
         for partition, count in enumerate(counts):
             for number in range(count):
@@ -98,14 +99,14 @@ def test_a_moment_after_the_last_record_is_an_error_or_the_end(client: Client, b
 def test_what_cannot_be_read_is_a_sentence(
     client: Client, batch_plan: BatchPlan, options: dict[str, str], sentence: str
 ) -> None:
-    fill(client, "named", *((5, 5) if "named" not in {t.name for t in admin.list_topics(client)} else ()))
+    fill(client, "named", *((5, 5) if "named" not in {t.name for t in list_topics(client)} else ()))
     with pytest.raises(SourceError, match=sentence):
         batch_plan("named", **options)
 
 
 def test_offsets_that_are_not_there_are_a_loss(client: Client, batch_plan: BatchPlan) -> None:
     fill(client, "aged", 10)
-    admin.delete_records(client, {("aged", 0): 4})
+    delete_records(client, {("aged", 0): 4})
     beyond = {"startingOffsets": '{"aged":{"0":2}}', "endingOffsets": '{"aged":{"0":12}}'}
     with pytest.raises(DataLoss, match="aged-0 from 2 to 12 was to be read, and there is only 4 to 10"):
         batch_plan("aged", **beyond)
@@ -173,7 +174,7 @@ def test_new_partitions_are_read_from_their_beginning(client: Client, stream: Ne
     fill(client, "growing", 5)
     plan = stream(subscribe="growing")
     start = plan.first_offsets()
-    admin.create_partitions(client, "growing", 2)
+    create_partitions(client, "growing", 2)
     fill(client, "growing", 1, 2)
     end = plan.end_of_batch(start, None, waits=False)
     assert plan.ranges(start, end) == [OffsetRange("growing", 0, 5, 6), OffsetRange("growing", 1, 0, 2)]
@@ -184,7 +185,7 @@ def test_a_topic_that_goes_is_a_loss_or_passed_over(client: Client, stream: NewS
     fill(client, "staying", 5)
     both = {"subscribe": "going,staying", "startingOffsets": "earliest"}
     start = stream(**both).first_offsets()
-    admin.delete_topic(client, "going")
+    delete_topic(client, "going")
     end = stream(**both).end_of_batch(start, None, waits=False)
     assert end == {("staying", 0): 5}
     with pytest.raises(DataLoss, match="going-0 is gone"):
@@ -194,7 +195,7 @@ def test_a_topic_that_goes_is_a_loss_or_passed_over(client: Client, stream: NewS
 
 def test_a_topic_made_again_is_a_loss(client: Client, stream: NewStream) -> None:
     fill(client, "again", 5)
-    admin.delete_topic(client, "again")
+    delete_topic(client, "again")
     fill(client, "again", 2)
     options = {"subscribe": "again", "fetchOffset.retryIntervalMs": "1"}
     end = stream(**options).end_of_batch({("again", 0): 5}, None, waits=False)

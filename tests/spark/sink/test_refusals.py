@@ -8,14 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from barnabas.client.admin.topics import (
-    ConfigChange,
-    ConfigOperation,
-    ResourceType,
-    alter_configs,
-    create_topic,
-    delete_records,
-)
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.admin.records import delete_records
+from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
