@@ -13,8 +13,6 @@ from barnabas.broker.cli.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.output import counted, print_json, print_table
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
-    ONGOING,
-    OPEN_STATES,
     STATES,
     Hold,
     PartitionProducer,
@@ -32,6 +30,7 @@ from barnabas.client.admin.transactions import (
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.transaction_states import ONGOING, OPEN_STATES
 
 
 def run(arguments: Sequence[str]) -> int:

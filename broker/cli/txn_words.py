@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from barnabas.broker.cli.output import counted
-from barnabas.client.admin.transactions import ONGOING, Hold, PartitionProducer, TransactionInfo
+from barnabas.client.admin.transactions import Hold, PartitionProducer, TransactionInfo
+from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
 
 NO_TIMEOUT_MS = 2_147_483_647  # what a producer of two-phase commits has
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
@@ -33,7 +34,7 @@ def moment(ms: int) -> str:
 
 def age_ms(txn: TransactionInfo, now_ms: int) -> int | None:
     """How long the transaction has been open; None outside of one."""
-    is_open = txn.state in (ONGOING, "PrepareCommit", "PrepareAbort") and txn.start_timestamp_ms >= 0
+    is_open = txn.state in OPEN_STATES and txn.start_timestamp_ms >= 0
     return max(0, now_ms - txn.start_timestamp_ms) if is_open else None
 
 
@@ -43,9 +44,9 @@ def standing(txn: TransactionInfo, now_ms: int) -> str:
     if age is None:
         return f"{txn.state}: nothing is open"
     since = f"{txn.state} for {duration(age)}, since {moment(txn.start_timestamp_ms)}"
-    if txn.state == "PrepareCommit":
+    if txn.state == PREPARE_COMMIT:
         return f"{since}: committed, its markers are being written"
-    if txn.state == "PrepareAbort":
+    if txn.state == PREPARE_ABORT:
         return f"{since}: aborted, its markers are being written"
     if txn.timeout_ms == NO_TIMEOUT_MS:
         return f"{since}, without a timeout (two-phase commits)"

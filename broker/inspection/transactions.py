@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def ended(services: Services) -> Ended:
 
 def is_open(txn: Transaction) -> bool:
     """Whether it is open, or ended and not complete: readers of committed records may be waiting for it."""
-    return txn.state is TransactionState.ONGOING or txn.state.is_prepared
+    return txn.state.is_open
 
 
 def started_ms(txn: Transaction) -> int | None:

@@ -27,13 +27,19 @@ from barnabas.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.transaction_states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    DEAD,
+    EMPTY,
+    OPEN_STATES,
+    PREPARE_EPOCH_FENCE,
+)
 
 T = TypeVar("T")
 
 MAX_TIMEOUT_MS = 900_000  # transaction.max.timeout.ms by default: what is open for longer should not be
-ONGOING = "Ongoing"
-OPEN_STATES = frozenset({ONGOING, "PrepareCommit", "PrepareAbort"})
-STATES = ("Empty", *sorted(OPEN_STATES), "CompleteAbort", "CompleteCommit", "Dead", "PrepareEpochFence")
+STATES = (EMPTY, *sorted(OPEN_STATES), COMPLETE_ABORT, COMPLETE_COMMIT, DEAD, PREPARE_EPOCH_FENCE)
 _DURATION_SINCE, _PATTERN_SINCE = 1, 2
 _FENCING_TIMEOUT_MS = 1
 

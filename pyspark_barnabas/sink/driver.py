@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from barnabas.client.admin.transactions import ONGOING, fence, list_transactions
+from barnabas.client.admin.transactions import fence, list_transactions
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.transaction_requests import ProducerIdentity
 from barnabas.client.transactions.sets import end_all, find_transactions
 from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.transaction_states import ONGOING
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.batch import Batch

@@ -13,8 +13,11 @@ import pytest
 
 from barnabas import Barnabas, BarnabasError, BarnabasWarning, NotRunning, Topic
 from barnabas.client.admin.configs import ResourceType, describe_configs
+from barnabas.client.admin.transactions import STATES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
+from barnabas.embedded.answers import Transaction
+from barnabas.protocol.transaction_states import OPEN_STATES
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.source_tree import ROOT
 
@@ -61,6 +64,12 @@ def test_transactions_are_told_with_whom_they_keep_waiting(broker: Barnabas, wri
     assert found.transaction.transactional_id == "open"
     assert found.age_ms >= 0
     assert [each.held_back for each in found.waiting] == [2]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_transaction_that_is_told_is_open_where_the_protocol_says_so(state: str) -> None:
+    """Told apart on its own, as what a user imports loads nothing of the broker."""
+    assert Transaction("id", state, 1, 0, 1, None, ()).is_open == (state in OPEN_STATES)
 
 
 def test_topics_configs_and_features_are_there_from_the_start(new_broker: NewBroker) -> None:

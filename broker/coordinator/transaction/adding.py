@@ -22,15 +22,15 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
     error = _holder_error(txn, request.producer_id, request.producer_epoch)
     if error is not ErrorCode.NONE:
         return Outcome(reply=error)
-    is_open = txn.state is TransactionState.ONGOING
-    if is_open and request.partitions <= txn.partitions:
+    is_ongoing = txn.state is TransactionState.ONGOING
+    if is_ongoing and request.partitions <= txn.partitions:
         return Outcome(reply=ErrorCode.NONE)
     after = moved(
         txn,
         Event.ADDED,
         now_ms=now_ms,
         partitions=txn.partitions | request.partitions,
-        start_timestamp_ms=txn.start_timestamp_ms if is_open else now_ms,
+        start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,
         client_transaction_version=request.client_transaction_version,
     )
     return written(after, ErrorCode.NONE)

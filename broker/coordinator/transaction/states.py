@@ -33,6 +33,7 @@ from typing import TypeAlias
 
 from barnabas.broker.coordinator.runtime.transitions import Go, Meaning, Never, Proceed, Say
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.transaction_states import OPEN_STATES, PREPARED_STATES
 
 
 class TransactionState(Enum):
@@ -52,8 +53,10 @@ class TransactionState(Enum):
     def __init__(self, name: str) -> None:
         self.id = len(type(self).__members__)
         """The number that stands for it on disk, 0-7."""
-        self.is_prepared = name in ("PrepareCommit", "PrepareAbort")
+        self.is_prepared = name in PREPARED_STATES
         """Whether the end is decided and not yet carried out."""
+        self.is_open = name in OPEN_STATES
+        """Whether readers of committed records may have to wait for the end."""
 
 
 class Event(Enum):

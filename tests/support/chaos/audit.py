@@ -17,6 +17,7 @@ from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.produce.producer import Producer
+from barnabas.protocol.transaction_states import OPEN_STATES
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, decode_value
 
 PARTITIONS = 2
@@ -113,5 +114,5 @@ def check_ledger(bootstrap: str, prefix: str, rows: int) -> int:
 def open_transactions(bootstrap: str, prefix: str) -> list[str]:
     """The ids under a prefix that have an open transaction."""
     with Client(bootstrap) as client:
-        found = list_transactions(client, states=["Ongoing", "PrepareCommit", "PrepareAbort"])
+        found = list_transactions(client, states=sorted(OPEN_STATES))
     return [each.transactional_id for each in found if each.transactional_id.startswith(f"{prefix}.")]

@@ -30,6 +30,10 @@ def test_the_numbers_on_disk_are_kafkas() -> None:
     assert [state.id for state in TransactionState] == list(range(8))
 
 
+def test_what_has_begun_is_open_until_it_is_complete() -> None:
+    assert [state for state in TransactionState if state.is_open] == [ONGOING, PREPARE_COMMIT, PREPARE_ABORT]
+
+
 def test_what_is_prepared_is_only_completed_and_only_one_way() -> None:
     for state in (PREPARE_COMMIT, PREPARE_ABORT):
         events = [event for (at, event), meaning in TABLE.items() if at is state and isinstance(meaning, Go)]

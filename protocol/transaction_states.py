@@ -1,0 +1,19 @@
+"""The states of a transaction under the names that ListTransactions and DescribeTransactions use, and which are open.
+
+A transaction is open from its first partition until its last marker is written: so long, readers of committed records
+may have to wait for it.
+"""
+
+EMPTY = "Empty"
+ONGOING = "Ongoing"
+PREPARE_COMMIT = "PrepareCommit"
+PREPARE_ABORT = "PrepareAbort"
+COMPLETE_COMMIT = "CompleteCommit"
+COMPLETE_ABORT = "CompleteAbort"
+DEAD = "Dead"
+PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+
+PREPARED_STATES = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
+"""The end is decided and not yet carried out."""
+
+OPEN_STATES = PREPARED_STATES | {ONGOING}
