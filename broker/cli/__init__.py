@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-USAGE_ERROR = 2
-FAILURE = 1
-INTERRUPTED = 130
+from barnabas.broker.cli.failures import FAILURE, INTERRUPTED, USAGE_ERROR, describe
 
 COMMANDS = {
     "serve": "run a broker",
@@ -64,8 +62,6 @@ def guarded(action: Callable[[], int]) -> int:
         _close_stdout()
         return FAILURE
     except Exception as error:
-        from barnabas.broker.cli.failures import describe
-
         sentence, status = describe(error)
         if sentence is None:
             raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from barnabas.broker.cli import FAILURE, USAGE_ERROR
+USAGE_ERROR = 2
+FAILURE = 1
+INTERRUPTED = 130
 
 
 class UsageError(Exception):

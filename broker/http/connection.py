@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import h11
 
-from barnabas.broker.http.pages import METHOD_NOT_ALLOWED, Page
+from barnabas.broker.http.pages import METHOD_NOT_ALLOWED, Page, Pages
 from barnabas.broker.log_lines import line, logger
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Timer
-    from barnabas.broker.http.server import HttpServer
+    from barnabas.broker.clock import Clock, Timer
 
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10
@@ -28,10 +27,27 @@ _METHODS = (b"GET", b"HEAD")
 _INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
 
 
+class Server(Protocol):
+    """The server as one connection needs it: what it serves, and who is told what becomes of the connection."""
+
+    clock: Clock
+    pages: Pages
+    is_closing: bool
+
+    def connection_opened(self, connection: HttpConnection) -> None:
+        """It is there."""
+
+    def connection_answered(self, connection: HttpConnection) -> None:
+        """It waits for its next request."""
+
+    def connection_closed(self, connection: HttpConnection) -> None:
+        """It is gone."""
+
+
 class HttpConnection(asyncio.Protocol):
     """The protocol of one accepted socket."""
 
-    def __init__(self, server: HttpServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first

@@ -16,8 +16,8 @@ is gone at once, without the garbage collector.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import PLAINTEXT, address_text
@@ -34,11 +34,31 @@ if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.cluster.cluster import Node
     from barnabas.broker.net.advertised import AdvertisedAddress
-    from barnabas.broker.net.listener import Listener
+    from barnabas.broker.net.memory import FrameMemory, SendMemory
 
 _log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10
 """Answers of one read are held back together until they are this large."""
+
+
+class Accepting(Protocol):
+    """The listener as one connection needs it: what all its connections share, and who is told of it."""
+
+    loop: asyncio.AbstractEventLoop
+    request_bytes_max: int
+    frame_memory: FrameMemory
+    send_memory: SendMemory
+    shared_buffer: memoryview
+
+    @property
+    def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:
+        """How several buffers are best written."""
+
+    def connection_opened(self, connection: Connection) -> None:
+        """It is there."""
+
+    def connection_closed(self, connection: Connection) -> None:
+        """It is gone."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -70,7 +90,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(
         self,
-        listener: Listener,
+        listener: Accepting,
         dispatcher: Dispatcher,
         advertised: AdvertisedAddress | None = None,
         session: Session | None = None,
