@@ -1,7 +1,7 @@
-"""The client's heart: which broker to ask, over which connection, and asking again when that helps.
+"""Finds the broker to ask, keeps the connections to the brokers, and retries what may pass.
 
-Producer, Consumer and the admin functions stand on this; it knows brokers, leaders and coordinators, not records.
-Not thread-safe: one client to a thread.
+Producer, Consumer and the admin functions use it. It knows brokers, leaders and coordinators, and no records. Not
+thread-safe: each thread needs a client of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from barnabas.protocol.schema import Request
 
 T = TypeVar("T")
 
-GROUP, TRANSACTION = 0, 1  # what a coordinator coordinates
+GROUP, TRANSACTION = 0, 1  # kinds of coordinators
 _REQUEST_TIMEOUT_MS = 30_000
 
 
@@ -97,7 +97,7 @@ class Client:
         return self._connection(address, deadline)
 
     def node_for(self, node_id: int, purpose: str, deadline: Deadline) -> Connection:
-        """A connection of one's own to one broker, kept for the purpose: nobody else's answers are under way on it."""
+        """The connection to one broker that only this purpose uses, so no other answers come on it. One attempt."""
         address = self.cluster.brokers.get(node_id)
         if address is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
@@ -113,7 +113,7 @@ class Client:
     def coordinator(self, kind: int, key: str, deadline: Deadline) -> Connection:
         """The connection to the coordinator of a group or a transaction. One attempt.
 
-        It is one of its own, so that a JoinGroup that waits does not hold up a Fetch.
+        Nothing else is sent on it, so that a JoinGroup that waits does not delay a Fetch.
         """
         return self._connection(self.find_coordinator(kind, key, deadline), deadline, purpose="coordinator")
 
@@ -133,7 +133,7 @@ class Client:
         return self.cluster.leader(topic, partition)
 
     def forget(self, topics: Iterable[str]) -> None:
-        """Ask for these topics again before they are next used: what was known of them is out of date."""
+        """Look these topics up again before they are next used."""
         for topic in topics:
             self.cluster.topics.pop(topic, None)
 

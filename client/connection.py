@@ -1,7 +1,7 @@
 """One blocking connection to one broker: connects, learns the broker's versions, asks and waits for the answer.
 
-Stands on protocol/client.py; adds the socket, deadlines and the choice of versions. Several requests may be under
-way, and their answers come in order. Not thread-safe.
+Adds the socket, deadlines and the choice of versions to protocol/client.py. Several requests may be under way, and
+their answers come in order. Not thread-safe.
 
 Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
 taken for the next one; every failure is a ConnectionFailed that names the broker and the reason.

@@ -1,6 +1,6 @@
-"""What can go wrong between here and a broker, beyond what a broker itself answers.
+"""Errors of the client itself, beside those that a broker answers.
 
-Everything is a KafkaError, so that one loop can decide by the code what is tried again.
+All are KafkaErrors, so that one loop decides by the code what is retried.
 """
 
 from __future__ import annotations

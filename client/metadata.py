@@ -1,4 +1,4 @@
-"""What a Metadata response says, in a form to look things up in. Pure."""
+"""Brokers, topics and leaders, as Metadata responses tell them. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 TopicPartition = tuple[str, int]
+"""A topic's name and a partition's number."""
 
 
 class PartitionInfo(NamedTuple):

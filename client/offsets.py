@@ -1,4 +1,4 @@
-"""Looking offsets up: by time, first, last; and what groups have committed."""
+"""Offsets of partitions (first, last, by timestamp), and those that groups commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trying again: by the code of what went wrong, with growing pauses, until a deadline."""
+"""Retries: of errors whose code allows it, with growing pauses, until a deadline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BACKOFF_MAX_MS = 1000.0
 
 
 def backoffs_ms() -> Iterator[float]:
-    """How long to wait before each new attempt: doubling, up to a second. Without jitter: one client makes no herd."""
+    """How long to wait before each new attempt: doubling, up to a second. No jitter: this is one client."""
     pause_ms = BACKOFF_MS
     while True:
         yield pause_ms

@@ -1,4 +1,4 @@
-"""Which version of an API to speak: the highest both sides know, with what this client caps and why."""
+"""Which version of an API to speak: the highest that both sides know, up to what this client limits, and why."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Consuming: partitions assigned by hand or by a group, and records out of batches."""
+"""Consuming: partitions that are assigned by the caller or by a group, and decoding what a Fetch brings."""

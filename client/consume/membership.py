@@ -1,7 +1,7 @@
 """The classic group protocol from a member's side: join, sync, heartbeat, commit, leave.
 
-Each method is one exchange with the coordinator, found again and asked again while the error is one that may pass.
-What does not pass is raised; whether to join again then is barnabas.client.consume.group's business.
+Each method is one exchange with the coordinator, retried while the error may pass. What does not pass is raised;
+barnabas.client.consume.group decides whether to join again.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class CollectedBatch:
 
 
 class Batches:
-    """The records that wait to be sent, per partition, in order. `batch_bytes` is the size a batch should not exceed."""
+    """The records that wait to be sent, per partition, in order. Batches stay below `batch_bytes` where records do."""
 
     def __init__(self, batch_bytes: int) -> None:
         self.batch_bytes = batch_bytes

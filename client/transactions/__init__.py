@@ -1,1 +1,1 @@
-"""Transactions: the producer, its states, and sets of partitions that are ended together."""
+"""Transactions: the producer and its states, and many transactions at a time."""

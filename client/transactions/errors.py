@@ -1,4 +1,4 @@
-"""What an error means for a transaction: that it can only be aborted, or that its producer is done for. Pure.
+"""What an error means for a transaction: that it has to be aborted, or that its producer can do no more. Pure.
 
 The verdicts are the Java client's (4.3). What may pass by itself was tried again before anybody asks here; if it still
 stands at the deadline, it is judged like the rest, but for the end of a transaction, whose outcome is not known then.

@@ -1,12 +1,12 @@
 """A transactional producer: records and offsets that count together, or not at all.
 
-Theory of operation: what a transaction is made of goes out through an ordinary Producer that carries the transactional
-id; here is who the producer is, which partitions are in the transaction, and where it stands
-(client/transactions/states.py). Which protocol is spoken is looked up at every `begin`, so a feature level that changes
-counts from the next transaction on a new connection on, as in the Java client.
+Theory of operation: records are sent by a Producer with the transactional id. This module keeps the producer's id and
+epoch, the groups in the transaction, and its state (client/transactions/states.py). Which protocol is spoken is looked
+up at every `begin`, so a feature level that changes counts from the next transaction on a new connection on, as in the
+Java client.
 
 Invariants: nothing is sent outside of a transaction; after an error the verdict (client/transactions/errors.py) decides
-whether `abort` cures it; a producer that lost its place never writes again.
+whether `abort` cures it; a producer that was fenced never writes again.
 """
 
 from __future__ import annotations

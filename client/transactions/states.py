@@ -17,7 +17,7 @@ from enum import Enum
 
 
 class ProducerState(Enum):
-    """Where a transactional producer stands."""
+    """The state of a transactional producer."""
 
     NEW = "not initialised"
     READY = "outside of a transaction"
