@@ -9,7 +9,6 @@ import pytest
 
 from barnabas.broker.api.table import API_TABLE
 from barnabas.broker.context import RequestContext
-from barnabas.broker.net.advertised import Told
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.session.operations import SUPPORTED, Access, Operation, Resource
 from barnabas.broker.session.principal import ANONYMOUS, Principal
@@ -30,8 +29,8 @@ async def world() -> AsyncIterator[BrokerWorld]:
     await world.close()
 
 
-def connect(world: BrokerWorld, session: Session | None = None, told: Told | None = None) -> Peer:
-    return Peer(MemoryTransport(Connection(world.listener, world.dispatcher, told, session)))
+def connect(world: BrokerWorld, session: Session | None = None) -> Peer:
+    return Peer(MemoryTransport(Connection(world.listener, world.dispatcher, session=session)))
 
 
 def unproven() -> Session:
