@@ -69,7 +69,7 @@ def log_of(services: Services, topic: str, partition: int) -> PartitionLog | Non
     A partition that was never used has no directory, and looking must not make it one.
     """
     partitions = services.partitions
-    is_at_rest = not partitions.is_open(topic, partition) and partitions.exists(topic, partition)
+    is_at_rest = not partitions.is_open(topic, partition) and partitions.is_here(topic, partition)
     if is_at_rest and (topic, partition) not in partitions.directory.partitions:
         return None
     return partitions.get(topic, partition)

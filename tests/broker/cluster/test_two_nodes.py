@@ -12,7 +12,8 @@ import pytest
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.protocol.errors import ErrorCode
+from barnabas.broker.inspection.logs import log_of
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -163,6 +164,13 @@ async def test_records_are_deleted_and_producers_told_where_this_node_leads(worl
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=list(numbers))])
     (told,) = (await ask(world, asked)).topics
     assert [each.error_code for each in told.partitions] == CODES
+
+
+async def test_a_log_is_looked_at_where_this_node_leads(world: BrokerWorld) -> None:
+    assert log_of(world.services, "t", 0) is None, "never written to"
+    with pytest.raises(KafkaError) as refused:
+        log_of(world.services, "t", 1)
+    assert refused.value.code is E.NOT_LEADER_OR_FOLLOWER
 
 
 async def test_retention_passes_by_what_another_node_leads(
