@@ -24,7 +24,7 @@ async def test_topics_have_their_partitions_and_say_whose_they_are() -> None:
     catalogue = world.services.catalogue
     catalogue.create_topic("t", 3)
     catalogue.create_internal_topic("__consumer_offsets")
-    assert every_topic(world.services) == [("t", 3, False), ("__consumer_offsets", 2, True)]
+    assert every_topic(world.services) == [("t", 3, range(3), False), ("__consumer_offsets", 2, range(2), True)]
     assert topic_name(world.services, "t") == "t"
     assert topic_name(world.services, catalogue.topics["t"].topic_id) == "t"
     assert topic_name(world.services, "gone") is None
