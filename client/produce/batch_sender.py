@@ -320,20 +320,25 @@ class BatchSender:
             each.tell(error)
 
     def _go_on_after_failures(self) -> None:
-        """Look for the leaders again, after a pause, and let those go on of whom nothing is under way."""
-        failed: list[PartitionQueue] = []
-        for each in self._queues.values():
-            if each.failure is not None and not each.under_way:
-                if each.batches[0].deadline.is_over:
-                    self._lose(each, each.batches[0], each.failure)
-                else:
-                    failed.append(each)
+        """Look for the leaders again, after a pause, and let those go on of whom nothing is under way.
+
+        What has no time left for that is lost for the reason it failed, as in barnabas.client.retries.
+        """
+        failed = [each for each in self._queues.values() if each.failure is not None and not each.under_way]
         if not failed:
             return
-        pause_s = next(self._pauses) / 1000 if any(_is_worth_a_pause(each.failure) for each in failed) else 0.0
-        self._client.clock.sleep(min(pause_s, max(self._oldest_deadline().left_s, 0.0)))
-        self._client.forget({each.where[0] for each in failed})
+        pause_ms = next(self._pauses) if any(_is_worth_a_pause(each.failure) for each in failed) else 0.0
+        again: list[PartitionQueue] = []
         for each in failed:
+            if each.failure is not None and each.batches[0].deadline.left_ms <= pause_ms:
+                self._lose(each, each.batches[0], each.failure)
+            else:
+                again.append(each)
+        if not again:
+            return
+        self._client.clock.sleep(min(pause_ms / 1000, self._oldest_deadline().left_s))
+        self._client.forget({each.where[0] for each in again})
+        for each in again:
             each.failure = None
 
     def _oldest_deadline(self) -> Deadline:

@@ -141,6 +141,17 @@ def test_what_does_not_pass_is_given_up_at_the_deadline() -> None:
         assert len(broker.of(ProduceRequest)) > 3
 
 
+def test_at_the_deadline_the_reason_is_told_and_not_that_there_was_no_time_for_another_answer() -> None:
+    def refuse_in_time(request: ProduceRequest) -> Answer:
+        return accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS) if client.clock.monotonic() < 0.4 else None
+
+    with Broker(refuse_in_time) as broker, client_of(broker) as client:
+        producer = Producer(client, delivery_timeout_ms=500)
+        producer.send("t", b"v")
+        with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
+            producer.flush()
+
+
 def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
     def refuse_partition_1(request: ProduceRequest) -> ProduceResponse:
         response = accepted(request)
