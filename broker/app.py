@@ -86,7 +86,8 @@ class Broker:
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
         self.catalogue = _open_catalogue(config, directory, environment)
-        waiters, slices = Waiters(clock, loop), Slices(clock, loop)
+        waiters, stopwatch = Waiters(clock, loop), environment.stopwatch
+        slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         partitions = Partitions(
@@ -95,8 +96,7 @@ class Broker:
             config,
             in_cluster,
             clock=clock,
-            stopwatch=environment.stopwatch,
-            loop=loop,
+            upkeep=upkeep,
             waiters=waiters,
             flush=flush,
             random_bytes=environment.random,
@@ -118,6 +118,7 @@ class Broker:
             ),
             waiters=waiters,
             slices=slices,
+            upkeep=upkeep,
             offered_apis=offered_apis(table_for(config)),
         )
         self._housekeeping = Housekeeping(
@@ -135,7 +136,7 @@ class Broker:
             catalogue=self.catalogue,
             partitions=partitions,
             clock=self._clock,
-            loop=self._loop,
+            upkeep=self.services.upkeep,
             random_bytes=self._environment.random,
         )
 
@@ -148,8 +149,7 @@ class Broker:
             partitions=partitions,
             offsets=self.services.deferred_groups.get,
             clock=self._clock,
-            stopwatch=self._environment.stopwatch,
-            loop=self._loop,
+            upkeep=self.services.upkeep,
             fresh_producer_id=self.services.producer_ids.next,
         )
 
@@ -233,6 +233,7 @@ class Broker:
         self.services.waiters.wake_all()
         await self.listener.drain(_DRAIN_MS)
         await self.thread_is_idle()
+        self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
@@ -250,10 +251,15 @@ class Broker:
         self.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
         self._directory.close(clean=False)
+
+    def _give_up_slices(self) -> None:
+        self.services.slices.close()
+        self.services.upkeep.close()
 
     async def thread_is_idle(self) -> None:
         """Wait until nothing is being synced or checkpointed."""

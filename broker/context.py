@@ -71,7 +71,9 @@ class Services:
     fetch_sessions: FetchSessions
     waiters: Waiters
     slices: Slices
-    """Where work goes of which a request may ask too much at once."""
+    """Where work goes of which a request may ask too much at once: half of the loop stays free."""
+    upkeep: Slices
+    """Where work goes that the broker has to do, as soon as it can with others in between."""
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
 

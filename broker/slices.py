@@ -1,28 +1,39 @@
-"""Work for which a request may ask too much: a slice of it at a time, with pauses for everybody else.
+"""Work that takes longer than a turn of the event loop should: some milliseconds in each turn, with others in between.
 
-Knows steps (storage/steps.py), not what they do.
+Knows steps (storage/steps.py), not what they do. This is the one way for long work to let others run. Time is measured
+with a stopwatch, not with the broker's clock, and turns are the loop's own: a clock that stands still in a test neither
+holds the work up nor makes a turn of it endless, for a slice has a largest number of steps, too.
 
 Theory of operation: what is asked for is begun at once, and mostly over within its first slice. What is not goes round
-with the others of its kind: a slice for one of them, a pause as long, a slice for the next. So nobody waits for more
-than a slice, and half of the loop is free, however many ask for however much. Only some are under way at a time, since
-each holds memory (a batch, and a chunk of what it decompresses to); one too many gives up what it has, waits in line
-and is begun again. Who cancels the future gives up the work: a connection that is gone does (broker/api/answers.py).
+with the others: in each turn of the loop the next of them have a slice each, until the time of one slice is over. Where
+clients can ask for any amount (`rests`), a rest as long follows, so half of the loop is free, however many ask for
+however much. A step may yield a future: its work then goes on when that is done, with or without a result.
 
-Invariants: at most `UNDER_WAY_MAX` hold memory between slices; a future in neither table is done.
+Only some of a kind are under way at a time, since each holds memory. One too many gives up what it has, waits in line
+and is begun again; work that may not be done twice is begun only when there is room. So the line holds nothing but
+functions, as many as there are askers. Who cancels the future gives up the work: a connection that is gone does
+(broker/api/answers.py), and `close` does for all when the broker stops.
+
+Invariants: a turn goes on with no more than two slices' time of work; no more than `under_way_max` of a kind hold
+memory between slices; an exception of the work goes to who waits for it; the steps of work that is given up are closed.
 """
 
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import Any, TypeAlias, TypeVar
 
-from barnabas.storage.steps import Steps
-
-if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock
+from barnabas.broker.clock import Stopwatch, monotonic
 
 T = TypeVar("T")
+
+Work: TypeAlias = Generator[Future[Any] | None, None, T]
+"""Between two pauses lies a bounded piece of work. A future it yields is to be done before it goes on."""
 
 SLICE_MS = 2
 UNDER_WAY_MAX = 4
@@ -30,86 +41,246 @@ UNDER_WAY_MAX = 4
 _NOT_OVER: Any = object()
 
 
-class Slices:
-    """The long work of one broker. `clock.monotonic` is the stopwatch."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Kind:
+    """A kind of long work: how much of it there may be."""
 
-    def __init__(self, clock: Clock, loop: AbstractEventLoop) -> None:
-        self._clock = clock
-        self._loop = loop
-        self._under_way: dict[Future[Any], Steps[Any]] = {}
-        self._in_line: dict[Future[Any], Callable[[], Steps[Any]]] = {}
+    under_way_max: int = UNDER_WAY_MAX
+    """How many hold memory between slices."""
+    steps_max: int = 1_000
+    """How many steps are done in a turn of the loop."""
+    slice_ms: float = SLICE_MS
+    """How long a turn of the loop is spent on it, and the last step besides."""
+    may_begin_again: bool = True
+    """Whether steps that are given up have changed nothing."""
+    first_ms: float = inf
+    """How much of a turn may be spent so far, if the first slice is to be done at once."""
+
+
+LOOK_UP = Kind()
+
+
+class _Job:
+    """Work that is not over. Its future is the key it is found by: it must not know it, for errors know the job."""
+
+    __slots__ = ("awaited", "begin", "has_room", "kind", "steps")
+
+    def __init__(self, begin: Callable[[], Work[Any]], kind: Kind) -> None:
+        self.begin = begin
+        self.kind = kind
+        self.steps: Work[Any] | None = None
+        """None before it is begun, and while it waits in line."""
+        self.has_room = False
+        """Whether it is one of those under way."""
+        self.awaited: Future[Any] | None = None
+
+
+class Slices:
+    """Long work on one event loop."""
+
+    def __init__(self, loop: AbstractEventLoop, stopwatch: Stopwatch = monotonic, *, rests: bool = True) -> None:
+        self.loop = loop
+        self._stopwatch = stopwatch
+        self._rests = rests
+        self._jobs: dict[Future[Any], _Job] = {}
+        self._round: dict[Future[Any], _Job] = {}  # those that can go on, in the order of their turns
+        self._in_line: defaultdict[Kind, dict[Future[Any], _Job]] = defaultdict(dict)
+        self._under_way: defaultdict[Kind, int] = defaultdict(int)
         self._is_turn_due = False
+        self._is_closed = False
+        self._spent_s = 0.0  # in this turn of the loop
+        self._rest_s = 0.0
 
     @property
     def under_way(self) -> int:
-        """How many are begun and not over."""
-        return len(self._under_way)
+        """How many hold memory between slices."""
+        return sum(self._under_way.values())
 
-    def run(self, begin: Callable[[], Steps[T]]) -> T | Future[T]:
+    @property
+    def are_over(self) -> bool:
+        """Whether nothing is left for a later turn."""
+        return not self._jobs
+
+    def in_slices(self, begin: Callable[[], Work[T]], kind: Kind = LOOK_UP) -> T | Future[T]:
         """What comes of the steps: at once if they are few, else later. An exception of theirs is raised likewise.
 
-        `begin` makes the steps, perhaps twice; steps that were given up have changed nothing.
+        `begin` makes the steps, perhaps several times if the kind allows that. After `close` what does not end in its
+        first slice is given up: the future is cancelled.
         """
-        steps = begin()
-        result: T = self._slice(steps)
-        if result is not _NOT_OVER:
-            return result
-        future: Future[T] = self._loop.create_future()
-        if len(self._under_way) < UNDER_WAY_MAX:
-            self._under_way[future] = steps
+        job = _Job(begin, kind)
+        may_begin = kind.may_begin_again or self._has_room(kind)
+        if may_begin and self._spent_s * 1000 < kind.first_ms:
+            job.steps = begin()
+            result: T = self._slice(job, job.steps)
+            if result is not _NOT_OVER:
+                return result
+        future: Future[T] = self.loop.create_future()
+        self._jobs[future] = job
+        if self._is_closed:
+            self.give_up(future)
+            return future
+        future.add_done_callback(self._drop)
+        if job.steps is not None:
+            self._pause(future, job)
+        elif may_begin:
+            if not kind.may_begin_again:
+                self._enter(job)
+            self._round[future] = job
         else:
-            steps.close()
-            self._in_line[future] = begin
-        future.add_done_callback(self._give_up)
+            self._in_line[kind][future] = job
         self._have_a_turn()
         return future
 
-    def _slice(self, steps: Steps[Any]) -> Any:
-        end = self._clock.monotonic() + SLICE_MS / 1000
+    def give_up(self, future: Future[Any]) -> None:
+        """As `future.cancel()`, and the steps are closed now and not in a turn to come."""
+        future.cancel()
+        self._drop(future)
+
+    def next_turn(self) -> Future[None]:
+        """Done when the loop has turned once: for work to yield that has to go on in another turn, and to wait for."""
+        turn: Future[None] = self.loop.create_future()
+        self.loop.call_soon(_end, turn)
+        return turn
+
+    def close(self) -> None:
+        """The broker stops: all that is not over is given up."""
+        self._is_closed = True
+        for future in list(self._jobs):
+            self.give_up(future)
+
+    # --- one turn ---
+
+    def _has_room(self, kind: Kind) -> bool:
+        return self._under_way[kind] < kind.under_way_max
+
+    def _slice(self, job: _Job, steps: Work[Any]) -> Any:
+        stopwatch = self._stopwatch
+        begun = stopwatch()
+        end = begun + job.kind.slice_ms / 1000
         try:
-            while True:
-                next(steps)
-                if self._clock.monotonic() >= end:
-                    return _NOT_OVER
+            for _ in range(job.kind.steps_max):
+                awaited = next(steps)
+                if awaited is not None and not awaited.done():
+                    job.awaited = awaited
+                    break
+                if stopwatch() >= end:
+                    break
+            return _NOT_OVER
         except StopIteration as stop:
             return stop.value
+        finally:
+            self._spend(stopwatch() - begun)
+
+    def _spend(self, seconds: float) -> None:
+        if seconds > 0 and not self._spent_s:
+            self.loop.call_soon(self._forget_spending)
+        self._spent_s += seconds
+        if self._rests:
+            self._rest_s = seconds
+
+    def _forget_spending(self) -> None:
+        self._spent_s = 0.0
 
     def _have_a_turn(self) -> None:
-        if self._under_way and not self._is_turn_due:
-            self._is_turn_due = True
-            self._clock.call_later(SLICE_MS, self._turn)
+        if self._is_turn_due or not self._round:
+            return
+        self._is_turn_due = True
+        if self._rest_s > 0:
+            self.loop.call_later(self._rest_s, self._turn)
+        else:
+            self.loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         self._is_turn_due = False
-        if self._under_way:
-            future = next(iter(self._under_way))
-            steps = self._under_way.pop(future)
-            if future.done():
-                steps.close()
-            else:
-                self._go_on(future, steps)
-        self._let_in()
-
-    def _go_on(self, future: Future[Any], steps: Steps[Any]) -> None:
-        try:
-            result = self._slice(steps)
-        except Exception as error:
-            future.set_exception(error)
-            return
-        if result is _NOT_OVER:
-            self._under_way[future] = steps  # behind the others
-        else:
-            future.set_result(result)
-
-    def _give_up(self, future: Future[Any]) -> None:
-        self._in_line.pop(future, None)
-        steps = self._under_way.pop(future, None)
-        if steps is not None:
-            steps.close()
-        self._let_in()
-
-    def _let_in(self) -> None:
-        while self._in_line and len(self._under_way) < UNDER_WAY_MAX:
-            future = next(iter(self._in_line))
-            self._under_way[future] = self._in_line.pop(future)()
+        begun = self._stopwatch()
+        for _ in range(len(self._round)):
+            future = next(iter(self._round), None)
+            if future is None:
+                break  # some have ended with the one before
+            job = self._round.pop(future)
+            if not future.done():
+                self._go_on(future, job)
+                if (self._stopwatch() - begun) * 1000 >= job.kind.slice_ms:
+                    break
+        self._rest_s = self._stopwatch() - begun if self._rests else 0.0
         self._have_a_turn()
+
+    def _go_on(self, future: Future[Any], job: _Job) -> None:
+        result, error = self._tried(job)
+        if result is _NOT_OVER:
+            self._pause(future, job)
+            return
+        self._leave(future, job)
+        if future.done():
+            return  # its last step had it given up
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def _tried(self, job: _Job) -> tuple[Any, Exception | None]:
+        """What came of a slice. The future is not known here, so an error with its traceback makes no cycle with it."""
+        try:
+            if job.steps is None:
+                job.steps = job.begin()
+            return self._slice(job, job.steps), None
+        except Exception as error:
+            return None, error
+
+    # --- who is under way ---
+
+    def _pause(self, future: Future[Any], job: _Job) -> None:
+        """After a slice in which it did not end."""
+        if not job.has_room:
+            if job.kind.may_begin_again and not self._has_room(job.kind):
+                assert job.steps is not None
+                job.steps.close()
+                job.steps = job.awaited = None
+                self._in_line[job.kind][future] = job
+                return
+            self._enter(job)
+        if job.awaited is None:
+            self._round[future] = job
+        else:
+            job.awaited.add_done_callback(partial(self._wake, future))
+
+    def _wake(self, future: Future[Any], _: Future[Any]) -> None:
+        job = self._jobs.get(future)
+        if job is not None:
+            job.awaited = None
+            self._round[future] = job
+            self._have_a_turn()
+
+    def _enter(self, job: _Job) -> None:
+        job.has_room = True
+        self._under_way[job.kind] += 1
+
+    def _leave(self, future: Future[Any], job: _Job) -> None:
+        """It is over, or given up."""
+        if self._jobs.pop(future, None) is None:
+            return
+        line = self._in_line[job.kind]
+        if not job.has_room:
+            line.pop(future, None)
+            return
+        self._under_way[job.kind] -= 1
+        while line and self._has_room(job.kind):
+            waiting = next(iter(line))
+            self._round[waiting] = line.pop(waiting)
+            self._enter(self._round[waiting])
+
+    def _drop(self, future: Future[Any]) -> None:
+        """Its future is done: if not with its end, then because nobody wants it any more."""
+        job = self._jobs.get(future)
+        if job is None:
+            return
+        self._round.pop(future, None)
+        self._leave(future, job)
+        if job.steps is not None:
+            job.steps.close()
+        self._have_a_turn()
+
+
+def _end(turn: Future[None]) -> None:
+    if not turn.done():  # who waited may have been cancelled
+        turn.set_result(None)

@@ -13,15 +13,15 @@ id and the order of records stays the order of what happened: a kill at any time
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future
-from functools import partial
+from asyncio import Future
 from typing import Protocol
 
-from barnabas.broker.clock import Clock, Stopwatch
+from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, OwnedTopic
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import TransactionStored
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import EncodeError, KafkaError
 
 _log = logger("coordinator")
@@ -29,8 +29,8 @@ _log = logger("coordinator")
 RECORDS_MIN = 10_000
 """No log is compacted for fewer records, and none again before so many more."""
 RECORDS_PER_ID = 10
-_TURN_RECORDS_MAX = 256
-_TURN_S = 0.005
+COMPACTION = Kind(under_way_max=1_000, steps_max=256, slice_ms=5, may_begin_again=False)
+"""Writing the states of one partition again, a record in each step."""
 
 
 class CompactedTopic(OwnedTopic, Protocol):
@@ -46,11 +46,10 @@ class CompactedTopic(OwnedTopic, Protocol):
 class Compactor:
     """Looks after all partitions. A partition that it does not know, or compacts right now, is not counted."""
 
-    def __init__(self, topic: CompactedTopic, clock: Clock, stopwatch: Stopwatch, loop: AbstractEventLoop) -> None:
+    def __init__(self, topic: CompactedTopic, clock: Clock, upkeep: Slices) -> None:
         self._topic = topic
         self._clock = clock
-        self._stopwatch = stopwatch
-        self._loop = loop
+        self._upkeep = upkeep
         self._spare: dict[int, int] = {}  # how many records a partition may take before it is looked at
 
     def watch(self, partition: CoordinatorPartition[TransactionMachine]) -> None:
@@ -80,41 +79,33 @@ class Compactor:
             self._spare[partition.index] = RECORDS_MIN
         else:
             del self._spare[partition.index]
-            self._loop.call_soon(self._write_again, partition, ids, end_offset)
+            self._upkeep.in_slices(lambda: self._compact(partition, ids, end_offset), COMPACTION)
 
-    def _write_again(
-        self, partition: CoordinatorPartition[TransactionMachine], left: list[str], start_offset: int
-    ) -> None:
-        """Append the states of some of those that are left; when none is, wait for the disk."""
-        if partition.shard.is_closed:
-            return
-        machine, until = partition.machine, self._stopwatch() + _TURN_S
+    def _compact(
+        self, partition: CoordinatorPartition[TransactionMachine], ids: list[str], start_offset: int
+    ) -> Work[None]:
+        """Append the states of these ids, wait for the disk, and let go of what is before."""
+        machine = partition.machine
+        yield self._upkeep.next_turn()  # whoever has appended goes on first
         try:
-            for _ in range(min(len(left), _TURN_RECORDS_MAX)):
-                transactional_id = left.pop()
+            while ids:
+                if partition.shard.is_closed:
+                    return
+                transactional_id = ids.pop()
                 txn = machine.transaction(transactional_id)
                 if txn is not None:
                     record = machine.encode(TransactionStored(transactional_id, txn))
                     self._topic.append(partition.index, [record], self._clock.now_ms())
-                if self._stopwatch() > until:
-                    break
-            if left:
-                self._loop.call_soon(self._write_again, partition, left, start_offset)
-            else:
-                synced = self._topic.synced(partition.index)
-                synced.add_done_callback(partial(self._delete, partition, start_offset))
-        except (KafkaError, EncodeError) as refusal:
-            self._give_up(partition, refusal)
-
-    def _delete(
-        self, partition: CoordinatorPartition[TransactionMachine], start_offset: int, synced: Future[None]
-    ) -> None:
-        if synced.cancelled() or partition.shard.is_closed:
-            return
-        try:
+                yield None
+            if partition.shard.is_closed:
+                return
+            synced = self._topic.synced(partition.index)
+            yield synced
+            if synced.cancelled() or partition.shard.is_closed:
+                return
             synced.result()
             self._topic.delete_replaced_before(partition.index, start_offset)
-        except KafkaError as refusal:
+        except (KafkaError, EncodeError) as refusal:
             self._give_up(partition, refusal)
             return
         self._spare[partition.index] = RECORDS_MIN

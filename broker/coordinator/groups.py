@@ -8,10 +8,9 @@ and written is in `runtime`; this module only connects them.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future
+from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
 from uuid import UUID
 
@@ -39,9 +38,11 @@ from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, 
 from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -56,6 +57,7 @@ Reply: TypeAlias = Union[T, "Future[T]"]
 
 EXPIRED_IN_A_TURN = 300
 """How many groups are looked at for old offsets before others get their turn: some milliseconds."""
+_EXPIRY = Kind(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
 
 
 class GroupOffsets(NamedTuple):
@@ -86,7 +88,7 @@ class GroupCoordinator:
         topic: OffsetsTopic,
         config: GroupConfig,
         clock: Clock,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
     ) -> None:
@@ -95,9 +97,10 @@ class GroupCoordinator:
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic = topic
-        self._loop = loop
-        self._partitions = CoordinatorPartitions(topic, clock, loop, self._build, self._on_loaded)
-        self._removals = OffsetRemovals(clock, loop, topic_ids, self._execute_unasked)
+        self._create_future = upkeep.loop.create_future
+        self._upkeep = upkeep
+        self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
+        self._removals = OffsetRemovals(clock, upkeep, topic_ids, self._execute_unasked)
         self._expiry: Timer | None = None
         self._arm_expiry()
 
@@ -109,7 +112,7 @@ class GroupCoordinator:
         catalogue: Catalogue,
         partitions: Partitions,
         clock: Clock,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
@@ -128,7 +131,7 @@ class GroupCoordinator:
             ),
             config=group_config(config),
             clock=clock,
-            loop=loop,
+            upkeep=upkeep,
             random_bytes=random_bytes,
             topic_ids=topic_id,
         )
@@ -312,7 +315,7 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[GroupRecord, Group]]:
         machine = GroupMachine(self._config)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        return machine, Shard(index, machine, self._topic, self._clock, self._loop.create_future, timeout_ms)
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms)
 
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
@@ -339,25 +342,22 @@ class GroupCoordinator:
     def _expire(self) -> None:
         """Drop what is too old, in the partitions used in this run; the others wait until they are."""
         self._arm_expiry()
-        self._expire_some(
+        groups = (
             (partition, group_id)
             for partition in self._partitions.loaded()
             for group_id in partition.machine.group_ids()
         )
+        self._upkeep.in_slices(lambda: self._expire_all(groups), _EXPIRY)
 
-    def _expire_some(self, groups: Iterator[tuple[GroupPartition, str]]) -> None:
-        """As many groups as one turn of the loop may take, and the others in the next."""
-        looked_at = list(islice(groups, EXPIRED_IN_A_TURN))
-        for partition, group_id in looked_at:
-            if partition.shard.is_closed:
-                continue
-            for outcome in expiry.expire(partition.machine, group_id, self._now_ms(), self._config):
-                try:
-                    self._execute(partition, group_id, outcome)
-                except KafkaError as refusal:
-                    _log.warning(line("offsets not expired", group=group_id, error=refusal))
-        if len(looked_at) == EXPIRED_IN_A_TURN:
-            self._loop.call_soon(self._expire_some, groups)
+    def _expire_all(self, groups: Iterator[tuple[GroupPartition, str]]) -> Steps[None]:
+        for partition, group_id in groups:
+            if not partition.shard.is_closed:
+                for outcome in expiry.expire(partition.machine, group_id, self._now_ms(), self._config):
+                    try:
+                        self._execute(partition, group_id, outcome)
+                    except KafkaError as refusal:
+                        _log.warning(line("offsets not expired", group=group_id, error=refusal))
+            yield
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:

@@ -23,16 +23,17 @@ after `close` nothing is begun.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future
+from asyncio import Future
 from collections.abc import Callable, Collection
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.clock import Clock, Stopwatch
+from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -44,8 +45,8 @@ _log = logger("coordinator")
 
 _Key = tuple[str, int, int]  # the transactional id, producer id and epoch of a transaction
 
-SLICE_PARTITIONS = 500
-SLICE_S = 0.005
+WRITING = Kind(under_way_max=1_000, steps_max=500, slice_ms=5, may_begin_again=False)
+"""The markers of one transaction."""
 _LED_AT_ONCE = 64
 _SHOWN_IN_PASSING_MAX = 500  # to release more takes milliseconds: a turn of its own
 LOADING_RETRY_MS = 20
@@ -116,15 +117,13 @@ class MarkerWriter:
         offsets: Callable[[], OffsetMarkers],
         *,
         clock: Clock,
-        stopwatch: Stopwatch,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
     ) -> None:
         """`offsets` gives the group coordinator, when it is first needed."""
         self._partitions = partitions
         self._offsets = offsets
         self._clock = clock
-        self._stopwatch = stopwatch
-        self._loop = loop
+        self._upkeep = upkeep
         self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
@@ -132,7 +131,7 @@ class MarkerWriter:
     async def settled(self) -> None:
         """Wait until everything is finished, but for what a disk refuses."""
         while any(job.waits is not _Waits.BROKEN for job in self._jobs.values()):
-            self._changed = self._loop.create_future()
+            self._changed = self._upkeep.loop.create_future()
             await self._changed
 
     def finish(
@@ -182,28 +181,24 @@ class MarkerWriter:
     # One job
 
     def _go_on(self, job: _Job) -> None:
-        """One slice of the markers; what follows the last of them, at once."""
-        if self._jobs.get(job.key) is not job:
-            return  # closed meanwhile
+        self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
+
+    def _write_all(self, job: _Job) -> Work[None]:
+        """A marker in each step; what follows the last of them, at once."""
         job.waits = _Waits.NOT
-        until = self._stopwatch() + SLICE_S
-        for count in range(min(SLICE_PARTITIONS, len(job.todo))):
-            if count and self._stopwatch() > until:
-                break
+        for count in range(len(job.todo)):
+            if count:
+                yield None
+            if self._jobs.get(job.key) is not job:
+                return  # closed meanwhile
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])
             self._mark(job, job.todo.pop())
-        if job.todo:
-            self._loop.call_soon(self._go_on, job)
-        elif job.parked:
+        if job.parked:
             self._wait_for_better_times(job)
-        elif len(job.held) > _SHOWN_IN_PASSING_MAX:
-            self._loop.call_soon(self._end, job)
-        else:
-            self._end(job)
-
-    def _end(self, job: _Job) -> None:
-        """Every marker is written."""
+            return
+        if len(job.held) > _SHOWN_IN_PASSING_MAX:
+            yield self._upkeep.next_turn()
         if self._jobs.get(job.key) is job:
             if job.held:
                 self._show(job)

@@ -25,11 +25,10 @@ from barnabas.broker.coordinator.group.expiry import leaving, staying_ids
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
 from barnabas.broker.log_lines import Seldom, logger
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Handle
-
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
     from barnabas.broker.coordinator.group.machine import GroupMachine
@@ -38,6 +37,7 @@ REMOVED_IN_A_TURN = 500
 """How many offsets are deleted in a turn of the loop: some milliseconds."""
 LOOKED_AT_IN_A_TURN = 2_000
 """How many offsets are looked at in a turn of the loop."""
+_REMOVAL = Kind(steps_max=1, may_begin_again=False)
 RETRY_MS = 1_000
 """When what could not be deleted is looked at again."""
 
@@ -115,19 +115,19 @@ class OffsetRemovals:
     def __init__(
         self,
         clock: Clock,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         topic_ids: Callable[[str], bytes | None],
         execute: Callable[[GroupPartition, GroupOutcome], object],
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None. `execute` may raise KafkaError."""
         self._clock = clock
-        self._loop = loop
+        self._upkeep = upkeep
         self._topic_ids = topic_ids
         self._execute = execute
         self._searches: deque[_Search] = deque()
         self._kept_back: list[_Search] = []
         self._of_partition: dict[GroupPartition, list[_Search]] = {}  # all of them, kept back or not
-        self._next_turn: Handle | None = None
+        self._is_removing = False
         self._retry: Timer | None = None
         self._refusals = Seldom(logger("coordinator").warning)
 
@@ -163,8 +163,6 @@ class OffsetRemovals:
 
     def close(self) -> None:
         """The broker stops; what is left is found when the partition is loaded again."""
-        if self._next_turn is not None:
-            self._next_turn.cancel()
         if self._retry is not None:
             self._retry.cancel()
         self._searches.clear()
@@ -179,13 +177,17 @@ class OffsetRemovals:
         self._of_partition.setdefault(search.partition, []).append(search)
 
     def _begin(self) -> None:
-        if self._next_turn is None and self._searches:
-            self._next_turn = self._loop.call_soon(self._go_on)  # and not before, whoever asks meanwhile
-            self._take_turn()
+        if not self._is_removing and self._searches:
+            self._is_removing = True
+            self._upkeep.in_slices(self._remove, _REMOVAL)
 
-    def _go_on(self) -> None:
-        self._next_turn = None
-        self._begin()
+    def _remove(self) -> Work[None]:
+        try:
+            while self._searches:
+                self._take_turn()
+                yield self._upkeep.next_turn()  # and not before, whoever asks meanwhile
+        finally:
+            self._is_removing = False
 
     def _take_turn(self) -> None:
         turn = _Turn()

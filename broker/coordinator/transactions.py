@@ -12,12 +12,12 @@ complete: whoever prepares it, or finds it when a partition is loaded, has it fi
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future
+from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
 
-from barnabas.broker.clock import Clock, Stopwatch, Timer
+from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.compaction import CompactedTopic, Compactor
 from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
@@ -25,7 +25,6 @@ from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions
 from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Shard
-from barnabas.broker.coordinator.runtime.sweeping import Sweeps
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -42,6 +41,7 @@ from barnabas.broker.coordinator.transaction.model import (
 )
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -58,6 +58,7 @@ Reply: TypeAlias = Union[T, "Future[T]"]
 TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 
 TRANSACTION_VERSION = "transaction.version"
+SWEEP = Kind(under_way_max=1_000, slice_ms=5, may_begin_again=False)
 _RETRY_MS = 1_000
 
 
@@ -78,8 +79,7 @@ class TransactionCoordinator:
         markers: MarkerWriter,
         config: TransactionConfig,
         clock: Clock,
-        stopwatch: Stopwatch,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
     ) -> None:
@@ -88,17 +88,18 @@ class TransactionCoordinator:
         self.markers = markers
         self._topic = topic
         self.clock = clock
-        self._loop = loop
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
-        self._partitions = CoordinatorPartitions(topic, clock, loop, self._build, self._on_loaded)
-        self._compactor = Compactor(topic, clock, stopwatch, loop)
+        self._upkeep = upkeep
+        self._create_future = upkeep.loop.create_future
+        self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
+        self._compactor = Compactor(topic, clock, upkeep)
         self._timers: dict[str, Timer] = {}
-        self._sweeps = Sweeps(stopwatch, loop)
+        self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
         self._deciding = 0  # how many decisions to end a transaction wait for the disk
         self._is_stopping = False
-        self.completions = Completions(clock, loop)
+        self.completions = Completions(clock, upkeep.loop)
         self._arm("timeouts", config.abort_check_interval_ms, self._abort_timed_out)
         self._arm("expiry", config.remove_check_interval_ms, self._expire)
 
@@ -111,8 +112,7 @@ class TransactionCoordinator:
         partitions: Partitions,
         offsets: Callable[[], OffsetMarkers],
         clock: Clock,
-        stopwatch: Stopwatch,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         fresh_producer_id: Callable[[], int],
     ) -> TransactionCoordinator:
         """The coordinator of a broker; `offsets` gives its group coordinator."""
@@ -120,11 +120,10 @@ class TransactionCoordinator:
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(partitions, offsets, clock=clock, stopwatch=stopwatch, loop=loop),
+            markers=MarkerWriter(partitions, offsets, clock=clock, upkeep=upkeep),
             config=transaction_config(config),
             clock=clock,
-            stopwatch=stopwatch,
-            loop=loop,
+            upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
         )
@@ -215,8 +214,8 @@ class TransactionCoordinator:
         What cannot be loaded or finished because a disk fails is logged, and tried again as long as it takes.
         """
         loading = [self._partitions.begin(index) for index in self._partitions.led()]
-        while not self._sweeps.are_over or any(partition.loader is not None for partition in loading):
-            await self._sweeps.next_turn()
+        while self._sweeps or any(partition.loader is not None for partition in loading):
+            await self._upkeep.next_turn()
         await self.markers.settled()
 
     def load_in_background(self) -> None:
@@ -229,12 +228,10 @@ class TransactionCoordinator:
         Returns whether the next run may take for granted that nothing is prepared.
         """
         self._is_stopping = True
-        while self._deciding or not self._sweeps.are_over or self._partitions.are_loading:
-            await self._sweeps.next_turn()
+        while self._deciding or self._sweeps or self._partitions.are_loading:
+            await self._upkeep.next_turn()
         await self.markers.settled()
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
-
-    # The inside
 
     def _check_request(self, transactional_id: str) -> None:
         _check_transactional_id(transactional_id)
@@ -244,7 +241,7 @@ class TransactionCoordinator:
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)
         perform = partial(self._perform, index)
-        return machine, Shard(index, machine, self._topic, self.clock, self._loop.create_future, perform=perform)
+        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, perform=perform)
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
@@ -362,7 +359,16 @@ class TransactionCoordinator:
         self, partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
     ) -> None:
         """Do it for each of these ids; when it takes long, with other work in between."""
-        self._sweeps.begin(ids, partial(action, partition), lambda: partition.shard.is_closed)
+
+        def sweep() -> Work[None]:
+            while ids and not partition.shard.is_closed:
+                action(partition, ids.pop())
+                yield None
+
+        swept = self._upkeep.in_slices(sweep, SWEEP)
+        if isinstance(swept, Future):
+            self._sweeps.add(swept)
+            swept.add_done_callback(self._sweeps.discard)
 
 
 def transaction_config(config: BrokerConfig) -> TransactionConfig:

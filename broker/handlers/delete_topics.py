@@ -6,16 +6,18 @@ UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TO
 `delete.topic.enable` is off (INVALID_REQUEST before v3).
 """
 
-from collections.abc import Awaitable, Container
+from asyncio import Future, shield
+from collections.abc import Container
 from typing import NamedTuple
 
 from barnabas.broker.catalogue import Catalogue, Topic
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.context import RequestContext
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.steps import Steps
 
 
 class _Target(NamedTuple):
@@ -28,11 +30,12 @@ class _Target(NamedTuple):
 _Doomed = tuple[_Target, Topic]
 SLICE_PARTITIONS = 25
 """How many partitions are deleted (some 150 us each) before others have their turn."""
+_DELETION = Kind(steps_max=1, may_begin_again=False)
 
 
 def handle(
     request: DeleteTopicsRequest, context: RequestContext
-) -> DeleteTopicsResponse | Awaitable[DeleteTopicsResponse]:
+) -> DeleteTopicsResponse | Future[DeleteTopicsResponse]:
     catalogue = context.services.catalogue
     targets = [_Target(topic.name, topic.topic_id) for topic in request.topics]
     targets += [_Target(name) for name in request.topic_names]
@@ -49,10 +52,8 @@ def handle(
             doomed.append((target, _resolve(target, twice, distinct, catalogue)))
         except KafkaError as refusal:
             answers.append(_refused(target, refusal))
-    slices = _slices(doomed)
-    if len(slices) > 1:
-        return _delete_in_turns(slices, answers, context)
-    return DeleteTopicsResponse(responses=answers + _delete(doomed, catalogue))
+    deleted = context.services.upkeep.in_slices(lambda: _delete_all(_slices(doomed), answers, catalogue), _DELETION)
+    return shield(deleted) if isinstance(deleted, Future) else deleted  # done to the end, whoever waits for it or not
 
 
 def _slices(doomed: list[_Doomed]) -> list[list[_Doomed]]:
@@ -68,13 +69,12 @@ def _slices(doomed: list[_Doomed]) -> list[list[_Doomed]]:
     return slices
 
 
-async def _delete_in_turns(
-    slices: list[list[_Doomed]], answers: list[DeletableTopicResult], context: RequestContext
-) -> DeleteTopicsResponse:
-    catalogue = context.services.catalogue
+def _delete_all(
+    slices: list[list[_Doomed]], answers: list[DeletableTopicResult], catalogue: Catalogue
+) -> Steps[DeleteTopicsResponse]:
     for count, doomed in enumerate(slices):
         if count:
-            await let_others_run(context.services.clock)
+            yield
         there = [(target, topic) for target, topic in doomed if topic.topic_id in catalogue.topics_by_id]
         answers += [_refused(target, _unknown(target)) for target, topic in doomed if (target, topic) not in there]
         answers += _delete(there, catalogue)

@@ -10,10 +10,11 @@ directory that is offline is told with KAFKA_STORAGE_ERROR and nothing else. Ver
 from __future__ import annotations
 
 import os
+from asyncio import Future
 from typing import TYPE_CHECKING
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
@@ -24,19 +25,25 @@ from barnabas.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock
     from barnabas.storage.log_directory import LogDirectory
 
-_SLICE = 100  # partitions looked at (some 20 us each) before others have their turn
+_PARTITIONS = Kind(steps_max=100, slice_ms=5)  # some 20 us each
 
 
-async def handle(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+def handle(
+    request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponse | Future[DescribeLogDirsResponse]:
+    return context.services.slices.in_slices(lambda: _describe(request, context), _PARTITIONS)
+
+
+def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
     directory = context.services.partitions.directory
     result = _nothing(directory)
     try:
-        result.topics = await _sizes(_wanted(request.topics, context), directory, context.services.clock)
+        result.topics = yield from _sizes(_wanted(request.topics, context), directory)
         volume = directory.volume()
         result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
     except StorageError:
@@ -61,19 +68,16 @@ def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext)
     return {name: sorted(numbers.intersection(existing.get(name, ()))) for name, numbers in wanted.items()}
 
 
-async def _sizes(wanted: dict[str, list[int]], directory: LogDirectory, clock: Clock) -> list[DescribeLogDirsTopic]:
+def _sizes(wanted: dict[str, list[int]], directory: LogDirectory) -> Steps[list[DescribeLogDirsTopic]]:
     topics = []
-    looked_at = 0
     for name, numbers in wanted.items():
         partitions = []
         for number in numbers:
-            looked_at += 1
-            if looked_at % _SLICE == 0:
-                await let_others_run(clock)
             size = directory.size_of(name, number)
             partitions.append(
                 DescribeLogDirsPartition(partition_index=number, partition_size=size, offset_lag=0, is_future_key=False)
             )
+            yield
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
     return topics

@@ -6,9 +6,11 @@ of that producer in DescribeTransactions is a hanging transaction. Each partitio
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.context import RequestContext
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.protocol.messages.describe_producers import (
@@ -18,21 +20,25 @@ from barnabas.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from barnabas.storage.steps import Steps
 
-_SLICE = 10  # partitions looked at before others have their turn: one that is not open yet has to be opened
+_PARTITIONS = Kind(steps_max=10, slice_ms=5)  # one that is not open yet has to be opened
 
 
-async def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+def handle(
+    request: DescribeProducersRequest, context: RequestContext
+) -> DescribeProducersResponse | Future[DescribeProducersResponse]:
+    return context.services.slices.in_slices(lambda: _describe_all(request, context), _PARTITIONS)
+
+
+def _describe_all(request: DescribeProducersRequest, context: RequestContext) -> Steps[DescribeProducersResponse]:
     on_disk = context.services.partitions.directory.partitions  # the others were never used, and need not be opened
     topics = []
-    looked_at = 0
     for topic in request.topics:
         partitions = []
         for number in topic.partition_indexes:
             partitions.append(_describe(topic.name, number, on_disk, context))
-            looked_at += 1
-            if looked_at % _SLICE == 0:
-                await let_others_run(context.services.clock)
+            yield
         topics.append(TopicResponse(name=topic.name, partitions=partitions))
     return DescribeProducersResponse(topics=topics)
 

@@ -7,20 +7,28 @@ Versions: 3 flexible, 4 states, 5 types.
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.context import RequestContext
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from barnabas.storage.steps import Steps
 
 _CLASSIC = "classic"
 SLICE = 1_000
 """How many groups are looked at (some 3 us each) before others have their turn."""
+_ALL_GROUPS = Kind(steps_max=SLICE, slice_ms=5)
 
 
-async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse | Future[ListGroupsResponse]:
+    return context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_GROUPS)
+
+
+def _list_all(request: ListGroupsRequest, context: RequestContext) -> Steps[ListGroupsResponse]:
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     listed = []
-    for count, group in enumerate(context.services.groups.each_group(), 1):
+    for group in context.services.groups.each_group():
         if not states or group.state.value.lower() in states:
             listed.append(
                 ListedGroup(
@@ -30,6 +38,5 @@ async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGro
                     group_type=_CLASSIC,
                 )
             )
-        if count % SLICE == 0:
-            await let_others_run(context.services.clock)
+        yield
     return ListGroupsResponse(error_code=0, groups=listed if not types or _CLASSIC in types else [])

@@ -52,7 +52,7 @@ READ_COMMITTED = 1
 
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse | Future[ListOffsetsResponse]:
-    return context.services.slices.run(lambda: _look_up_all(request, context))
+    return context.services.slices.in_slices(lambda: _look_up_all(request, context))
 
 
 def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:

@@ -9,25 +9,34 @@ the whole id.
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.patterns import InvalidPattern, Pattern, compile_pattern
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from barnabas.protocol.messages.list_transactions import TransactionState as ListedTransaction
+from barnabas.storage.steps import Steps
 
 _STATES = {state.value for state in TransactionState}
-_SLICE = 500  # ids held against a pattern (some 10 us each) before others have their turn
+_ALL_IDS = Kind(steps_max=500, slice_ms=5)  # some 10 us each where one is held against a pattern
 
 
-async def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponse:
+def handle(
+    request: ListTransactionsRequest, context: RequestContext
+) -> ListTransactionsResponse | Future[ListTransactionsResponse]:
+    return context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_IDS)
+
+
+def _list_all(request: ListTransactionsRequest, context: RequestContext) -> Steps[ListTransactionsResponse]:
     transactions = context.services.transactions.transactions()
     pattern = _pattern(request.transactional_id_pattern)
     now_ms = context.services.clock.now_ms()
     listed = []
-    for count, txn in enumerate(transactions, 1):
+    for txn in transactions:
         if _is_wanted(txn, request, now_ms) and (pattern is None or pattern.matches(txn.transactional_id)):
             listed.append(
                 ListedTransaction(
@@ -36,8 +45,7 @@ async def handle(request: ListTransactionsRequest, context: RequestContext) -> L
                     transaction_state=txn.state.value,
                 )
             )
-        if count % _SLICE == 0:
-            await let_others_run(context.services.clock)
+        yield
     return ListTransactionsResponse(
         error_code=ErrorCode.NONE,
         unknown_state_filters=[name for name in dict.fromkeys(request.state_filters) if name not in _STATES],

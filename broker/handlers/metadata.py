@@ -6,7 +6,7 @@ as Kafka does it, as whoever asks may want to know whether the topic is gone (de
 is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION.
 """
 
-from collections.abc import Awaitable
+from asyncio import Future
 
 from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
@@ -14,7 +14,7 @@ from barnabas.broker.catalogue.image import INTERNAL_TOPICS, Partition
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.metadata import (
@@ -26,39 +26,34 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.steps import Steps
 
 _BY_ID_SINCE = 12
 SLICE_TOPICS = 1_000
+_ALL_TOPICS = Kind(steps_max=SLICE_TOPICS, slice_ms=5)
 
 
-def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Awaitable[MetadataResponse]:
+def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Future[MetadataResponse]:
     services = context.services
     asked = request.topics
     if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
         return _refuse(asked)
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     if asked is None or (not asked and context.api_version == 0):
-        everything = list(services.catalogue.topics.values())
-        if len(everything) > SLICE_TOPICS:
-            return _describe_in_turns(everything, operations, request, context)
-        topics = [_describe(topic, operations, services) for topic in everything]
-    else:
-        may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
-        distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
-        topics = [_find(wanted, may_create, operations, services) for wanted in distinct.values()]
-    return _response(topics, request, context)
+        return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
+    may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
+    distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
+    return _response(
+        [_find(wanted, may_create, operations, services) for wanted in distinct.values()], request, context
+    )
 
 
-async def _describe_in_turns(
-    everything: list[Topic], operations: int, request: MetadataRequest, context: RequestContext
-) -> MetadataResponse:
-    """All topics, as many in a turn of the loop as take a few milliseconds."""
+def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
+    """The topics that there are now, as they are when they have their turn."""
     topics = []
-    for start in range(0, len(everything), SLICE_TOPICS):
-        if start:
-            await let_others_run(context.services.clock)
-        some = everything[start : start + SLICE_TOPICS]
-        topics += [_describe(topic, operations, context.services) for topic in some]
+    for topic in list(context.services.catalogue.topics.values()):
+        topics.append(_describe(topic, operations, context.services))
+        yield
     return _response(topics, request, context)
 
 

@@ -146,7 +146,7 @@ class Housekeeping:
             return None
         try:
             log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
-            return self._slices.run(lambda: log.settle_ages(now_ms))
+            return self._slices.in_slices(lambda: log.settle_ages(now_ms))
         except (KafkaError, StorageError):
             return None  # retention meets it again: logs the failure, or waits for the recovery
 

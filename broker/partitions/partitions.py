@@ -32,15 +32,16 @@ from barnabas.storage.errors import DirectoryOffline, StorageError
 from barnabas.storage.log.append import AppendOrigin, AppendResult
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import Future
 
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.catalogue.image import Topic
-    from barnabas.broker.clock import Clock, Stopwatch
+    from barnabas.broker.clock import Clock
     from barnabas.broker.cluster.cluster import Cluster
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.slices import Slices
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log_directory import LogDirectory
@@ -61,8 +62,7 @@ class Partitions:
         cluster: Cluster,
         *,
         clock: Clock,
-        stopwatch: Stopwatch,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         waiters: Waiters,
         flush: GroupFlush,
         random_bytes: Callable[[int], bytes],
@@ -75,10 +75,10 @@ class Partitions:
         self._waiters = waiters
         self._flush = flush
         self._random_bytes = random_bytes
-        self._loop = loop
+        self._loop = upkeep.loop
         self._failures = Seldom(_log.error)
         self._failed = FailedOpenings(clock)
-        self.recoveries = Recoveries(loop, stopwatch, self._recovered)
+        self.recoveries = Recoveries(upkeep, self._recovered)
         self._open: dict[tuple[str, int], PartitionLog] = {}
         self._led: dict[tuple[str, int], PartitionLog] = {}
         self.appended_to_deleted = (0, 0)

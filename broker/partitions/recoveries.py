@@ -4,30 +4,27 @@ Knows openings (storage/recovery/opening.py) by their partition; what becomes of
 owner's business. Why slices and no thread: docs/decisions/0025.
 
 Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
-asked. What is not done then goes on in slices, one in each turn of the loop, the partitions in turn. Few are begun at a
-time, since each holds a piece of its log in memory; the others wait in the order they were asked for. After a kill many
-may be asked for in one turn: those that find its time used up wait, too. What a recovery has to sync is synced in a
-thread.
+asked. What is not done then goes on in slices (broker/slices.py), one step in each. Few are begun at a time, since each
+holds a piece of its log in memory; the others wait in the order they were asked for. After a kill many may be asked for
+in one turn: those that find its time used up wait, too. What a recovery has to sync is synced in a thread.
 
-Invariants: one slice at a time, and one in a turn besides those that begin; an opening is closed when it is abandoned;
-after `close` nothing is begun that does not end in its first slice.
+Invariants: an opening is closed when it is abandoned; after `close` nothing is begun that does not end in its first
+slice.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from asyncio import Future
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
-
-    from barnabas.broker.clock import Stopwatch
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.recovery.opening import Opening
@@ -36,7 +33,8 @@ _log = logger("storage")
 PartitionKey = tuple[str, int]
 
 BEGUN_MAX = 8
-_TURN_S = 0.005  # how long openings may begin in one turn of the loop
+_OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+_RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=5, may_begin_again=False)
 
 
 class StillRecovering(KafkaError):
@@ -55,27 +53,17 @@ class StillRecovering(KafkaError):
 class Recoveries:
     """What is being opened on one event loop."""
 
-    def __init__(
-        self,
-        loop: AbstractEventLoop,
-        stopwatch: Stopwatch,
-        end: Callable[[PartitionKey, PartitionLog | StorageError], None],
-    ) -> None:
+    def __init__(self, upkeep: Slices, end: Callable[[PartitionKey, PartitionLog | StorageError], None]) -> None:
         """`end` is given what became of an opening that was not done in its first slice."""
-        self._loop = loop
-        self._stopwatch = stopwatch
+        self._upkeep = upkeep
         self._end = end
         self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
         """Those that are being opened, and who is called when they are not any more."""
-        self._waiting: deque[tuple[PartitionKey, Opening[PartitionLog]]] = deque()
-        self._begun: deque[tuple[PartitionKey, Opening[PartitionLog]]] = deque()
-        self._syncing: dict[PartitionKey, Opening[PartitionLog]] = {}
+        self._openings: dict[PartitionKey, Future[PartitionLog | None]] = {}
         self._jobs = 0
-        self._is_scheduled = False
         self._is_closed = False
         self.parked_bytes = 0
         """Bytes of records that requests hold while they wait for a partition."""
-        self._begun_s = 0.0  # spent on first slices in this turn
 
     def __contains__(self, key: PartitionKey) -> bool:
         return key in self._callbacks
@@ -94,24 +82,15 @@ class Recoveries:
         may_wait: it is known to need recovery, and may be put off to another turn.
         """
         assert key not in self, f"{key} is being opened already"
-        if may_wait and not self._is_closed and (self._is_full() or self._begun_s > _TURN_S):
-            self._callbacks[key] = []
-            self._waiting.append((key, opening))
-            self._schedule()
-            return None
-        started_s = self._stopwatch()
-        try:
-            job = next(opening)
-        except StopIteration as done:
-            log: PartitionLog = done.value
+        kind = _RECOVERY if may_wait and not self._is_closed else _OPENING
+        log = self._upkeep.in_slices(partial(self._open, key, opening), kind)
+        if not isinstance(log, Future):
             return log
-        finally:
-            self._spend(self._stopwatch() - started_s)
         if self._is_closed:
-            opening.close()
+            self._upkeep.give_up(log)
             raise StorageError(f"{key[0]}-{key[1]}", "the broker stops, and does not recover it any more")
         self._callbacks[key] = []
-        self._go_on_after(key, opening, job)
+        self._openings[key] = log
         return None
 
     def when_over(self, key: PartitionKey, callback: Callable[[], object]) -> None:
@@ -119,21 +98,13 @@ class Recoveries:
         if key in self._callbacks:
             self._callbacks[key].append(callback)
         else:
-            self._loop.call_soon(callback)
+            self._upkeep.loop.call_soon(callback)
 
     def abandon(self, key: PartitionKey) -> None:
         """The partition goes: recover it no further. Nothing happens if it is not being recovered."""
-        if key not in self._callbacks:
-            return
-        for openings in (self._waiting, self._begun):
-            for each in list(openings):
-                if each[0] == key:
-                    openings.remove(each)
-                    each[1].close()
-        if (opening := self._syncing.pop(key, None)) is not None:
-            opening.close()
-        self._tell(key)
-        self._schedule()  # there may be room now for one that waits
+        if key in self._callbacks:
+            self._upkeep.give_up(self._openings.pop(key))
+            self._tell(self._callbacks.pop(key))
 
     def close(self) -> None:
         """The broker stops: what is not open now is left as it is, for the next start to recover."""
@@ -141,85 +112,66 @@ class Recoveries:
         for key in list(self._callbacks):
             self.abandon(key)
 
-    # --- slices ---
-
-    def _is_full(self) -> bool:
-        return len(self._begun) + len(self._syncing) >= BEGUN_MAX
-
-    def _spend(self, seconds: float) -> None:
-        if not self._begun_s:
-            self._loop.call_soon(self._forget_spending)
-        self._begun_s += seconds
-
-    def _forget_spending(self) -> None:
-        self._begun_s = 0.0
-
-    def _schedule(self) -> None:
-        if not self._is_scheduled and (self._begun or self._waiting):
-            self._is_scheduled = True
-            self._loop.call_soon(self._run_slice)
-
-    def _run_slice(self) -> None:
-        self._is_scheduled = False
-        if self._waiting and not self._is_full():
-            key, opening = self._waiting.popleft()
-        elif self._begun:
-            key, opening = self._begun.popleft()
-        else:
-            return  # abandoned, all of them
-        self._step(key, opening, lambda: next(opening))
-        self._schedule()
-
-    def _step(self, key: PartitionKey, opening: Opening[PartitionLog], resume: Callable[[], SyncJob | None]) -> None:
+    def _open(self, key: PartitionKey, opening: Opening[PartitionLog]) -> Work[PartitionLog | None]:
+        """Returns the log, or raises, in the first slice; later `end` is given either."""
+        outcome: PartitionLog | StorageError
         try:
-            job = resume()
-        except StopIteration as done:
-            self._finish(key, done.value)
+            outcome = yield from self._steps(opening)
         except StorageError as error:
-            self._finish(key, error)
+            if key not in self._callbacks:
+                raise
+            outcome = error
         except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
+            if key not in self._callbacks:
+                raise
             _log.exception(line("recovery failed", topic=key[0], partition=key[1]))
-            self._finish(key, StorageError(f"{key[0]}-{key[1]}", repr(mistake)))
-        else:
-            self._go_on_after(key, opening, job)
+            outcome = StorageError(f"{key[0]}-{key[1]}", repr(mistake))
+        if key not in self._callbacks:
+            assert not isinstance(outcome, StorageError)
+            return outcome
+        del self._openings[key]
+        callbacks = self._callbacks.pop(key)
+        self._end(key, outcome)
+        self._tell(callbacks)
+        return None
 
-    def _go_on_after(self, key: PartitionKey, opening: Opening[PartitionLog], job: SyncJob | None) -> None:
-        if job is None:
-            self._begun.append((key, opening))
-            self._schedule()
-            return
-        self._syncing[key] = opening
+    def _steps(self, opening: Opening[PartitionLog]) -> Work[PartitionLog]:
+        """The opening, with its syncs done in a thread."""
+        try:
+            job = next(opening)
+            while True:
+                if job is None:
+                    yield None
+                    job = next(opening)
+                    continue
+                syncing = self._begin_sync(job)
+                yield syncing
+                failure = syncing.result()
+                job = next(opening) if failure is None else opening.throw(failure)
+        except StopIteration as done:
+            log: PartitionLog = done.value
+            return log
+        finally:
+            opening.close()
+
+    def _begin_sync(self, job: SyncJob) -> Future[StorageError | None]:
         self._jobs += 1
-        running = self._loop.run_in_executor(None, _error_of, job)
-        running.add_done_callback(partial(self._synced, key, opening, job))
+        syncing = self._upkeep.loop.run_in_executor(None, _error_of, job)
+        syncing.add_done_callback(partial(self._synced, job))
+        return syncing
 
-    def _synced(
-        self, key: PartitionKey, opening: Opening[PartitionLog], job: SyncJob, done: Future[StorageError | None]
-    ) -> None:
+    def _synced(self, job: SyncJob, done: Future[StorageError | None]) -> None:
+        """Whether anybody still wants the partition or not."""
         self._jobs -= 1
         failure = done.result()
         if failure is None:
             job.finish()
         else:
             job.failed(failure)
-        if self._syncing.get(key) is opening:  # not abandoned meanwhile
-            del self._syncing[key]
-            if failure is None:
-                self._begun.append((key, opening))
-            else:
-                error = failure
-                self._step(key, opening, lambda: opening.throw(error))
-        self._schedule()
 
-    def _finish(self, key: PartitionKey, outcome: PartitionLog | StorageError) -> None:
-        callbacks = self._callbacks.pop(key)
-        self._end(key, outcome)
+    def _tell(self, callbacks: list[Callable[[], object]]) -> None:
         for callback in callbacks:
-            self._loop.call_soon(callback)
-
-    def _tell(self, key: PartitionKey) -> None:
-        for callback in self._callbacks.pop(key):
-            self._loop.call_soon(callback)
+            self._upkeep.loop.call_soon(callback)
 
 
 def _error_of(job: SyncJob) -> StorageError | None:

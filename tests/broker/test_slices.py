@@ -4,41 +4,64 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
-from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX, Slices
-from barnabas.storage.steps import Steps
+from barnabas.broker.slices import LOOK_UP, SLICE_MS, UNDER_WAY_MAX, Kind, Slices, Work
 from tests.support.broker_world import settle
-from tests.support.virtual_clock import VirtualClock
 
 STEPS_A_SLICE = 3
 
 
-class Stopwatch(VirtualClock):
-    """A clock that goes on by a part of a slice whenever somebody looks at it."""
-
-    looks = 0
-
-    def monotonic(self) -> float:
-        self.looks += 1
-        return super().monotonic() + self.looks * SLICE_MS / 1000 / STEPS_A_SLICE * 1.001
-
-
-class Diary:
-    """Who did a step, and who was closed."""
+class Loop:
+    """Calls that wait until the test has them made, and how long they should."""
 
     def __init__(self) -> None:
+        self.calls: list[tuple[float, Callable[[], None]]] = []
+        self.create_future = asyncio.get_running_loop().create_future
+
+    def call_soon(self, callback: Callable[..., None], *args: Any) -> None:
+        self.call_later(0, callback, *args)
+
+    def call_later(self, delay_s: float, callback: Callable[..., None], *args: Any) -> None:
+        self.calls.append((delay_s, lambda: callback(*args)))
+
+    async def turn(self) -> None:
+        calls, self.calls = self.calls, []
+        for _, call in calls:
+            call()
+        await settle()
+
+
+class Stopwatch:
+    """Goes on by a part of a slice whenever somebody looks at it, unless it stands still."""
+
+    looks = 0
+    stands_still = False
+
+    def __call__(self) -> float:
+        self.looks += not self.stands_still
+        return self.looks * SLICE_MS / 1000 / STEPS_A_SLICE * 1.001
+
+
+class World:
+    """Slices, what they run on, and a diary of who did a step and who was closed."""
+
+    def __init__(self, *, rests: bool = True) -> None:
+        self.loop = Loop()
+        self.stopwatch = Stopwatch()
+        self.slices = Slices(cast(asyncio.AbstractEventLoop, self.loop), self.stopwatch, rests=rests)
         self.lines: list[str] = []
         self.begun: list[str] = []
 
-    def work(self, name: str, steps: int, error: Exception | None = None) -> Callable[[], Steps[str]]:
-        def begin() -> Steps[str]:
+    def ask(self, name: str, steps: int, error: Exception | None = None, kind: Kind = LOOK_UP) -> Any:
+        def work() -> Work[str]:
             self.begun.append(name)
             try:
                 for _ in range(steps):
                     self.lines.append(name)
-                    yield
+                    yield None
             except GeneratorExit:
                 self.lines.append(f"{name} closed")
                 raise
@@ -46,92 +69,146 @@ class Diary:
                 raise error
             return f"{name} is over"
 
-        return begin
+        return self.slices.in_slices(work, kind)
+
+    async def until_over(self) -> None:
+        for _ in range(1_000):
+            if self.slices.are_over:
+                return
+            assert self.slices.under_way <= UNDER_WAY_MAX
+            await self.loop.turn()
+        raise AssertionError("it never ends")
 
 
 @pytest.fixture
-async def world() -> tuple[Slices, Stopwatch, Diary]:
-    clock = Stopwatch()
-    return Slices(clock, asyncio.get_running_loop()), clock, Diary()
-
-
-async def turn(clock: VirtualClock) -> None:
-    clock.advance(SLICE_MS)
-    await settle()
-
-
-World = tuple[Slices, Stopwatch, Diary]
+async def world() -> World:
+    return World()
 
 
 async def test_short_work_is_over_at_once(world: World) -> None:
-    slices, clock, diary = world
-
-    assert slices.run(diary.work("a", 2)) == "a is over"
+    assert world.ask("a", 2) == "a is over"
     with pytest.raises(ValueError, match="no"):
-        slices.run(diary.work("b", 1, ValueError("no")))
-    assert clock.pending_timers() == slices.under_way == 0
+        world.ask("b", 1, ValueError("no"))
+    await world.loop.turn()
+    assert not world.loop.calls
+    assert world.slices.are_over
 
 
 async def test_each_has_a_slice_in_turn(world: World) -> None:
-    slices, clock, diary = world
-    first, second = slices.run(diary.work("a", 7)), slices.run(diary.work("b", 5))
-    assert isinstance(first, asyncio.Future)
-    assert isinstance(second, asyncio.Future)
+    first, second = world.ask("a", 7), world.ask("b", 5)
 
     for _ in range(4):
-        diary.lines.append("others")
-        await turn(clock)
+        world.lines.append("others")
+        await world.loop.turn()
 
-    assert diary.lines == [*"aaabbb", "others", *"aaa", "others", *"bb", "others", "a", "others"]
+    assert world.lines == [*"aaabbb", "others", *"aaa", "others", *"bb", "others", "a", "others"]
     assert (first.result(), second.result()) == ("a is over", "b is over")
-    assert clock.pending_timers() == slices.under_way == 0
+    assert world.slices.are_over
+
+
+@pytest.mark.parametrize("rests", [True, False])
+async def test_what_clients_ask_for_leaves_half_of_the_loop_to_others(rests: bool) -> None:
+    world = World(rests=rests)
+    world.ask("a", 30)
+    for _ in range(5):
+        await world.loop.turn()
+        delays = [delay_s for delay_s, _ in world.loop.calls if delay_s]
+        assert [delay_s >= SLICE_MS / 1000 for delay_s in delays] == ([True] if rests else [])
+
+
+async def test_a_stopwatch_that_stands_still_neither_stops_the_work_nor_makes_a_turn_endless(world: World) -> None:
+    world.stopwatch.stands_still = True
+    asked = world.ask("a", 10, kind=Kind(steps_max=4))
+    assert world.lines == ["a"] * 4
+    await world.loop.turn()
+    assert world.lines == ["a"] * 8
+    await world.loop.turn()
+    assert asked.result() == "a is over"
 
 
 async def test_an_error_is_that_of_the_work_alone(world: World) -> None:
-    slices, clock, diary = world
-    first, second = slices.run(diary.work("a", 4, ValueError("no"))), slices.run(diary.work("b", 4))
-
-    await turn(clock)
-    await turn(clock)
-
-    assert isinstance(first, asyncio.Future)
-    assert isinstance(second, asyncio.Future)
+    first, second = world.ask("a", 4, ValueError("no")), world.ask("b", 4)
+    await world.until_over()
     assert isinstance(first.exception(), ValueError)
     assert second.result() == "b is over"
 
 
 async def test_only_some_hold_what_they_have_begun_and_the_others_wait_in_line(world: World) -> None:
-    slices, clock, diary = world
     names = "abcdefg"
 
-    asked = {name: slices.run(diary.work(name, 5)) for name in names}
+    asked = {name: world.ask(name, 5) for name in names}
 
-    assert slices.under_way == UNDER_WAY_MAX == 4
-    assert [line for line in diary.lines if line.endswith("closed")] == ["e closed", "f closed", "g closed"]
-    assert slices.run(diary.work("short", 1)) == "short is over", "a line of long work holds nobody up who is short"
-    for _ in range(20):
-        await turn(clock)
-        assert slices.under_way <= UNDER_WAY_MAX
+    assert world.slices.under_way == UNDER_WAY_MAX == 4
+    assert [line for line in world.lines if line.endswith("closed")] == ["e closed", "f closed", "g closed"]
+    assert world.ask("short", 1) == "short is over", "a line of long work holds nobody up who is short"
+    await world.until_over()
     assert [future.result() for future in asked.values()] == [f"{name} is over" for name in names]
-    assert diary.begun == [*"abcdefg", "short", *"efg"]
+    assert world.begun == [*"abcdefg", "short", *"efg"]
+
+
+async def test_what_may_not_be_done_twice_is_begun_once_there_is_room(world: World) -> None:
+    kind = Kind(under_way_max=2, may_begin_again=False)
+    asked = {name: world.ask(name, 5, kind=kind) for name in "abcd"}
+    assert world.begun == ["a", "b"]
+    await world.until_over()
+    assert [future.result() for future in asked.values()] == [f"{name} is over" for name in "abcd"]
+    assert world.begun == [*"abcd"]
+
+
+async def test_first_slices_that_can_wait_share_a_turn(world: World) -> None:
+    kind = Kind(first_ms=SLICE_MS)
+    asked = {name: world.ask(name, 1 if name == "d" else 5, kind=kind) for name in "abcd"}
+    assert world.begun == ["a"], "its slice has used the turn up"
+    await world.until_over()
+    assert [future.result() for future in asked.values()] == [f"{name} is over" for name in "abcd"]
+
+
+async def test_work_that_waits_for_something_goes_on_when_that_is_done(world: World) -> None:
+    disk: asyncio.Future[None] = world.loop.create_future()
+
+    def work() -> Work[str]:
+        yield disk
+        return "over"
+
+    asked = world.slices.in_slices(work)
+    assert isinstance(asked, asyncio.Future)
+    for _ in range(3):
+        await world.loop.turn()
+    assert not asked.done()
+    disk.set_result(None)
+    await settle()
+    await world.until_over()
+    assert asked.result() == "over"
 
 
 async def test_work_that_is_given_up_makes_room_and_is_not_gone_on_with(world: World) -> None:
-    slices, clock, diary = world
-    asked = {name: slices.run(diary.work(name, 1000)) for name in "abcdef"}
+    asked = {name: world.ask(name, 1000) for name in "abcdef"}
 
     for name in "abe":
         asked[name].cancel()
     await settle()
 
-    assert diary.lines[-2:] == ["a closed", "b closed"], "of what waits in line there is nothing to close"
-    assert slices.under_way == 3
-    lines = len(diary.lines)
+    assert world.lines[-2:] == ["a closed", "b closed"], "of what waits in line there is nothing to close"
+    assert world.slices.under_way == 3
+    lines = len(world.lines)
     for _ in range(6):
-        await turn(clock)
-    assert set(diary.lines[lines:]) == {"c", "d", "f"}
+        await world.loop.turn()
+    assert set(world.lines[lines:]) == {"c", "d", "f"}
     for name in "cdf":
         asked[name].cancel()
     await settle()
-    await turn(clock)
-    assert clock.pending_timers() == slices.under_way == 0
+    await world.loop.turn()
+    assert world.slices.are_over
+    assert world.slices.under_way == 0
+
+
+async def test_a_stop_gives_up_what_is_not_over_and_lets_nothing_long_begin(world: World) -> None:
+    asked = {name: world.ask(name, 1000) for name in "abcdef"}
+    world.slices.close()
+    assert all(future.cancelled() for future in asked.values())
+    assert world.lines[-4:] == ["a closed", "b closed", "c closed", "d closed"]
+    assert world.ask("short", 1) == "short is over"
+    assert world.ask("long", 1000).cancelled()
+    await settle()
+    await world.loop.turn()
+    assert world.slices.are_over

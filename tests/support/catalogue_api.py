@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import importlib
+from asyncio import AbstractEventLoop
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from barnabas.broker.api.table import API_TABLE, offered_apis
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.slices import Slices
 from barnabas.protocol.registry import request_codec, response_codec
 from barnabas.protocol.schema import Request
 from tests.support.catalogue_world import NODE_ID, CatalogueWorld
 from tests.support.virtual_clock import VirtualClock
 
 CLUSTER_ID = "test-cluster"
+_AT_ONCE = Slices(cast(AbstractEventLoop, None), lambda: 0.0)  # what does not end in its first slice has no loop here
 
 
 class CatalogueApi:
@@ -40,6 +43,8 @@ class CatalogueApi:
             "catalogue": self.world.catalogue,
             "producer_ids": ProducerIds(self.world.catalogue.allocate_producer_ids),
             "offered_apis": offered_apis(),
+            "slices": _AT_ONCE,
+            "upkeep": _AT_ONCE,
         }
         untouched: dict[str, Any] = {each.name: None for each in fields(Services)}  # parts these handlers do not touch
         self.services = Services(**(untouched | own))

@@ -21,12 +21,12 @@ from barnabas.broker.coordinator.group.classic.model import (
 )
 from barnabas.broker.coordinator.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
 
-_TURNS = 20
 TOPIC_IDS = {"t": b"\x01" * 16, "u": b"\x02" * 16}
 
 
@@ -51,11 +51,12 @@ class GroupWorld:
         self.loop.close()
 
     def _start(self) -> GroupCoordinator:
+        self.upkeep = Slices(self.loop, self.clock.monotonic, rests=False)
         return GroupCoordinator(
             topic=self.topic,
             config=self.config,
             clock=self.clock,
-            loop=self.loop,
+            upkeep=self.upkeep,
             random_bytes=self._random_bytes,
             topic_ids=self.topic_ids.get,
         )
@@ -66,6 +67,7 @@ class GroupWorld:
 
     def crash(self) -> None:
         """kill -9: nothing is answered, nothing is written, and time went by."""
+        self.upkeep.close()
         passed_ms = self.clock.now_ms()
         self.clock = VirtualClock(start_ms=passed_ms)
         self.topic.held.clear()
@@ -74,15 +76,19 @@ class GroupWorld:
     def advance(self, delay_ms: float) -> None:
         self.clock.advance(delay_ms)
         self.settle()
+        while not self.upkeep.are_over:
+            self.settle()
 
     def settle(self) -> None:
-        """Let the callbacks of completed futures run."""
-        self.loop.call_soon(self.loop.stop)
-        self.loop.run_forever()
+        """Let the callbacks of completed futures run, and theirs."""
+        for _ in range(2):
+            self.loop.call_soon(self.loop.stop)
+            self.loop.run_forever()
 
     def turns(self) -> None:
         """Let the loop turn as often as it takes to do what is done turn by turn."""
-        for _ in range(_TURNS):
+        self.settle()
+        while not self.upkeep.are_over:
             self.settle()
 
     # Requests, with what a test usually wants as defaults

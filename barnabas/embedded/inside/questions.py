@@ -16,7 +16,6 @@ from barnabas.broker.inspection.logs import log_of
 from barnabas.broker.inspection.topics import every_topic
 from barnabas.broker.inspection.transactions import every_transaction, started_ms
 from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.turns import let_others_run
 from barnabas.client.consume.decoding import Aborted, decode_records
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.log.log import PartitionLog
@@ -76,7 +75,7 @@ async def transactions(services: Services) -> list[tuple[Any, ...]]:
         except KafkaError as error:
             if error.code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 raise
-            await let_others_run(services.clock)  # the loader among them
+            await services.upkeep.next_turn()  # the loader's among them
     return [
         (
             txn.transactional_id,

@@ -13,9 +13,9 @@ tried again, but not sooner than RETRY_MS after the last time, however many ask.
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop
+from asyncio import Future
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.clock import Clock
@@ -24,11 +24,13 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.runtime.shard import Journal, Shard
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 
 _log = logger("coordinator")
 
 RETRY_MS = 10_000
+_LOADING = Kind(under_way_max=1_000, steps_max=1, may_begin_again=False)
 
 M = TypeVar("M", bound=Replayed[Any])
 """What decides about the entities of one partition."""
@@ -52,11 +54,11 @@ class OwnedTopic(Journal, Source, Protocol):
 class CoordinatorPartition(Generic[M]):
     """One partition of the topic, what lives in it, and how far its loading has come."""
 
-    def __init__(self, index: int, machine: M, shard: Shard[Any, Any]) -> None:
+    def __init__(self, index: int, machine: M, shard: Shard[Any, Any], loader: Loader[Any]) -> None:
         self.index = index
         self.machine = machine
         self.shard = shard
-        self.loader: Loader[Any] | None = None
+        self.loader: Loader[Any] | None = loader
         """Present while the partition is being loaded."""
         self.failure: str | None = None
         """Why it could not be loaded."""
@@ -76,14 +78,14 @@ class CoordinatorPartitions(Generic[M]):
         self,
         topic: OwnedTopic,
         clock: Clock,
-        loop: AbstractEventLoop,
+        upkeep: Slices,
         build: Callable[[int], tuple[M, Shard[Any, Any]]],
         on_loaded: Callable[[CoordinatorPartition[M]], None],
     ) -> None:
         """`build` makes what a partition needs; `on_loaded` is called once its log was replayed."""
         self._topic = topic
         self._clock = clock
-        self._loop = loop
+        self._upkeep = upkeep
         self._build = build
         self._on_loaded = on_loaded
         self._used: dict[int, CoordinatorPartition[M]] = {}
@@ -162,8 +164,10 @@ class CoordinatorPartitions(Generic[M]):
                 )
             if not self._topic.leads(index):
                 raise KafkaError(ErrorCode.NOT_COORDINATOR, f"another node leads {self._topic.name}-{index}")
-            partition = self._used[index] = CoordinatorPartition(index, *self._build(index))
-            self._load_on(partition)
+            machine, shard = self._build(index)
+            loader: Loader[Any] = Loader(self._topic, index, machine)
+            partition = self._used[index] = CoordinatorPartition(index, machine, shard, loader)
+            self._upkeep.in_slices(partial(self._load, partition, loader), _LOADING)
         return partition
 
     def load_in_background(self, indexes: Iterable[int], is_pointless: Callable[[], bool] = lambda: False) -> None:
@@ -174,14 +178,17 @@ class CoordinatorPartitions(Generic[M]):
         left = [index for index in indexes if index not in self._used and self._topic.leads(index)]
         left.reverse()
 
-        def load_next() -> None:
-            if left and not self._is_closed and not is_pointless():
-                with suppress(KafkaError):  # the topic was deleted: it has no more of them
-                    if self.begin(left[-1]).loader is None:
-                        del left[-1]
-                    self._loop.call_soon(load_next)
+        def load() -> Work[None]:
+            while left and not self._is_closed and not is_pointless():
+                try:
+                    partition = self.begin(left[-1])
+                except KafkaError:
+                    return  # the topic was deleted: it has no more of them
+                if partition.loader is None:
+                    del left[-1]
+                yield self._upkeep.next_turn()
 
-        load_next()
+        self._upkeep.in_slices(load, _LOADING)
 
     def close(self) -> None:
         """The broker stops: nobody is served any more."""
@@ -201,27 +208,27 @@ class CoordinatorPartitions(Generic[M]):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return partition
 
-    def _load_on(self, partition: CoordinatorPartition[M]) -> None:
-        """One more slice, and the rest later."""
-        if partition.shard.is_closed:
-            return
-        try:
-            if partition.loader is None:
-                partition.loader = Loader(self._topic, partition.index, partition.machine)
-            is_done = partition.loader.step()
-        except StillRecovering as recovering:  # its log is on its way; the answer is to wait, as for a long one
-            recovering.when_over(lambda: self._load_on(partition))
-            return
-        except (DecodeError, KafkaError) as broken:
-            self._fail(partition, broken)
-        except Exception as mistake:  # ours, and logged with where it was made; the other partitions are not to suffer
-            _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
-            self._fail(partition, mistake)
-        else:
-            if is_done:
-                self._finish(partition, partition.loader.records_count)
+    def _load(self, partition: CoordinatorPartition[M], loader: Loader[Any]) -> Work[None]:
+        """A slice of the log in each step."""
+        while not partition.shard.is_closed:
+            over: Future[None] | None = None
+            try:
+                is_done = loader.step()
+            except StillRecovering as recovering:
+                over = self._upkeep.loop.create_future()  # requests are told to wait as for a long log
+                recovering.when_over(partial(over.set_result, None))
+            except (DecodeError, KafkaError) as broken:
+                self._fail(partition, broken)
+                return
+            except Exception as mistake:  # ours, and told with where it was made; the others are not to suffer
+                _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
+                self._fail(partition, mistake)
+                return
             else:
-                self._loop.call_soon(self._load_on, partition)
+                if is_done:
+                    self._finish(partition, loader.records_count)
+                    return
+            yield over
 
     def _finish(self, partition: CoordinatorPartition[M], records_count: int) -> None:
         partition.loader = None

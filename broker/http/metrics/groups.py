@@ -15,16 +15,16 @@ from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
 from barnabas.broker.inspection.lag import lag
-from barnabas.broker.turns import let_others_run
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
 
-_SLICE = 100  # groups looked at before others have their turn
+_SLICE = 100  # groups looked at in a step
 _OF_STATE = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 
 
-async def read_groups(sources: Sources, readings: Readings) -> None:
+def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of groups."""
     begin_loading(sources.services)
     found = loaded_groups(sources.services)
@@ -38,7 +38,7 @@ async def read_groups(sources: Sources, readings: Readings) -> None:
                 readings.add("kafka_consumergroup_members", summary.members_count, group.group_id)
                 reader.read(group)
         if number % _SLICE == 0:
-            await let_others_run(sources.services.clock)
+            yield
     readings.add(_OF_STATE, states.total())
     for state in State:
         readings.add(_OF_STATE + state.value.lower(), states[state])

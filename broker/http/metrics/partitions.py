@@ -15,16 +15,16 @@ from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import PARTITIONS_MAX, TOPICS_MAX
 from barnabas.broker.inspection import logs
 from barnabas.broker.inspection.topics import TopicSummary, every_topic, topic_name
-from barnabas.broker.turns import let_others_run
 from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
 
-_SLICE = 100  # partitions read, some ten µs each, before others have their turn
+_SLICE = 100  # partitions read in a step, some ten µs each
 
 
-async def read_partitions(sources: Sources, readings: Readings) -> None:
+def read_partitions(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of topics and partitions, the users' before the broker's own."""
     found = sorted(every_topic(sources.services), key=lambda topic: (topic.is_internal, topic.name))
     for topic in found[:TOPICS_MAX]:
@@ -35,7 +35,7 @@ async def read_partitions(sources: Sources, readings: Readings) -> None:
     for number, place in enumerate(islice(places, PARTITIONS_MAX), start=1):
         _read_partition(sources.services, *place, readings)
         if number % _SLICE == 0:
-            await let_others_run(sources.services.clock)
+            yield
     readings.add("barnabas_metrics_left_out", sum(1 for _ in places), "partitions")
 
 

@@ -18,33 +18,42 @@ from barnabas.broker.http.metrics.requests import read_requests
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
 from barnabas.broker.http.metrics.transactions import read_transactions
-from barnabas.broker.turns import let_others_run
+from barnabas.broker.slices import Kind
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 
+_SCRAPE = Kind(steps_max=1)
+
+
 async def scrape(sources: Sources) -> bytes:
     """The metrics as text."""
     client: Any = await asyncio.get_running_loop().run_in_executor(None, import_module, "prometheus_client")
-    readings = await read_all(sources)
+    text = sources.services.slices.in_slices(lambda: _written(client, sources), _SCRAPE)
+    return await text if isinstance(text, asyncio.Future) else text
+
+
+def _written(client: Any, sources: Sources) -> Steps[bytes]:
+    readings = yield from read_all(sources)
     families = [_family(client, metric, readings) for metric in METRICS]
     families += _pythons_own(client)
     text = []
     for family in families:
         text.append(client.generate_latest(_Registry([family])))
-        await let_others_run(sources.services.clock)
+        yield
     return b"".join(text)
 
 
-async def read_all(sources: Sources) -> Readings:
+def read_all(sources: Sources) -> Steps[Readings]:
     """The values of every metric there is something to say for."""
     readings = Readings()
     read_broker(sources, readings)
     read_requests(sources, readings)
-    await read_partitions(sources, readings)
-    await read_groups(sources, readings)
-    await read_transactions(sources, readings)
+    yield from read_partitions(sources, readings)
+    yield from read_groups(sources, readings)
+    yield from read_transactions(sources, readings)
     return readings
 
 

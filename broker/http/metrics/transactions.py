@@ -7,13 +7,13 @@ from collections import Counter
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.inspection.transactions import ended, is_open, loaded_transactions, started_ms
-from barnabas.broker.turns import let_others_run
+from barnabas.storage.steps import Steps
 
-_SLICE = 2_000  # transactions looked at before others have their turn
+_SLICE = 2_000  # transactions looked at in a step
 _NEVER_SEEN = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)
 
 
-async def read_transactions(sources: Sources, readings: Readings) -> None:
+def read_transactions(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of transactions."""
     services = sources.services
     states: Counter[TransactionState] = Counter()
@@ -27,7 +27,7 @@ async def read_transactions(sources: Sources, readings: Readings) -> None:
             begun_ms = started_ms(txn)
             oldest_ms = oldest_ms if begun_ms is None else min(oldest_ms, begun_ms)
         if number % _SLICE == 0:
-            await let_others_run(services.clock)
+            yield
     for state in TransactionState:
         if state not in _NEVER_SEEN:
             readings.add("barnabas_transactions", states[state], state.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,7 @@ _UPKEEP_MS = 65_000
 def _few_records_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "RECORDS_MIN", 20)
     monkeypatch.setattr(compaction, "RECORDS_PER_ID", 3)
-    monkeypatch.setattr(compaction, "_TURN_RECORDS_MAX", 2)
+    monkeypatch.setattr(compaction, "COMPACTION", replace(compaction.COMPACTION, steps_max=2))
 
 
 def _states(world: TransactionalBroker) -> Mapping[str, Transaction]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def shown(world: TransactionalBroker) -> list[int]:
 async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everything_at_once(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
+    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
     producer = await written(world, 0, 1, 2)
     seen = []
     append_marker = Partitions.append_marker_to

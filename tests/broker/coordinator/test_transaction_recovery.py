@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -29,7 +30,7 @@ async def _killed_while_it_commits(monkeypatch: pytest.MonkeyPatch) -> Transacti
     """The next run before its start: a commit over WIDE partitions was decided, and few have their marker."""
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("wide", WIDE)
-    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 2)
+    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=2))
     producer = await world.producer()
     for partition in range(WIDE):
         assert (await producer.send(b"v", partition, topic="wide")).error_code == ErrorCode.NONE
@@ -215,7 +216,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
 
 async def test_what_is_being_finished_is_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = TransactionalBroker()
-    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
+    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
     producer = await world.producer()
     for partition in range(3):
         await producer.send(b"v", partition)

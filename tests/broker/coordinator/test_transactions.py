@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from barnabas.broker.coordinator import markers
-from barnabas.broker.coordinator.runtime import sweeping
+from barnabas.broker.coordinator import markers, transactions
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
@@ -173,7 +173,7 @@ async def test_after_a_clean_stop_everything_is_loaded_soon_so_that_what_is_open
 async def test_a_clean_stop_finishes_what_is_prepared(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(markers, "SLICE_PARTITIONS", 1)
+    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
     producer = await world.producer()
     await producer.send(b"a", 0)
     await producer.send(b"a", 1)
@@ -240,7 +240,7 @@ async def test_an_open_transaction_never_expires_and_one_of_a_two_phase_commit_n
 async def test_many_timeouts_are_worked_off_with_others_served_in_between(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping, "TURN_IDS_MAX", 1)
+    monkeypatch.setattr(transactions, "SWEEP", replace(transactions.SWEEP, steps_max=1))
     for number in range(6):
         producer = await world.producer("tx" + "\0" * number, timeout_ms=1_000)  # all hash to their own place
         await producer.send(b"v")
@@ -254,7 +254,7 @@ async def test_many_timeouts_are_worked_off_with_others_served_in_between(
 async def test_a_sweep_over_a_topic_that_is_deleted_writes_nothing_into_the_next_of_its_name(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping, "TURN_IDS_MAX", 1)
+    monkeypatch.setattr(transactions, "SWEEP", replace(transactions.SWEEP, steps_max=1))
     for number in range(3):
         await (await world.producer("tx" + "\0" * number * STATE_PARTITIONS, timeout_ms=1_000)).send(b"v")
     world.broker.clock.advance(10_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator
 
@@ -19,7 +18,7 @@ from barnabas.protocol.messages.list_offsets import (
 from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD
-from tests.support.broker_world import BrokerWorld, Peer, settle
+from tests.support.broker_world import BrokerWorld, Peer, settle, turn
 
 LATEST, MAX_TIMESTAMP = -1, -3
 LOOKS_A_SLICE = 20
@@ -28,15 +27,11 @@ LOOKS_A_SLICE = 20
 @pytest.fixture
 async def world() -> AsyncIterator[BrokerWorld]:
     """A broker with a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 1)
     looks = itertools.count()
-    world.clock.monotonic = lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE  # type: ignore[method-assign]  # because only this test's time goes so
+    world = BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE)
+    world.services.catalogue.create_topic("t", 1)
     yield world
-    stop = asyncio.ensure_future(world.close())
-    while not stop.done():
-        await turn(world)
-    stop.result()
+    await world.close()
 
 
 def bomb(now_ms: int, records: int = 20_000) -> bytearray:
@@ -44,6 +39,11 @@ def bomb(now_ms: int, records: int = 20_000) -> bytearray:
     batch = build_batch([(None, None, (), now_ms)] * records, compression=ZSTD)
     set_max_timestamp(batch, 0, CREATE_TIME, now_ms + 1)
     return batch
+
+
+async def slow_answer(peer: Peer) -> None:
+    while not peer.transport.written.is_set():
+        await turn()
 
 
 def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
@@ -54,11 +54,6 @@ def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
 def told(peer: Peer) -> ListOffsetsPartitionResponse | None:
     answers = peer.answers()
     return answers[0].topics[0].partitions[0] if answers else None
-
-
-async def turn(world: BrokerWorld) -> None:
-    world.clock.advance(SLICE_MS)
-    await settle()
 
 
 async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_to(world: BrokerWorld) -> None:
@@ -75,7 +70,7 @@ async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_
         latest = told(quick)
         assert latest is not None, "whoever comes in between is answered at once"
         assert latest.offset == 20_001
-        await turn(world)
+        await turn()
 
     assert (answer.error_code, answer.offset) == (ErrorCode.NONE, -1)
     assert turns >= 20_000 // 64 // LOOKS_A_SLICE
@@ -105,10 +100,10 @@ async def test_a_topic_that_is_deleted_under_a_look_up_is_unknown(world: BrokerW
     peer = world.connect()
 
     peer.ask(asking(now_ms + 1))
-    await turn(world)
+    await turn()
     world.services.catalogue.delete_topics(["t"])
     world.clock.advance(600_000)
-    await settle()
+    await slow_answer(peer)
 
     answer = told(peer)
     assert answer is not None
@@ -128,8 +123,7 @@ async def test_after_records_were_deleted_the_largest_timestamp_is_looked_for_in
     assert told(slow) is None
     quick.ask(asking(LATEST))
     assert told(quick) is not None
-    for _ in range(300):
-        await turn(world)
+    await slow_answer(slow)
 
     answer = told(slow)
     assert answer is not None

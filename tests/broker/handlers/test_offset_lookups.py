@@ -52,7 +52,7 @@ class OnePartition:
         return self.get(topic, partition).delete_records_before(offset)
 
     def context(self, version: int) -> RequestContext:
-        slices = SimpleNamespace(run=lambda begin: finish(begin()))
+        slices = SimpleNamespace(in_slices=lambda begin: finish(begin()))
         services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices))
         return RequestContext(services, 0, version)
 

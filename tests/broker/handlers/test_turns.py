@@ -41,17 +41,22 @@ def _create(world: BrokerWorld, count: int) -> list[str]:
 async def _answer(
     world: BrokerWorld, request: Request, version: int, meanwhile: Callable[[], object] = lambda: None
 ) -> tuple[Any, int]:
-    """The answer, and how many turns were needed for it. `meanwhile` happens after the first."""
+    """The answer, and in how many turns of the loop it was made. `meanwhile` happens in the first."""
     peer = world.connect()
     peer.ask(request, version)
-    await settle()
-    turns = 1
-    while not peer.transport.written.is_set():
-        if turns == 1:
-            meanwhile()
-        world.clock.advance(0)
-        await settle()
-        turns += 1
+    assert not peer.transport.written.is_set()
+    meanwhile()
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[int] = loop.create_future()
+
+    def look(turns: int) -> None:
+        if peer.transport.written.is_set():
+            over.set_result(turns)
+        else:
+            loop.call_soon(look, turns + 1)
+
+    look(0)
+    turns = await over
     return peer.answer(), turns
 
 
@@ -79,7 +84,7 @@ async def test_the_deletion_of_many_topics_takes_turns(world: BrokerWorld) -> No
     catalogue = world.services.catalogue
     request = DeleteTopicsRequest(topic_names=names, timeout_ms=1_000)
     answer, turns = await _answer(world, request, 5, lambda: catalogue.delete_topics([names[-1]]))
-    assert turns == 3
+    assert turns == 3 + 1, "it goes on without a client, which costs a turn"
     assert {topic.name: topic.error_code for topic in answer.responses} == {
         name: E.UNKNOWN_TOPIC_OR_PARTITION if name == names[-1] else E.NONE for name in names
     }

@@ -34,7 +34,6 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from tests.support.broker_world import BrokerWorld, settle
 from tests.support.memory_files import MemoryFiles
 from tests.support.source_tree import ROOT
-from tests.support.virtual_clock import VirtualClock
 
 Labels = frozenset[tuple[str, str]]
 PYTHONS_OWN = re.compile("process_|python_")
@@ -84,18 +83,6 @@ class Watched:
 
 def of(**labels: object) -> Labels:
     return frozenset((name, str(value)) for name, value in labels.items())
-
-
-@pytest.fixture(autouse=True)
-def _a_thread_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock of the tests stands still, and others' turns come with it: slices are for a clock that goes."""
-
-    async def at_once(clock: VirtualClock) -> None:
-        clock.advance(0)
-        await settle()
-
-    for module in ("scrape", "partitions", "groups", "transactions"):
-        monkeypatch.setattr(f"barnabas.broker.http.metrics.{module}.let_others_run", at_once)
 
 
 async def test_offsets_sizes_and_traffic_are_those_of_the_log() -> None:

@@ -5,10 +5,11 @@ takes to arrive. Run as a program, with the arguments of `barnabas`.
 """
 
 import sys
+from dataclasses import replace
 
 from barnabas.broker.cli import main
 from barnabas.broker.coordinator import markers
 
 if __name__ == "__main__":
-    markers.SLICE_PARTITIONS = 1
+    markers.WRITING = replace(markers.WRITING, steps_max=1)
     sys.exit(main(sys.argv[1:]))

@@ -20,6 +20,7 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.waiters import Waiters
+from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.control import EndTxnMarker
@@ -51,14 +52,14 @@ class _Broker:
             now_ms=self.clock.now_ms,
             random_bytes=randomness.randbytes,
         )
+        upkeep = Slices(self.loop, self.clock.monotonic, rests=False)
         self.partitions = Partitions(
             self.catalogue,
             self.directory,
             config,
             Cluster(1, self.catalogue),
             clock=self.clock,
-            stopwatch=self.clock.monotonic,
-            loop=self.loop,
+            upkeep=upkeep,
             waiters=Waiters(self.clock, self.loop),
             flush=GroupFlush(self.loop, self._run),
             random_bytes=randomness.randbytes,
@@ -68,7 +69,7 @@ class _Broker:
             catalogue=self.catalogue,
             partitions=self.partitions,
             clock=self.clock,
-            loop=self.loop,
+            upkeep=upkeep,
             random_bytes=randomness.randbytes,
         )
 
