@@ -6,7 +6,8 @@ Theory of operation: which way the requests of a connection go is asked of its s
 need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
 kept. Produce and Fetch have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises
 becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
-UNKNOWN_SERVER_ERROR and a stack trace in the log.
+UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
+here.
 
 Invariants: bytes that cannot be understood raise CloseConnection and nothing else; a handler's exception never
 reaches the connection; views into the frame live no longer than the call.
@@ -14,8 +15,8 @@ reaches the connection; views into the frame live no longer than the call.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from asyncio import Future
+from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
@@ -42,7 +43,7 @@ _SIZE = Struct(">i")
 
 
 Dispatch = Callable[[memoryview, Client], Answer]
-Handle = Callable[[Request, RequestContext], Response | Awaitable[Response]]
+Handle = Callable[[Request, RequestContext], Response | Future[Response]]
 
 
 class Dispatcher:
@@ -177,10 +178,9 @@ class _Entry:
             return self._refusal(request, context, error)
         if isinstance(result, Response):
             return self._encoded(request, context, result)
-        future = asyncio.ensure_future(result)
-        return Parked(future, lambda done: self._late_answer(request, context, done))
+        return Parked(result, lambda done: self._late_answer(request, context, done))
 
-    def _late_answer(self, request: Request, context: RequestContext, future: asyncio.Future[Response]) -> Answer:
+    def _late_answer(self, request: Request, context: RequestContext, future: Future[Response]) -> Answer:
         failure = failure_of(future)
         if failure is not None:
             return self._refusal(request, context, failure)

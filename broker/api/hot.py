@@ -7,7 +7,7 @@ take and give the shapes of `barnabas.protocol.hot`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
-HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | Awaitable[Produced]]
+HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
 HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Waiting[fetch.FetchAnswer]]
 
 
@@ -76,7 +76,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
                 return None
             return encode(version, correlation_id, results)
 
-        return Parked(asyncio.ensure_future(produced), late_answer)
+        return Parked(produced, late_answer)
 
     return serve
 

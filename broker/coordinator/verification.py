@@ -6,13 +6,13 @@ only as part of a transaction that its coordinator knows of, so none can hang.
 
 In Kafka two brokers talk about this, and what happened meanwhile has to be guarded against. Here the answer and the
 append it admits are in one turn of the loop. Who leaves the loop in between (the record of an addition has to be
-synced, a batch is walked in a thread) asks `confirm` when it comes back.
+synced, a batch is walked in slices) asks `confirm` when it comes back.
 """
 
 from __future__ import annotations
 
-from asyncio import Future
-from collections.abc import Awaitable, Collection, Mapping
+from asyncio import Future, ensure_future
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
@@ -46,7 +46,7 @@ def admit(
     partitions: Collection[TopicPartition],
     *,
     adds: bool,
-) -> Verdicts | Awaitable[Verdicts]:
+) -> Verdicts | Future[Verdicts]:
     """What the coordinator says of each partition, in its own codes; NONE where the batch may be appended.
 
     With `adds` the partitions belong to the transaction from now on. Then it may have to be waited for: for the disk,
@@ -57,7 +57,7 @@ def admit(
     request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset(partitions), EPOCH_BUMP_VERSION)
     reply = _add(transactions, request)
     if isinstance(reply, Future) or reply is ErrorCode.CONCURRENT_TRANSACTIONS:
-        return _admitted_later(transactions, request, reply)
+        return ensure_future(_admitted_in_time(transactions, request, reply))
     return dict.fromkeys(partitions, reply)
 
 
@@ -112,7 +112,7 @@ def _add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode
         return refusal.code
 
 
-async def _admitted_later(
+async def _admitted_in_time(
     transactions: TransactionCoordinator, request: AddRequest, reply: ErrorCode | Future[ErrorCode]
 ) -> Verdicts:
     """The answer of an addition that has to be waited for, or is asked for again until the time for that is over."""

@@ -8,13 +8,13 @@ INVALID_PRODUCER_ID_MAPPING. The decision is in coordinator/transaction/adding. 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import AddRequest
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.replies import reply_to
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
@@ -23,7 +23,7 @@ _CLIENT_TRANSACTION_VERSION = 0
 
 def handle(
     request: AddOffsetsToTxnRequest, context: RequestContext
-) -> AddOffsetsToTxnResponse | Awaitable[AddOffsetsToTxnResponse]:
+) -> AddOffsetsToTxnResponse | Future[AddOffsetsToTxnResponse]:
     asked = AddRequest(
         request.transactional_id,
         request.producer_id,
@@ -31,24 +31,17 @@ def handle(
         frozenset({(CONSUMER_OFFSETS_TOPIC, _partition_of(request.group_id, context.services))}),
         _CLIENT_TRANSACTION_VERSION,
     )
-    try:
-        reply = context.services.transactions.add_partitions(asked)
-    except KafkaError as refusal:
-        reply = refusal.code
-    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
+    return reply_to(
+        lambda: context.services.transactions.add_partitions(asked),
+        lambda code: _response(code, context),
+        lambda refusal: _response(refusal.code, context),
+    )
 
 
 def _partition_of(group_id: str, services: Services) -> int:
     topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
     configured = services.config.integer("offsets.topic.num.partitions")
     return partition_for(group_id, configured if topic is None else len(topic.partitions))
-
-
-async def _later(reply: Future[ErrorCode], context: RequestContext) -> AddOffsetsToTxnResponse:
-    try:
-        return _response(await reply, context)
-    except KafkaError as refusal:
-        return _response(refusal.code, context)
 
 
 def _response(code: ErrorCode, context: RequestContext) -> AddOffsetsToTxnResponse:

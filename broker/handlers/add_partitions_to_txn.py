@@ -11,12 +11,13 @@ INVALID_PRODUCER_ID_MAPPING for every partition alike. The decisions are in coor
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from barnabas.broker.replies import reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -35,12 +36,14 @@ Codes = Mapping[TopicPartition, ErrorCode]
 
 def handle(
     request: AddPartitionsToTxnRequest, context: RequestContext
-) -> AddPartitionsToTxnResponse | Awaitable[AddPartitionsToTxnResponse]:
+) -> AddPartitionsToTxnResponse | Future[AddPartitionsToTxnResponse]:
     transactions = _transactions(request, context.api_version)
     replies = [_answer(txn, context) for txn in transactions]
-    if any(isinstance(reply, Future) for reply in replies):
-        return _later(transactions, replies, context)
-    return _response(transactions, [reply for reply in replies if not isinstance(reply, Future)], context)
+
+    def respond(answered: list[Codes | ErrorCode]) -> AddPartitionsToTxnResponse:
+        return _response(transactions, answered, context)
+
+    return reply_to_all(replies, respond, lambda refusal: refusal.code)
 
 
 def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[AddPartitionsToTxnTransaction]:
@@ -56,7 +59,7 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
     ]
 
 
-def _answer(txn: AddPartitionsToTxnTransaction, context: RequestContext) -> Codes | Future[ErrorCode] | ErrorCode:
+def _answer(txn: AddPartitionsToTxnTransaction, context: RequestContext) -> Codes | ErrorCode | Future[ErrorCode]:
     """A code per partition; or one for all of them, perhaps later."""
     partitions = [(topic.name, partition) for topic in txn.topics for partition in topic.partitions]
     refused = {partition: _refusal(partition, context) for partition in partitions}
@@ -82,20 +85,6 @@ def _refusal(partition: TopicPartition, context: RequestContext) -> ErrorCode:
     if topic is None or not 0 <= index < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
-
-
-async def _later(
-    transactions: Sequence[AddPartitionsToTxnTransaction],
-    replies: Sequence[Codes | Future[ErrorCode] | ErrorCode],
-    context: RequestContext,
-) -> AddPartitionsToTxnResponse:
-    answered: list[Codes | ErrorCode] = []
-    for reply in replies:
-        try:
-            answered.append(await reply if isinstance(reply, Future) else reply)
-        except KafkaError as refusal:
-            answered.append(refusal.code)
-    return _response(transactions, answered, context)
 
 
 def _response(

@@ -7,22 +7,19 @@ Kafka. The decision is in coordinator/group/offsets.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.replies import reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
 def handle(
     request: DeleteGroupsRequest, context: RequestContext
-) -> DeleteGroupsResponse | Awaitable[DeleteGroupsResponse]:
+) -> DeleteGroupsResponse | Future[DeleteGroupsResponse]:
     names = list(dict.fromkeys(request.groups_names))
     replies = [_delete(group_id, context) for group_id in names]
-    codes = [reply for reply in replies if not isinstance(reply, Future)]
-    if len(codes) < len(replies):
-        return _later(names, replies)
-    return _response(names, codes)
+    return reply_to_all(replies, lambda codes: _response(names, codes), lambda refusal: refusal.code)
 
 
 def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorCode]:
@@ -30,16 +27,6 @@ def _delete(group_id: str, context: RequestContext) -> ErrorCode | Future[ErrorC
         return context.services.groups.delete_group(group_id)
     except KafkaError as error:
         return error.code
-
-
-async def _later(names: list[str], replies: list[ErrorCode | Future[ErrorCode]]) -> DeleteGroupsResponse:
-    codes = []
-    for reply in replies:
-        try:
-            codes.append(await reply if isinstance(reply, Future) else reply)
-        except KafkaError as error:
-            codes.append(error.code)
-    return _response(names, codes)
 
 
 def _response(names: list[str], codes: list[ErrorCode]) -> DeleteGroupsResponse:

@@ -9,18 +9,17 @@ coordinator/transaction/ending. Versions: 5 every end raises the epoch, and the 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
-from barnabas.protocol.errors import KafkaError
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 _EPOCH_BUMP_SINCE = 5
 
 
-def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | Awaitable[EndTxnResponse]:
+def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | Future[EndTxnResponse]:
     asked = EndRequest(
         request.transactional_id,
         request.producer_id,
@@ -28,18 +27,11 @@ def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | 
         is_commit=request.committed,
         client_transaction_version=EPOCH_BUMP_VERSION if context.api_version >= _EPOCH_BUMP_SINCE else 0,
     )
-    try:
-        reply = context.services.transactions.end_transaction(asked)
-    except KafkaError as refusal:
-        reply = EndReply(refusal.code)
-    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
-
-
-async def _later(reply: Future[EndReply], context: RequestContext) -> EndTxnResponse:
-    try:
-        return _response(await reply, context)
-    except KafkaError as refusal:
-        return _response(EndReply(refusal.code), context)
+    return reply_to(
+        lambda: context.services.transactions.end_transaction(asked),
+        lambda reply: _response(reply, context),
+        lambda refusal: _response(EndReply(refusal.code), context),
+    )
 
 
 def _response(reply: EndReply, context: RequestContext) -> EndTxnResponse:

@@ -8,19 +8,17 @@ The decision is in coordinator/group/sessions.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
-    reply = context.services.groups.heartbeat(
-        request.group_id, request.member_id, request.group_instance_id, request.generation_id
-    )
-    return _later(reply) if isinstance(reply, Future) else HeartbeatResponse(error_code=reply)
+def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse | Future[HeartbeatResponse]:
+    member = request.group_id, request.member_id, request.group_instance_id
+    return reply_to(lambda: context.services.groups.heartbeat(*member, request.generation_id), _response)
 
 
-async def _later(reply: Future[ErrorCode]) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=await reply)
+def _response(code: ErrorCode) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=code)

@@ -11,12 +11,12 @@ transaction may be kept (KIP-939).
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.answers import code_for
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.replies import reply_to
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NONE = -1
@@ -24,14 +24,14 @@ _NONE = -1
 
 def handle(
     request: InitProducerIdRequest, context: RequestContext
-) -> InitProducerIdResponse | Awaitable[InitProducerIdResponse]:
+) -> InitProducerIdResponse | Future[InitProducerIdResponse]:
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _response(InitReply(ErrorCode.INVALID_REQUEST), context)
-    try:
-        reply = _reply(request, context)
-    except KafkaError as refusal:
-        reply = InitReply(refusal.code)
-    return _later(reply, context) if isinstance(reply, Future) else _response(reply, context)
+    return reply_to(
+        lambda: _reply(request, context),
+        lambda reply: _response(reply, context),
+        lambda refusal: _response(InitReply(refusal.code), context),
+    )
 
 
 def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply | Future[InitReply]:
@@ -46,13 +46,6 @@ def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply
         keep_prepared=request.keep_prepared_txn,
     )
     return context.services.transactions.init_producer_id(asked)
-
-
-async def _later(reply: Future[InitReply], context: RequestContext) -> InitProducerIdResponse:
-    try:
-        return _response(await reply, context)
-    except KafkaError as refusal:
-        return _response(InitReply(refusal.code), context)
 
 
 def _response(reply: InitReply, context: RequestContext) -> InitProducerIdResponse:

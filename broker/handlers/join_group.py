@@ -9,12 +9,11 @@ MEMBER_ID_REQUIRED, 5 static members, 6 flexible, 7 protocol type in the answer,
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 from sys import intern
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import JoinReply, JoinRequest
-from barnabas.protocol.errors import KafkaError
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 _MEMBER_ID_REQUIRED_SINCE = 4
@@ -22,14 +21,13 @@ _NULL_PROTOCOL_NAME_SINCE = 7
 _SKIP_ASSIGNMENT_SINCE = 9
 
 
-def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
-    try:
-        reply = context.services.groups.join(_asked(request, context))
-    except KafkaError as error:
-        reply = JoinReply(error.code, request.member_id)
-    if isinstance(reply, Future):
-        return _later(reply, request.member_id, context.api_version)
-    return _response(reply, context.api_version)
+def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse | Future[JoinGroupResponse]:
+    member_id, version = request.member_id, context.api_version
+    return reply_to(
+        lambda: context.services.groups.join(_asked(request, context)),
+        lambda reply: _response(reply, version),
+        lambda refusal: _response(JoinReply(refusal.code, member_id), version),
+    )
 
 
 def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
@@ -60,13 +58,6 @@ def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
 def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
     """v0 does not say: the session timeout then limits the join phase too."""
     return request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else request.session_timeout_ms
-
-
-async def _later(reply: Future[JoinReply], member_id: str, version: int) -> JoinGroupResponse:
-    try:
-        return _response(await reply, version)
-    except KafkaError as error:
-        return _response(JoinReply(error.code, member_id), version)
 
 
 def _response(reply: JoinReply, version: int) -> JoinGroupResponse:

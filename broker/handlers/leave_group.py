@@ -8,37 +8,29 @@ coordinator/group/leaving.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import LeavingMember
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.replies import reply_to
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _BATCHED_SINCE = 3
 
 
-def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Awaitable[LeaveGroupResponse]:
+def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Future[LeaveGroupResponse]:
     leaving = _leaving(request, context.api_version)
-    try:
-        reply = context.services.groups.leave(request.group_id, leaving)
-    except KafkaError as error:
-        return LeaveGroupResponse(error_code=error.code)  # for the group as a whole: at the top, whatever the version
-    if isinstance(reply, Future):
-        return _later(reply, leaving, context.api_version)
-    return _response(reply, leaving, context.api_version)
+    return reply_to(
+        lambda: context.services.groups.leave(request.group_id, leaving),
+        lambda codes: _response(codes, leaving, context.api_version),
+        lambda refusal: LeaveGroupResponse(error_code=refusal.code),  # for the whole group: at the top, always
+    )
 
 
 def _leaving(request: LeaveGroupRequest, version: int) -> list[LeavingMember]:
     if version < _BATCHED_SINCE:
         return [LeavingMember(request.member_id, None)]
     return [LeavingMember(member.member_id, member.group_instance_id) for member in request.members]
-
-
-async def _later(
-    reply: Future[tuple[ErrorCode, ...]], leaving: list[LeavingMember], version: int
-) -> LeaveGroupResponse:
-    return _response(await reply, leaving, version)
 
 
 def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], version: int) -> LeaveGroupResponse:

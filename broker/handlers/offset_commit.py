@@ -11,12 +11,13 @@ decision is in coordinator/group/offsets. Versions: 2-4 retention time, 6 leader
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import NO_EXPIRY_MS, CommitRequest, OffsetToCommit
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.replies import reply_to
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -39,17 +40,15 @@ _NO_RETENTION_TIME = -1
 
 def handle(
     request: OffsetCommitRequest, context: RequestContext
-) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+) -> OffsetCommitResponse | Future[OffsetCommitResponse]:
     response, wanted, awaited = _validate(request, context)
     if not wanted:
         return response
-    try:
-        reply = _commit(request, wanted, context)
-    except KafkaError as error:
-        return _filled(response, awaited, (error.code,) * len(awaited))
-    if isinstance(reply, Future):
-        return _later(reply, awaited, response)
-    return _filled(response, awaited, reply)
+    return reply_to(
+        lambda: _commit(request, wanted, context),
+        lambda codes: _filled(response, awaited, codes),
+        lambda refusal: _filled(response, awaited, (refusal.code,) * len(awaited)),
+    )
 
 
 def _commit(
@@ -116,15 +115,6 @@ def _wanted(topic: Topic, partition: OffsetCommitRequestPartition, expires_ms: i
         partition.committed_metadata or "",
         expires_ms,
     )
-
-
-async def _later(
-    reply: Future[Codes], awaited: list[OffsetCommitResponsePartition], response: OffsetCommitResponse
-) -> OffsetCommitResponse:
-    try:
-        return _filled(response, awaited, await reply)
-    except KafkaError as error:
-        return _filled(response, awaited, (error.code,) * len(awaited))
 
 
 def _filled(

@@ -8,10 +8,10 @@ nothing was committed. The decision is in coordinator/group/offsets.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.broker.replies import reply_to
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -24,13 +24,13 @@ Codes = tuple[ErrorCode, ...]
 
 def handle(
     request: OffsetDeleteRequest, context: RequestContext
-) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
+) -> OffsetDeleteResponse | Future[OffsetDeleteResponse]:
     response, wanted, awaited = _validate(request, context)
-    try:
-        reply = context.services.groups.delete_offsets(request.group_id, wanted)
-    except KafkaError as error:
-        return OffsetDeleteResponse(error_code=error.code, topics=[])
-    return _later(reply, awaited, response) if isinstance(reply, Future) else _filled(response, awaited, reply)
+    return reply_to(
+        lambda: context.services.groups.delete_offsets(request.group_id, wanted),
+        lambda codes: _filled(response, awaited, codes),
+        lambda refusal: OffsetDeleteResponse(error_code=refusal.code, topics=[]),
+    )
 
 
 def _validate(
@@ -54,15 +54,6 @@ def _validate(
             answers.append(answer)
         topics.append(OffsetDeleteResponseTopic(name=asked.name, partitions=answers))
     return OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics), wanted, awaited
-
-
-async def _later(
-    reply: Future[Codes], awaited: list[OffsetDeleteResponsePartition], response: OffsetDeleteResponse
-) -> OffsetDeleteResponse:
-    try:
-        return _filled(response, awaited, await reply)
-    except KafkaError as error:
-        return OffsetDeleteResponse(error_code=error.code, topics=[])
 
 
 def _filled(

@@ -75,11 +75,12 @@ class _Producer(NamedTuple):
     producer_epoch: int
 
 
-def handle(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+def handle(request: ProduceRequest, context: RequestContext) -> Produced | asyncio.Future[Produced]:
     try:
-        return _produce(request, context)
+        produced = _produce(request, context)
     except StillRecovering:
-        return _produce_when_recovered(request, context)
+        produced = _produce_when_recovered(request, context)
+    return produced if isinstance(produced, list) else asyncio.ensure_future(produced)
 
 
 def _produce(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
@@ -99,10 +100,10 @@ def _produce_when_recovered(request: ProduceRequest, context: RequestContext) ->
     if request[2] <= 0 or recoveries.parked_bytes + size > PARKED_BYTES_MAX:
         return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     recoveries.parked_bytes += size
-    return _produce_later(_owned(request), size, context)
+    return _produce_once_recovered(_owned(request), size, context)
 
 
-async def _produce_later(request: ProduceRequest, size: int, context: RequestContext) -> Produced:
+async def _produce_once_recovered(request: ProduceRequest, size: int, context: RequestContext) -> Produced:
     partitions = context.services.partitions
     try:
         await partitions.recovered(_writable(request, context), request[2])

@@ -8,36 +8,30 @@ when the protocol is missing or not the group's. The decision is in coordinator/
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import SyncReply, SyncRequest
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _PROTOCOL_REQUIRED_SINCE = 5
 
 
-def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
+def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse | Future[SyncGroupResponse]:
     names_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.api_version >= _PROTOCOL_REQUIRED_SINCE and not names_protocol:
         return _response(SyncReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-    reply = context.services.groups.sync(
-        SyncRequest(
-            group_id=request.group_id,
-            generation_id=request.generation_id,
-            member_id=request.member_id,
-            group_instance_id=request.group_instance_id,
-            protocol_type=request.protocol_type,
-            protocol_name=request.protocol_name,
-            assignments=tuple((given.member_id, given.assignment) for given in request.assignments),
-        )
+    asked = SyncRequest(
+        group_id=request.group_id,
+        generation_id=request.generation_id,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments=tuple((given.member_id, given.assignment) for given in request.assignments),
     )
-    return _later(reply) if isinstance(reply, Future) else _response(reply)
-
-
-async def _later(reply: Future[SyncReply]) -> SyncGroupResponse:
-    return _response(await reply)
+    return reply_to(lambda: context.services.groups.sync(asked), _response)
 
 
 def _response(reply: SyncReply) -> SyncGroupResponse:

@@ -11,7 +11,6 @@ epoch, 3 flexible, member and generation, 5 adds the group's partition to the tr
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.context import RequestContext
@@ -26,6 +25,7 @@ from barnabas.broker.coordinator.verification import (
     txn_offset_commit_error,
 )
 from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.txn_offset_commit import (
@@ -51,9 +51,7 @@ class _Asked(NamedTuple):
     """The partitions of the response that wait for the codes of `wanted`."""
 
 
-def handle(
-    request: TxnOffsetCommitRequest, context: RequestContext
-) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[TxnOffsetCommitResponse]:
     asked = _validate(request, context)
     if not asked.wanted:
         return asked.response
@@ -64,12 +62,16 @@ def handle(
         return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     except KafkaError as error:
         return _refused(asked, error.code)
-    if isinstance(verdicts, Mapping):
-        return _commit(asked, verdicts[where])
-    return _commit_when_admitted(asked, where, verdicts)
+    if isinstance(verdicts, Future):
+
+        def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
+            return _commit_if_it_holds(asked, where, admitted[where])
+
+        return reply_to(lambda: verdicts, commit)
+    return _commit(asked, verdicts[where])
 
 
-def _admission(asked: _Asked, where: TopicPartition) -> Verdicts | Awaitable[Verdicts]:
+def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
     """What the transaction coordinator says; it need not be asked where the transaction is open already."""
     request, context = asked.request, asked.context
     services = context.services
@@ -88,18 +90,14 @@ def _admission(asked: _Asked, where: TopicPartition) -> Verdicts | Awaitable[Ver
     )
 
 
-async def _commit_when_admitted(
-    asked: _Asked, where: TopicPartition, admitted: Awaitable[Verdicts]
-) -> TxnOffsetCommitResponse:
-    """As soon as the answer is there, and only if it still holds then."""
-    code = (await admitted)[where]
+def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+    """As soon as the coordinator's answer is there, and only if it still holds then."""
     if code is ErrorCode.NONE:
         request = asked.request
         producer = request.producer_id, request.producer_epoch
         services = asked.context.services
         code = confirm(services.transactions, request.transactional_id, *producer, [where])[where]
-    response = _commit(_without_deleted(asked), code)
-    return await response if isinstance(response, Awaitable) else response
+    return _commit(_without_deleted(asked), code)
 
 
 def _without_deleted(asked: _Asked) -> _Asked:
@@ -114,7 +112,7 @@ def _without_deleted(asked: _Asked) -> _Asked:
     return asked._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
 
 
-def _commit(asked: _Asked, verdict: ErrorCode) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
     request, context, response, wanted, awaited = asked
     if verdict is not ErrorCode.NONE:
         return _refused(asked, txn_offset_commit_error(verdict, context.api_version))
@@ -122,11 +120,11 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> TxnOffsetCommitResponse | Awai
         request.group_id, request.generation_id, request.member_id, request.group_instance_id, tuple(wanted)
     )
     producer = Producer(request.producer_id, request.producer_epoch)
-    try:
-        reply = context.services.groups.commit_offsets_in_transaction(commit, producer)
-    except KafkaError as error:
-        return _refused(asked, error.code)
-    return _later(asked, reply) if isinstance(reply, Future) else _filled(response, awaited, reply)
+    return reply_to(
+        lambda: context.services.groups.commit_offsets_in_transaction(commit, producer),
+        lambda codes: _filled(response, awaited, codes),
+        lambda refusal: _refused(asked, refusal.code),
+    )
 
 
 def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Asked:
@@ -157,13 +155,6 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Aske
             )
         topics.append(TxnOffsetCommitResponseTopic(name=asked.name, partitions=answers))
     return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
-
-
-async def _later(asked: _Asked, reply: Future[Codes]) -> TxnOffsetCommitResponse:
-    try:
-        return _filled(asked.response, asked.awaited, await reply)
-    except KafkaError as error:
-        return _refused(asked, error.code)
 
 
 def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:

@@ -10,10 +10,11 @@ transaction.version, which decides about its epoch (KIP-1228).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
-from typing import TYPE_CHECKING
+from asyncio import Future
+from collections.abc import Iterator
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.replies import reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.write_txn_markers import (
@@ -26,20 +27,17 @@ from barnabas.protocol.messages.write_txn_markers import (
 )
 from barnabas.protocol.records.control import EndTxnMarker
 
-if TYPE_CHECKING:
-    from asyncio import Future
-
 _NO_COORDINATOR = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 }
-Waiting = list[tuple[WritableTxnMarkerPartitionResult, "Future[None]"]]
+Waiting = list[tuple[WritableTxnMarkerPartitionResult, Future[None]]]
 
 
 def handle(
     request: WriteTxnMarkersRequest, context: RequestContext
-) -> WriteTxnMarkersResponse | Awaitable[WriteTxnMarkersResponse]:
+) -> WriteTxnMarkersResponse | Future[WriteTxnMarkersResponse]:
     waiting: Waiting = []
     response = WriteTxnMarkersResponse(
         markers=[
@@ -57,7 +55,14 @@ def handle(
             if marker.topics
         ]
     )
-    return _when_synced(response, waiting) if waiting else response
+
+    def respond(codes: list[ErrorCode | None]) -> WriteTxnMarkersResponse:
+        for (result, _), code in zip(waiting, codes, strict=True):
+            if code is not None:
+                result.error_code = code
+        return response
+
+    return reply_to_all([synced for _, synced in waiting], respond, lambda refusal: refusal.code)
 
 
 def _write(
@@ -85,15 +90,6 @@ def _write(
             if synced is not None:
                 waiting.append((result, synced))
         yield result
-
-
-async def _when_synced(response: WriteTxnMarkersResponse, waiting: Waiting) -> WriteTxnMarkersResponse:
-    for result, synced in waiting:
-        try:
-            await synced
-        except KafkaError as refusal:
-            result.error_code = refusal.code
-    return response
 
 
 def _code(topic: str, code: ErrorCode) -> ErrorCode:
