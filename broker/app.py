@@ -30,6 +30,7 @@ from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.waiters import Waiters
+from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
 from barnabas.storage.log_directory import LogDirectory
@@ -118,6 +119,7 @@ class Broker:
             ),
             waiters=waiters,
             slices=slices,
+            walks=Walks(slices),
             upkeep=upkeep,
             offered_apis=offered_apis(table_for(config)),
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.partitions.walks import Walks
     from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
 
@@ -72,6 +73,8 @@ class Services:
     waiters: Waiters
     slices: Slices
     """Where work goes of which a request may ask too much at once: half of the loop stays free."""
+    walks: Walks
+    """Where batches are looked into before they are appended."""
     upkeep: Slices
     """Where work goes that the broker has to do, as soon as it can with others in between."""
     offered_apis: tuple[OfferedApi, ...]

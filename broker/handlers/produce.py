@@ -41,7 +41,7 @@ from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
 from barnabas.storage.log.append import AppendResult
-from barnabas.storage.log.validate import check_shape, walk
+from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
@@ -319,38 +319,43 @@ def _append(
     if (
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
-        # Small batches without compression are walked where they lie, if the topic wants it; the others off the loop.
-        return _append_walked(log, index, bytes(records), context, producer)
-    result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
+        # Small batches without compression are walked where they lie, if the topic wants it.
+        walked = context.services.walks.walk(bytes(records), log.config, now_ms, context.api_version)
+        if isinstance(walked, asyncio.Future):
+            return _append_when_walked(walked, log, now_ms, context, producer)
+        result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
+    else:
+        result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
     synced = partitions.synced_log(log, result.last_offset + 1)
     if synced is not None:
         return _when_synced(synced, index, result)
     return PartitionResult(index, 0, result[0], result[2], result[3])
 
 
-async def _append_walked(
-    log: PartitionLog, index: int, records: bytes, context: RequestContext, producer: _Producer | None
+async def _append_when_walked(
+    walked: asyncio.Future[bytearray],
+    log: PartitionLog,
+    now_ms: int,
+    context: RequestContext,
+    producer: _Producer | None,
 ) -> PartitionResult:
-    services = context.services
-    now_ms = services.clock.now_ms()
-    config, version = log.config, context.api_version
+    partitions, index = context.services.partitions, log.partition
     try:
-        loop = asyncio.get_running_loop()
-        batch = await loop.run_in_executor(None, walk, records, config, now_ms, version)
+        batch = await walked
         # The topic may have been deleted meanwhile, and one of the same name created.
-        log = services.partitions.get_led(log.topic, index)
+        log = partitions.get_led(log.topic, index)
         if producer is not None:
-            _check_still_admitted(log, records, producer, context)
-        result = services.partitions.append_to(log, batch, now_ms, produce_version=version, walked=True)
-        synced = services.partitions.synced_log(log, result.last_offset + 1)
-        if synced is not None:
-            await synced
+            _check_still_admitted(log, batch, producer, context)
+        result = partitions.append_to(log, batch, now_ms, produce_version=context.api_version, walked=True)
     except KafkaError as error:
         return _refused(index, error)
+    synced = partitions.synced_log(log, result.last_offset + 1)
+    if synced is not None:
+        return await _when_synced(synced, index, result)
     return PartitionResult(index, 0, result.base_offset, result.log_append_time_ms, result.log_start_offset)
 
 
-def _check_still_admitted(log: PartitionLog, records: bytes, producer: _Producer, context: RequestContext) -> None:
+def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:
     """The transaction may have been ended meanwhile; KafkaError then."""
     _, producer_id, producer_epoch = producer
     if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and not log.has_open_transaction(producer_id, producer_epoch):

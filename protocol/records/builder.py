@@ -112,11 +112,38 @@ def rebuild_batch(
     Records keep their offsets, which may have gaps, and their timestamps. `last_offset_delta`, base and max timestamp
     stay as the header says, so the batch covers the same offsets and sequences as before.
     """
-    rows = [
-        (record.offset - header.base_offset, NewRecord(record.key, record.value, record.headers, record.timestamp))
-        for record in records
-    ]
-    return _seal(header._replace(records_count=len(rows)), rows, compression, level)
+    rebuilding = Rebuilding(header)
+    for record in records:
+        rebuilding.add(record)
+    return rebuilding.seal(compression, level)
+
+
+class Rebuilding:
+    """What rebuild_batch does, record by record."""
+
+    def __init__(self, header: BatchHeader) -> None:
+        self._header = header
+        self._area = bytearray()
+        self._records_count = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes the records take before they are compressed."""
+        return len(self._area)
+
+    def add(self, record: Record) -> None:
+        """The next record."""
+        row = NewRecord(record.key, record.value, record.headers, record.timestamp)
+        _write_record(self._area, row, record.offset - self._header.base_offset, self._header.base_timestamp)
+        self._records_count += 1
+
+    def seal(self, compression: int, level: int | None) -> bytearray:
+        """The batch."""
+        attributes = self._header.attributes & ~batches.COMPRESSION_MASK | compression
+        return encode_batch(
+            self._header._replace(attributes=attributes, records_count=self._records_count),
+            self._area if compression == NONE else compress(compression, self._area, level),
+        )
 
 
 def _seal(header: BatchHeader, rows: Iterable[tuple[int, NewRecord]], compression: int, level: int | None) -> bytearray:

@@ -11,7 +11,7 @@ null) and key, varint value length (-1: null) and value, varint header count, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
@@ -44,6 +44,20 @@ def iter_records(
     DecodeError on any damage, and where the record area decompresses to more than `max_bytes` or one record is larger
     than `max_record_bytes`. Records before the damage may have been yielded by then.
     """
+    return _iter_records(batch, max_bytes, max_record_bytes, has_pauses=False)  # type: ignore[return-value]  # no None
+
+
+def iter_records_with_pauses(
+    batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
+) -> Iterator[Record | None]:
+    """As iter_records, with None before each new chunk, also within a record: for who must not work for long at a time.
+
+    Many small records lie in one chunk: who counts them may stop between any two.
+    """
+    return _iter_records(batch, max_bytes, max_record_bytes, has_pauses=True)
+
+
+def _iter_records(batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_pauses: bool) -> Iterator[Record | None]:
     header = parse_header(batch)
     if header.size_in_bytes > len(batch):
         raise DecodeError(f"batch of {header.size_in_bytes} bytes is cut to {len(batch)}")
@@ -56,13 +70,17 @@ def iter_records(
         return  # emptied by compaction
     else:
         chunks = decompress_chunks(header.compression, area, max_bytes)
-    yield from _walk(header, chunks, max_record_bytes)
+    yield from _walk(header, chunks, max_record_bytes, has_pauses)
 
 
-def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -> Iterator[Record]:
+def _walk(
+    header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int, has_pauses: bool
+) -> Iterator[Record | None]:
     buffer, position = b"", 0
     for index in range(header.records_count):
         if len(buffer) - position < 5:  # a body length may be cut
+            if has_pauses:
+                yield None
             buffer, position = refill(buffer, position, 5, chunks), 0
         try:
             length, start = read_short_varint(buffer, position)
@@ -71,7 +89,10 @@ def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -
         if not 0 <= length <= max_record_bytes:
             raise DecodeError(f"record {index} of batch at offset {header.base_offset} claims {length} bytes")
         if length > len(buffer) - start:
-            buffer, start = refill(buffer, start, length, chunks), 0
+            if has_pauses:
+                buffer, start = (yield from _refill_with_pauses(buffer, start, length, chunks)), 0
+            else:
+                buffer, start = refill(buffer, start, length, chunks), 0
             if length > len(buffer):
                 raise DecodeError(f"record {index} of batch at offset {header.base_offset} is cut")
         position = start + length
@@ -85,6 +106,20 @@ def refill(buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]) -
     parts = [buffer[position:]]
     size = len(parts[0])
     while size < needed and (chunk := next(chunks, None)) is not None:
+        parts.append(chunk)
+        size += len(chunk)
+    return b"".join(parts)
+
+
+def _refill_with_pauses(
+    buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]
+) -> Generator[None, None, bytes]:
+    parts = [buffer[position:]]
+    size = len(parts[0])
+    while size < needed:
+        yield
+        if (chunk := next(chunks, None)) is None:
+            break
         parts.append(chunk)
         size += len(chunk)
     return b"".join(parts)

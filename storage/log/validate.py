@@ -4,15 +4,15 @@
 (`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append; so it does where the header
 has no largest timestamp. Elsewhere what the header says of its records is taken on trust: docs/decisions/0010.
 
-Everything here is a pure function of its arguments, so `walk` may run in a worker thread. Nothing here knows offsets
-or producers.
+Everything here is a pure function of its arguments. A client decides how long a walk takes: a batch of a megabyte may
+hold a hundred million records. `walk_in_steps` pauses between pieces of it. Nothing here knows offsets or producers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Generator, Set
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
@@ -31,7 +31,7 @@ from barnabas.protocol.records.batch import (
     set_max_timestamp,
     verify_crc,
 )
-from barnabas.protocol.records.builder import rebuild_batch
+from barnabas.protocol.records.builder import Rebuilding
 from barnabas.protocol.records.compression import (
     COMPRESSION_IDS,
     COMPRESSION_NAMES,
@@ -40,7 +40,7 @@ from barnabas.protocol.records.compression import (
     ZSTD,
     lz4_blocks_are_independent,
 )
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import iter_records_with_pauses
 from barnabas.protocol.records.record_times import iter_times
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.refusals import AppendRefused, RecordError
@@ -53,8 +53,14 @@ _ZSTD_SINCE_PRODUCE_VERSION = 7
 RECORD_ERRORS_MAX = 1_000
 """How many the refusal of one batch names: a megabyte, compressed, may hold a hundred million records."""
 _RECORD_ERRORS_SHOWN = 3
+_RECORDS_A_STEP = 64
+_COMPRESSED_HERE_BYTES_MAX = 16 << 10
 _INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
 _unpack_attributes_and_times = Struct(">h4xqq").unpack_from
+
+
+Walking: TypeAlias = Generator[Callable[[], None] | None, None, bytearray]
+"""Yields None for a pause, or something to be called before it goes on, in whatever thread: it may take long."""
 
 
 class Demands(NamedTuple):
@@ -146,18 +152,31 @@ def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = P
     Raises AppendRefused, with one record error per record at fault, and looks at none behind the last of
     RECORD_ERRORS_MAX. Does what check_batch does first, so the order of answers is Kafka's.
     """
+    walking = walk_in_steps(batch, config, now_ms, produce_version)
+    try:
+        while True:
+            job = next(walking)
+            if job is not None:
+                job()
+    except StopIteration as end:
+        walked: bytearray = end.value
+        return walked
+
+
+def walk_in_steps(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int) -> Walking:
+    """As `walk`, a bounded piece of work between two pauses."""
     demands = Demands.of(config)
     header = check_batch(batch, demands, produce_version)
     whole = memoryview(batch)[: header.size_in_bytes]
     try:
         findings = None
         if not _needs_whole_records(header, demands, now_ms):
-            findings = _look_at_times(whole, demands, now_ms)
+            findings = yield from _look_at_times(whole, demands, now_ms)
         if findings is None:
-            findings = _look_at_records(whole, header, demands, now_ms)
+            findings = yield from _look_at_records(whole, header, demands, now_ms)
         if findings.errors:
             raise _refused_records(findings)
-        rewritten = _recompress(whole, header, findings, demands, _level(config))
+        rewritten = yield from _recompress(whole, header, findings, demands, _level(config))
     except DecodeError as damage:
         raise _invalid(f"the records cannot be read: {damage}") from damage
     if demands.timestamp_type == CREATE_TIME:  # log-append time is set when the batch is appended
@@ -214,10 +233,16 @@ def _check_counts(header: BatchHeader) -> None:
         raise _invalid(f"producer {header.producer_id} sent base sequence {header.base_sequence}")
 
 
-def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int) -> _Findings:
+def _look_at_records(
+    batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int
+) -> Generator[None, None, _Findings]:
     errors: list[RecordError] = []
     bad_timestamps, dense, max_timestamp, unread = False, True, NO_TIMESTAMP, 0
-    for index, record in enumerate(iter_records(batch)):
+    index = 0
+    for record in iter_records_with_pauses(batch):
+        if record is None:
+            yield
+            continue
         if len(errors) == RECORD_ERRORS_MAX:
             unread = header.records_count - index
             break
@@ -228,14 +253,18 @@ def _look_at_records(batch: memoryview, header: BatchHeader, demands: Demands, n
             bad_timestamps = True
         dense = dense and record.offset == index
         max_timestamp = max(max_timestamp, record.timestamp)
+        index += 1
+        if index % _RECORDS_A_STEP == 0:
+            yield
     return _Findings(errors, bad_timestamps, max_timestamp, dense, unread)
 
 
-def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> _Findings | None:
+def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> Generator[None, None, _Findings | None]:
     """What there is to find where only the largest timestamp is wanted; None if some timestamp is not as it may be."""
     dense, smallest, largest, next_offset = True, 0, NO_TIMESTAMP, 0
     for found in iter_times(batch):
         if found is None:
+            yield
             continue
         offset, timestamp = found
         dense = dense and offset == next_offset
@@ -244,6 +273,8 @@ def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> _Finding
             largest = timestamp
         elif timestamp < smallest:
             smallest = timestamp
+        if next_offset % _RECORDS_A_STEP == 0:
+            yield
     if smallest < -LONG_MAX or largest > min(LONG_MAX, now_ms + demands.timestamp_after_max_ms):
         return None
     return _Findings([], False, largest, dense, 0)
@@ -275,16 +306,25 @@ def _level(config: LogConfig) -> int | None:
 
 def _recompress(
     batch: memoryview, header: BatchHeader, findings: _Findings, demands: Demands, level: int | None
-) -> bytearray:
+) -> Walking:
     target = header.compression if demands.compression == PRODUCER_COMPRESSION else demands.compression
     renumber = header.compression != NONE and not findings.dense
     if target == header.compression and not renumber:
         return bytearray(batch)
-    records = (
-        Record(index, record.timestamp, record.key, record.value, record.headers)
-        for index, record in enumerate(iter_records(batch, max_bytes=REBUILT_BYTES_MAX))
-    )
-    rebuilt = rebuild_batch(header, records, compression=target, level=level)
+    rebuilding = Rebuilding(header)
+    index = 0
+    for record in iter_records_with_pauses(batch, max_bytes=REBUILT_BYTES_MAX):
+        if record is not None:
+            rebuilding.add(record._replace(offset=index))
+            index += 1
+        if record is None or index % _RECORDS_A_STEP == 0:
+            yield None
+    sealed: list[bytearray] = []
+    if rebuilding.size <= _COMPRESSED_HERE_BYTES_MAX:
+        sealed.append(rebuilding.seal(target, level))
+    else:
+        yield lambda: sealed.append(rebuilding.seal(target, level))
+    (rebuilt,) = sealed
     if len(rebuilt) > demands.max_message_bytes:
         raise _too_large(len(rebuilt), demands)
     return rebuilt

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from dataclasses import replace
 
+import pytest
+
+from barnabas.broker.partitions import walks
 from barnabas.protocol.errors import ErrorCode
 from tests.support.broker_world import turn
 from tests.support.transactional_broker import TransactionalBroker
@@ -19,37 +21,18 @@ E = ErrorCode
 TV1 = 0
 
 
-class Later(ThreadPoolExecutor):
-    """An executor whose work is done when the test says so."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-        self._work: list[tuple[Future[Any], Any, tuple[Any, ...]]] = []
-
-    def submit(self, fn: Any, /, *args: Any, **_: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        self._work.append((done, fn, args))
-        return done
-
-    def run(self) -> int:
-        """Do all of it; how much there was."""
-        work, self._work = self._work, []
-        for done, fn, args in work:
-            done.set_result(fn(*args))
-        return len(work)
-
-
-async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused() -> None:
+async def test_a_batch_that_was_walked_while_its_transaction_ended_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("w", 1, {"compression.type": "gzip"})
     producer = await world.producer()
     await world.add(producer, ("w", 0))
-    later = Later()
-    asyncio.get_running_loop().set_default_executor(later)
     sending = asyncio.ensure_future(producer.send(b"v" * 5_000, topic="w", version=11))
     await turn()
     assert (await world.end(producer, commit=True, version=TV1)).error is E.NONE
-    assert later.run() == 1
+    assert not sending.done()
     assert (await sending).error_code == E.TRANSACTION_ABORTABLE
     assert world.log(topic="w").log_end_offset == 1, "the marker"
     assert not world.log(topic="w").has_open_transaction(producer.id, producer.epoch)

@@ -10,7 +10,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import Record, iter_records, iter_records_with_pauses
 from tests.support.records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
@@ -27,6 +27,23 @@ def test_what_is_built_reads_back_equal(records: list[NewRecord], compression: i
         Record(base_offset + index, record.timestamp, record.key, record.value, list(record.headers))
         for index, record in enumerate(records)
     ]
+
+
+@given(batches_of_records, st.sampled_from(CODECS))
+def test_pauses_are_between_the_same_records(records: list[NewRecord], compression: int) -> None:
+    batch = build_batch(records, compression=compression)
+    found = list(iter_records_with_pauses(batch))
+    assert [record for record in found if record is not None] == list(iter_records(batch))
+    assert found[0] is None
+
+
+@pytest.mark.parametrize("compression", [each for each in CODECS if each])
+def test_a_large_record_has_pauses_inside(compression: int) -> None:
+    batch = build_batch([(None, bytes(1 << 20), (), 0)], compression=compression)
+    found = list(iter_records_with_pauses(batch))
+    assert found[:-1] == [None] * (len(found) - 1)
+    assert len(found) > 16
+    assert found[-1] == next(iter_records(batch))
 
 
 @given(batches_of_records, st.sampled_from(CODECS), st.data())

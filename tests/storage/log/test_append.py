@@ -14,7 +14,7 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
-from barnabas.storage.log.validate import walk
+from barnabas.storage.log.validate import walk, walk_in_steps
 from barnabas.storage.refusals import AppendRefused
 from tests.support.log_world import START_MS, LogWorld
 
@@ -130,6 +130,19 @@ def test_a_batch_walked_beforehand_is_not_walked_again() -> None:
 
     assert result.base_offset == 0
     assert world.values() == [b"v"]
+
+
+@pytest.mark.parametrize("target", ["producer", "gzip"])
+def test_a_walk_pauses_however_many_records_there_are(target: str) -> None:
+    config = open_world(compression_type=target, cleanup_policy=frozenset({"compact"})).config
+    batch = build_batch([(b"k", None, (), START_MS)] * 10_000, compression=4)
+    pauses = 0
+    for job in walk_in_steps(batch, config, START_MS, 13):
+        if job is None:
+            pauses += 1
+        else:
+            job()
+    assert pauses >= 10_000 // 64 * (2 if target == "gzip" else 1)
 
 
 @pytest.mark.parametrize("magic", [0, 1, 3, 255])

@@ -1,0 +1,160 @@
+"""Batches that are looked into before they are appended: one at a time, in slices, between which others are served."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from barnabas.broker.partitions import walks
+from barnabas.broker.slices import SLICE_MS
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.compression import GZIP, ZSTD
+from barnabas.storage.log.validate import Walking, walk_in_steps
+from tests.support.broker_world import BrokerWorld, Peer, settle, turn
+from tests.support.killed_partitions import produced
+
+E = ErrorCode
+LOOKS_A_SLICE = 20
+RECORDS = 20_000
+ALL = -1
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    """A broker with a topic `looked-into` and a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
+    looks = itertools.count()
+    world = BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE)
+    world.services.catalogue.create_topic("looked-into", 4, {"cleanup.policy": "compact"})
+    world.services.catalogue.create_topic("t", 1)
+    yield world
+    await world.close()
+
+
+def bomb(now_ms: int, records: int = RECORDS) -> bytes:
+    """Some kilobytes of zstd that become many tiny records."""
+    return bytes(build_batch([(b"k", None, (), now_ms)] * records, compression=ZSTD))
+
+
+def asking(topic: str, *batches: tuple[int, bytes], acks: int = ALL) -> ProduceRequest:
+    data = [PartitionProduceData(index=index, records=batch) for index, batch in batches]
+    topic_data = [TopicProduceData(name=topic, partition_data=data)]
+    return ProduceRequest(transactional_id=None, acks=acks, timeout_ms=1_000, topic_data=topic_data)
+
+
+def ask(peer: Peer, topic: str, *batches: tuple[int, bytes], acks: int = ALL) -> None:
+    peer.ask(asking(topic, *batches, acks=acks), 11)
+
+
+async def until_answered(peer: Peer) -> list[tuple[int, int]]:
+    """(error code, base offset) of each partition."""
+    while not peer.transport.written.is_set():
+        await turn()
+    return [(each.error_code, each.base_offset) for each in produced(peer)]
+
+
+def end_offset(world: BrokerWorld, partition: int = 0) -> int:
+    return world.services.partitions.get("looked-into", partition).log_end_offset
+
+
+async def test_four_walks_are_not_done_at_once_and_others_are_served_in_between(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Walking] = []
+
+    def observed(*args: object) -> Walking:
+        walking = walk_in_steps(*args)  # type: ignore[arg-type]  # whatever they are
+        begun.append(walking)
+        return walking
+
+    def under_way() -> int:
+        return sum(walking.gi_frame is not None for walking in begun)
+
+    monkeypatch.setattr(walks, "walk_in_steps", observed)
+    slow = [world.connect() for _ in range(4)]
+    for peer in slow:
+        ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
+    quick, turns = world.connect(), 0
+    while not all(peer.transport.written.is_set() for peer in slow):
+        assert under_way() <= 1
+        ends = end_offset(world)
+        assert ends % RECORDS == 0, "nothing is appended by halves"
+        ask(quick, "t", (0, world.batch(b"v")))
+        assert [each.error_code for each in produced(quick)] == [E.NONE], "who comes in between is answered at once"
+        turns += 1
+        await turn()
+
+    assert turns > 4 * RECORDS // 64 // LOOKS_A_SLICE // 2
+    answers = [await until_answered(peer) for peer in slow]
+    assert sorted(answers) == [[(E.NONE, number * RECORDS)] for number in range(4)]
+    assert world.services.walks.parked_bytes == world.services.slices.under_way == 0
+
+
+async def test_a_short_walk_waits_for_no_long_one(world: BrokerWorld) -> None:
+    slow, quick = world.connect(), world.connect()
+    ask(slow, "looked-into", (0, bomb(world.clock.now_ms())))
+    await turn()
+    ask(quick, "looked-into", (1, bomb(world.clock.now_ms(), 10)))
+    assert await until_answered(quick) == [(E.NONE, 0)]
+    assert not slow.transport.written.is_set()
+    assert await until_answered(slow) == [(E.NONE, 0)]
+
+
+async def test_a_short_walk_is_over_in_the_request_itself(world: BrokerWorld) -> None:
+    peer = world.connect()
+    ask(peer, "looked-into", (0, bomb(world.clock.now_ms(), 10)), (1, bomb(world.clock.now_ms(), 20)))
+    assert [each.error_code for each in produced(peer)] == [E.NONE] * 2
+
+
+async def test_the_partitions_of_a_request_are_answered_in_its_order_however_long_each_takes(
+    world: BrokerWorld,
+) -> None:
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    keyless = bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=GZIP))
+    ask(peer, "looked-into", (2, bomb(now_ms)), (0, bomb(now_ms, 5)), (1, keyless), (3, bomb(now_ms)))
+    assert await until_answered(peer) == [(E.NONE, 0), (E.NONE, 0), (E.INVALID_RECORD, -1), (E.NONE, 0)]
+    assert [end_offset(world, partition) for partition in range(4)] == [5, 0, RECORDS, RECORDS]
+
+
+async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = bomb(world.clock.now_ms())
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 2 * len(batch))
+    peers = [world.connect() for _ in range(3)]
+    for peer in peers:
+        ask(peer, "looked-into", (0, batch))
+    assert await until_answered(peers[2]) == [(E.NOT_LEADER_OR_FOLLOWER, -1)]
+    assert [await until_answered(peer) for peer in peers[:2]] == [[(E.NONE, 0)], [(E.NONE, RECORDS)]]
+    assert world.services.walks.parked_bytes == 0
+
+
+async def test_what_was_sent_without_waiting_for_an_answer_is_appended_when_the_client_is_gone(
+    world: BrokerWorld,
+) -> None:
+    peer = world.connect()
+    ask(peer, "looked-into", (0, bomb(world.clock.now_ms())), acks=0)
+    assert end_offset(world) == 0
+    peer.transport.hang_up()
+    while end_offset(world) == 0:
+        await turn()
+    assert end_offset(world) == RECORDS
+
+
+async def test_a_topic_may_be_deleted_while_its_batch_is_walked(world: BrokerWorld) -> None:
+    peer = world.connect()
+    ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
+    await turn()
+    world.services.catalogue.delete_topics(["looked-into"])
+    assert await until_answered(peer) == [(E.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+
+
+async def test_a_large_batch_is_compressed_anew_beside_the_loop(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic("zipped", 1, {"compression.type": "gzip"})
+    peer = world.connect()
+    ask(peer, "zipped", (0, bomb(world.clock.now_ms())))
+    assert await until_answered(peer) == [(E.NONE, 0)]
+    await settle()
+    stored = world.services.partitions.get("zipped", 0).read(0, 1 << 20, committed=False, force_first_batch=True)
+    assert stored.read_all()[22] & 7 == GZIP
