@@ -105,7 +105,7 @@ def _offsets_log(groups: int) -> _Log:
 
 def _load(log: _Log) -> GroupMachine:
     machine = GroupMachine(GroupConfig())
-    loader = Loader(log, 0, machine)
+    loader = Loader[GroupRecord](log, 0, machine)
     while not loader.step():
         pass
     return machine

@@ -97,7 +97,7 @@ def reload(peer: Peer, topic: str, seconds: float) -> Figures:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
         own.start()
         try:
-            size = {
+            size: dict[str, float | str] = {
                 "topic": fresh_topic(own, RELOADED_PARTITIONS),
                 "groups": RELOADED_GROUPS,
                 "partitions": RELOADED_PARTITIONS,

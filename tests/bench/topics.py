@@ -39,7 +39,7 @@ def drop_topic(peer: Peer, name: str) -> None:
         future.result(_READY_S)
 
 
-def _client(peer: Peer) -> dict[str, str | int]:
+def _client(peer: Peer) -> dict[str, str | int | float | bool]:
     return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it speaks of its own ending
 
 

@@ -55,11 +55,15 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     assert len(queue._heap) < 200
 
 
+def _fail() -> None:
+    raise KeyError("missing")
+
+
 def test_a_timer_that_raises_is_reported_and_the_others_run() -> None:
     errors: list[Exception] = []
     queue = TimerQueue(errors.append)
     ran: list[str] = []
-    queue.add(1, lambda: {}["missing"])
+    queue.add(1, _fail)
     queue.add(2, lambda: ran.append("next"))
     queue.run_due(2)
     assert ran == ["next"]
@@ -68,7 +72,7 @@ def test_a_timer_that_raises_is_reported_and_the_others_run() -> None:
 
 def test_without_anybody_to_tell_the_error_of_a_timer_is_raised() -> None:
     queue = TimerQueue()
-    queue.add(1, lambda: {}["missing"])
+    queue.add(1, _fail)
     with pytest.raises(KeyError):
         queue.run_due(1)
 

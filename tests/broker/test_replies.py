@@ -70,7 +70,7 @@ async def test_an_error_that_nobody_has_an_answer_for_comes_out_as_it_is(error: 
 
 async def test_our_own_mistake_in_an_answer_is_told() -> None:
     asked = future()
-    answered = reply_to(lambda: asked, lambda reply: reply / 0)
+    answered = reply_to(lambda: asked, lambda _: 1 / 0)
     asked.set_result(1)
     assert isinstance(answered, asyncio.Future)
     with pytest.raises(ZeroDivisionError):

@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.partitioner.default import murmur2 as their_murmur2  # type: ignore[import-untyped]  # because it has no types
-from kafka.record import MemoryRecords  # type: ignore[import-untyped]  # because kafka-python ships no types
-from kafka.record.default_records import DefaultRecordBatchBuilder  # type: ignore[import-untyped]  # because as above
+from kafka.partitioner.default import murmur2 as their_murmur2
+from kafka.record import MemoryRecords
+from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from barnabas.client.produce.partitioner import murmur2
 from barnabas.protocol.records.batch import verify_crc

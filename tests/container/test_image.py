@@ -8,7 +8,8 @@ import signal
 import subprocess
 from typing import Any
 
-from tests.support.container import ROOT, Container, Running
+from tests.support.container import Container, Running
+from tests.support.server import ROOT
 
 COMPOSE = ROOT / "docs" / "compose"
 HADOLINT = ROOT / ".venv" / "bin" / "hadolint"

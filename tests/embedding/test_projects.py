@@ -142,7 +142,7 @@ def test_each_worker_of_xdist_has_a_pool_and_a_session(project: Project) -> None
     assert facts.keys() == {"gw0", "gw1"}
     assert facts["gw0"][0] != facts["gw1"][0]
     assert facts["gw0"][1] != facts["gw1"][1]
-    of_worker = {path.name.partition(".")[0]: set() for path in project.home.glob("gw*")}
+    of_worker: dict[str, set[str]] = {path.name.partition(".")[0]: set() for path in project.home.glob("gw*")}
     for path in project.home.glob("gw*"):
         of_worker[path.name.partition(".")[0]].add(path.read_text())
     assert [len(each) for each in of_worker.values()] == [1, 1]

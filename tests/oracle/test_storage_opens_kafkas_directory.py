@@ -63,7 +63,9 @@ def committed(address: str) -> list[str]:
         if message.error():
             consumer.close()
             return found
-        found.append(message.value().decode())
+        value = message.value()
+        assert value is not None
+        found.append(value.decode())
 
 
 def read_committed(log: PartitionLog) -> list[str]:

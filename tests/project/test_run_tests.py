@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import replace
 
@@ -59,7 +60,7 @@ def test_a_program_that_debian_has_too_old_is_named_with_its_source(monkeypatch:
     def must_not_install(packages: list[str]) -> None:
         raise AssertionError(packages)
 
-    monkeypatch.setattr(runner.shutil, "which", lambda program: None)
+    monkeypatch.setattr(shutil, "which", lambda program: None)
     monkeypatch.setattr(runner, "_install", must_not_install)
     with pytest.raises(CannotRun, match=r"Go 1\.26 or later from https://go\.dev/dl"):
         runner._find_programs(("java", "go"))

@@ -139,7 +139,7 @@ def test_records_are_a_view_into_the_buffer_and_bytes_are_a_copy(kind: Any) -> N
     buffer = bytearray(codec(Sample, 2).encode(Sample(flag=True, name="n", records=b"records")))
     message, _ = codec(Sample, 2).decode(kind(buffer))
     assert isinstance(message.records, memoryview)
-    assert message.records == b"records"
+    assert bytes(message.records) == b"records"
     data, _ = codec(Ids, 0).decode(kind(bytearray(codec(Ids, 0).encode(Ids(ids=[], names=[], data=b"data")))))
     assert type(data.data) is bytes
 

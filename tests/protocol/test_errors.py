@@ -12,7 +12,8 @@ def test_codes_are_consecutive_from_minus_one_to_133() -> None:
 
 def test_a_code_is_looked_up_by_number_and_is_one() -> None:
     assert ErrorCode(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == 3
+    number: int = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert number == 3
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Reading:
 
     @contextmanager
     def running(self, **options: str) -> Iterator[StreamingQuery]:
-        query = self.start(**options)
+        query = self.start(once=False, **options)
         try:
             yield query
         finally:

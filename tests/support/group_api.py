@@ -53,7 +53,9 @@ class GroupApi:
         return task.result()
 
     async def _answer(self, request: Request, version: int, client_id: str | None) -> Any:
-        key = ApiKey(type(request).__schema__.key)
+        number = type(request).__schema__.key
+        assert number is not None
+        key = ApiKey(number)
         asked, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
         handler = importlib.import_module(f"barnabas.broker.handlers.{key.name.lower()}")
         context = RequestContext(self.services, key, version, client_id=client_id, client_host="10.0.0.9")

@@ -10,7 +10,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from io import BytesIO
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from kio.index import load_entity_schema
 from kio.schema.errors import ErrorCode as KioErrorCode
@@ -23,6 +23,7 @@ from barnabas.protocol.schema import Field, Response, Struct, default_instance
 @cache
 def kio_entity(struct: type[Struct], version: int) -> Any:
     """kio's class for a message of ours."""
+    kind: Literal[EntityType.response, EntityType.request]
     kind = EntityType.response if issubclass(struct, Response) else EntityType.request
     return load_entity_schema(_module_name(struct), version, kind)
 
@@ -61,7 +62,8 @@ def _short(name: str) -> str:
 
 
 def _converted(our: Field, their: KioField[Any], value: Any, version: int) -> Any:
-    struct = our.type.struct or (our.type.element and our.type.element.struct)
+    element = our.type.element
+    struct = our.type.struct or (element.struct if element is not None else None)
     if struct is not None:
         entity_class = _nested_class(their.type)
         if our.type.struct is None:

@@ -20,7 +20,6 @@ class MemoryTransport(asyncio.Transport):
         super().__init__()
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
-        self.is_reading = True
         self.is_paused = False
         self.is_lost = False
         self.high_water = -1
@@ -34,6 +33,7 @@ class MemoryTransport(asyncio.Transport):
         self._unsent = bytearray()
         self._port = port
         self._is_closing = False
+        self._is_reading = True
         protocol.connection_made(self)
 
     # --- what the protocol may call ---
@@ -59,13 +59,16 @@ class MemoryTransport(asyncio.Transport):
             self.is_paused = True
             self.protocol.pause_writing()
 
+    def is_reading(self) -> bool:
+        return self._is_reading
+
     def pause_reading(self) -> None:
-        assert self.is_reading, "paused twice"
-        self.is_reading = False
+        assert self._is_reading, "paused twice"
+        self._is_reading = False
 
     def resume_reading(self) -> None:
-        assert not self.is_reading, "resumed twice"
-        self.is_reading = True
+        assert not self._is_reading, "resumed twice"
+        self._is_reading = True
         asyncio.get_running_loop().call_soon(self._deliver)
 
     def is_closing(self) -> bool:
@@ -73,7 +76,7 @@ class MemoryTransport(asyncio.Transport):
 
     def close(self) -> None:
         self._is_closing = True
-        self.is_reading = False
+        self._is_reading = False
         if not self._unsent:
             self._lose(None)
 
@@ -91,7 +94,7 @@ class MemoryTransport(asyncio.Transport):
         self._deliver()
 
     def _deliver(self) -> None:
-        while self.in_flight and self.is_reading and not self._is_closing:
+        while self.in_flight and self._is_reading and not self._is_closing:
             if isinstance(self.protocol, asyncio.Protocol):
                 received = bytes(self.in_flight[: self._step])
                 del self.in_flight[: self._step]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from tests.support.broker_process import BrokerProcess
 
@@ -11,6 +10,6 @@ from tests.support.broker_process import BrokerProcess
 class OwnBroker(BrokerProcess):
     """`python -m barnabas serve` under the Python that runs the tests, whichever that is."""
 
-    def command(self) -> Sequence[str]:
+    def command(self) -> list[str]:
         _, *arguments = super().command()
         return [sys.executable, "-m", "barnabas", *arguments]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.checkpoints import encode_offsets
@@ -58,7 +59,7 @@ class Story:
     # --- the partition ---
 
     def _config(self, **settings: str) -> None:
-        changes = {
+        changes: dict[str, Any] = {
             key: frozenset(value.split(",")) if key == "cleanup_policy" else int(value)
             for key, value in settings.items()
         }

@@ -78,7 +78,8 @@ class LogWriter:
         return self.directory / segment_file(self.base_offset, kind)
 
     def _write_indexes(self) -> None:
-        offsets, times = [], []
+        offsets: list[tuple[int, int]] = []
+        times: list[tuple[int, int]] = []
         position, largest = 0, -1
         for batch in self.batches:
             header = parse_header(batch)

@@ -97,7 +97,9 @@ class TransactionalBroker:
     # What producers do
 
     async def init(self, transactional_id: str = "tx", *, timeout_ms: int = TIMEOUT_MS, **held: Any) -> InitReply:
-        return await self._reply(self.coordinator.init_producer_id(InitRequest(transactional_id, timeout_ms, **held)))
+        asked = InitRequest(transactional_id, timeout_ms, **held)
+        found: InitReply = await self._reply(self.coordinator.init_producer_id(asked))
+        return found
 
     async def producer(self, transactional_id: str = "tx", *, timeout_ms: int = TIMEOUT_MS) -> Producer:
         """A producer that goes on until it has its id and epoch, as clients do."""

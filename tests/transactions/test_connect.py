@@ -51,10 +51,13 @@ class Worker(Program):
         properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
         super().__init__(class_command(connect_libs(), main_class, str(properties)))
-        told = self.line(lambda line: "REST server listening at" in line)
+        told = self._line_with("REST server listening at")
         [self._url] = re.findall(r"listening at (http://[^/]+)/", told)
         for step in ("Kafka Connect started", "Finished starting connectors and tasks"):
-            self.line(lambda line, step=step: step in line)
+            self._line_with(step)
+
+    def _line_with(self, words: str) -> str:
+        return self.line(lambda line: words in line)
 
     def make_connector(self, name: str, kind: str, **settings: str) -> None:
         connector = {"connector.class": f"org.apache.kafka.connect.file.FileStream{kind}Connector"}

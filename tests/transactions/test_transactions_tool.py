@@ -197,7 +197,7 @@ def once_it_can(ask: Callable[[], Any]) -> Any:
 
     def is_answered() -> bool:
         answers.append(ask())
-        return answers[-1].error_code == ErrorCode.NONE
+        return bool(answers[-1].error_code == ErrorCode.NONE)
 
     until(is_answered)
     return answers[-1]

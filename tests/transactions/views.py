@@ -56,10 +56,14 @@ def values(address: str, topic: str, isolation: str = "read_committed") -> list[
             for message in consumer.consume(1000, timeout=0.1):
                 error = message.error()
                 if error is None:
-                    found.append(message.value().decode())
+                    value = message.value()
+                    assert value is not None
+                    found.append(value.decode())
                 else:
                     assert error.code() == KafkaError._PARTITION_EOF, error
-                    ends.add(message.partition())
+                    partition = message.partition()
+                    assert partition is not None
+                    ends.add(partition)
         return sorted(found)
     finally:
         consumer.close()

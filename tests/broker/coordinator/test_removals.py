@@ -7,6 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from barnabas.broker.coordinator import removals
+from barnabas.broker.coordinator.group import expiry
 from barnabas.broker.coordinator.group.expiry import Leaving
 from barnabas.broker.coordinator.group.records import decode
 from barnabas.broker.coordinator.group.state import DurableGroups
@@ -55,11 +56,10 @@ def _crash(world: GroupWorld) -> None:
 
 def test_a_deletion_looks_at_the_groups_of_the_topic_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    decide = removals.leaving
 
     def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
         asked.append((group_id, topic))
-        return decide(durable, group_id, topic, staying)
+        return expiry.leaving(durable, group_id, topic, staying)
 
     with GroupWorld() as world:
         for number in range(500):
@@ -101,10 +101,9 @@ def test_a_hundred_topics_go_in_as_few_batches_as_can_be() -> None:
 def test_a_load_looks_at_so_many_offsets_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = [0]  # in each turn of the loop
     expected = 50 * (_PARTITIONS + 1) + 2
-    decide = removals.leaving
 
     def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
-        found = decide(durable, group_id, topic, staying)
+        found = expiry.leaving(durable, group_id, topic, staying)
         looked_at[-1] += found.looked_at
         return found
 

@@ -106,7 +106,8 @@ def commit(code: ErrorCode, version: int = 9, topic: str = "t", index: int = 0, 
 
 
 def member_commit(code: ErrorCode, version: int = 9, **fields: Any) -> Bad:
-    return commit(code, version, **({"generation_id_or_member_epoch": 1, "member_id": MEMBER} | fields))
+    settings: dict[str, Any] = {"generation_id_or_member_epoch": 1, "member_id": MEMBER} | fields
+    return commit(code, version, **settings)
 
 
 def delete_offsets(code: ErrorCode, group_id: str = "g", topic: str = "t", index: int = 0) -> Bad:

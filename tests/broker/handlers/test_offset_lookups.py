@@ -67,6 +67,13 @@ def broker() -> OnePartition:
     return broker
 
 
+def ask(broker: OnePartition, request: ListOffsetsRequest, version: int = 11) -> ListOffsetsResponse:
+    """What is answered at once."""
+    answered = list_offsets.handle(request, broker.context(version))
+    assert isinstance(answered, ListOffsetsResponse)
+    return answered
+
+
 def look_up(
     broker: OnePartition,
     timestamp: int,
@@ -80,7 +87,7 @@ def look_up(
     request = ListOffsetsRequest(
         replica_id=-1, isolation_level=int(committed), topics=[ListOffsetsTopic(name=topic, partitions=[asked])]
     )
-    return list_offsets.handle(request, broker.context(version)).topics[0].partitions[0]
+    return ask(broker, request, version).topics[0].partitions[0]
 
 
 @pytest.mark.parametrize("version", range(1, 12))
@@ -145,7 +152,7 @@ def test_each_read_knows_its_partition_and_epoch(broker: OnePartition, topic: st
 def test_a_partition_named_twice_is_refused_both_times(broker: OnePartition) -> None:
     asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[asked, asked])])
-    answers = list_offsets.handle(request, broker.context(11)).topics[0].partitions
+    answers = ask(broker, request).topics[0].partitions
     assert [answer.error_code for answer in answers] == [ErrorCode.INVALID_REQUEST] * 2
 
 
@@ -159,7 +166,7 @@ def test_an_isolation_level_that_does_not_exist_is_refused(broker: OnePartition,
     asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
     topics = [ListOffsetsTopic(name="t", partitions=[asked])]
     request = ListOffsetsRequest(replica_id=-1, isolation_level=level, topics=topics)
-    (answer,) = list_offsets.handle(request, broker.context(11)).topics[0].partitions
+    (answer,) = ask(broker, request).topics[0].partitions
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 

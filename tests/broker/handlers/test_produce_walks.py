@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator
+from inspect import GEN_CLOSED, getgeneratorstate
 
 import pytest
 
@@ -71,7 +72,7 @@ async def test_four_walks_are_not_done_at_once_and_others_are_served_in_between(
         return walking
 
     def under_way() -> int:
-        return sum(walking.gi_frame is not None for walking in begun)
+        return sum(getgeneratorstate(walking) != GEN_CLOSED for walking in begun)
 
     monkeypatch.setattr(walks, "walk_in_steps", observed)
     slow = [world.connect() for _ in range(4)]

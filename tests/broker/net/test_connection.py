@@ -104,10 +104,10 @@ async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read
     consumer = world.connect()
     consumer.ask(fetch(), VERSION)
     consumer.transport.send(request_frame(MetadataRequest(topics=[]), 1))
-    assert not consumer.transport.is_reading
+    assert not consumer.transport.is_reading()
     world.clock.advance(500)
     await settle()
-    assert consumer.transport.is_reading
+    assert consumer.transport.is_reading()
     assert len(consumer.frames()) == 2
 
 
@@ -125,7 +125,7 @@ async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) 
     peer = world.connect(kernel_bytes=1000)
     stream = b"".join(request_frame(produce(world, b"v"), VERSION, number) for number in range(2000))
     peer.transport.send(stream)
-    assert not peer.transport.is_reading
+    assert not peer.transport.is_reading()
     assert len(peer.transport.in_flight) > 0
     assert world.listener.send_memory.unread_bytes > 0
     frames: list[bytes] = []

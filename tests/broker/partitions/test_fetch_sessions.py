@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from barnabas.broker.partitions.fetch_sessions import (
@@ -14,6 +16,7 @@ from barnabas.broker.partitions.fetch_sessions import (
 )
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
+from barnabas.protocol.hot.writing import Topic
 from tests.support.virtual_clock import VirtualClock
 
 Told = list[tuple[str, int]]
@@ -26,13 +29,13 @@ class Story:
         self.clock = VirtualClock()
         self.next_id = 100
         self.sessions = FetchSessions(lambda: slots, self.clock, self._random_id)
-        self.state: dict[tuple[str, int], FetchedPartition] = {}
+        self.state: dict[tuple[Topic, int], FetchedPartition] = {}
 
     def _random_id(self) -> int:
         self.next_id += 1
         return self.next_id
 
-    def partition(self, topic: str, index: int, **changes: object) -> None:
+    def partition(self, topic: str, index: int, **changes: Any) -> None:
         """What a read of this partition gives from now on."""
         before = self.state.get((topic, index), FetchedPartition(index, 0, 10, 10, 0))
         self.state[topic, index] = before._replace(**changes)
@@ -46,15 +49,16 @@ class Story:
         by_id: bool = False,
         offset: int = 0,
     ) -> FetchContext:
-        topics = [(topic, [FetchPartition(index, -1, offset, -1, -1, 1000)]) for topic, index in wanted]
-        request = FetchRequest(
-            -1, 500, 1, 1 << 20, 0, session_id, epoch, topics, [(topic, [index]) for topic, index in forgotten]
-        )
+        topics: list[tuple[Topic, list[FetchPartition]]] = [
+            (topic, [FetchPartition(index, -1, offset, -1, -1, 1000)]) for topic, index in wanted
+        ]
+        left: list[tuple[Topic, list[int]]] = [(topic, [index]) for topic, index in forgotten]
+        request = FetchRequest(-1, 500, 1, 1 << 20, 0, session_id, epoch, topics, left)
         return self.sessions.begin(request, by_id)
 
-    def fetch(self, session_id: int, epoch: int, *wanted: tuple[str, int], **more: object) -> tuple[int, Told]:
+    def fetch(self, session_id: int, epoch: int, *wanted: tuple[str, int], **more: Any) -> tuple[int, Told]:
         """(session id, partitions told) of a whole exchange."""
-        context = self.begin(session_id, epoch, *wanted, **more)  # type: ignore[arg-type]  # because a story passes on
+        context = self.begin(session_id, epoch, *wanted, **more)
         results = [
             self.state.get((topic, asked.partition), FetchedPartition(asked.partition, 0, 10, 10, 0))
             for topic, asked in context.wanted

@@ -46,11 +46,9 @@ class Leader(ScriptedBroker):
             return failure
         answers = []
         for data in request.topic_data[0].partition_data:
-            answers.append(
-                PartitionProduceResponse(
-                    index=data.index, error_code=failure or self._take(data.index, bytes(data.records)), base_offset=0
-                )
-            )
+            assert data.records is not None
+            code = failure or self._take(data.index, bytes(data.records))
+            answers.append(PartitionProduceResponse(index=data.index, error_code=code, base_offset=0))
             failure = ErrorCode.NONE
         return ProduceResponse(responses=[TopicProduceResponse(name="t", partition_responses=answers)])
 
@@ -107,7 +105,7 @@ def send(sender: BatchSender, batches: Iterable[NewBatch]) -> None:
 def test_what_fails_is_sent_again_in_its_order(
     leader: Leader, sender_for: Callable[..., BatchSender], at: int, failure: ErrorCode | Answer
 ) -> None:
-    leader.failures = [ErrorCode.NONE] * at + [failure]
+    leader.failures = [*[ErrorCode.NONE] * at, failure]
     sender = sender_for()
     send(sender, [each for pair in zip(numbered(0, 8), numbered(1, 8), strict=True) for each in pair])
     assert leader.taken == {0: values(8), 1: values(8)}

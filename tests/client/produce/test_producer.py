@@ -186,7 +186,7 @@ def refuse_above(size: int) -> Callable[[ProduceRequest], ProduceResponse]:
     """As a topic with that max.message.bytes does."""
 
     def produce(request: ProduceRequest) -> ProduceResponse:
-        is_too_large = any(len(data.records) > size for data in request.topic_data[0].partition_data)
+        is_too_large = any(len(data.records or b"") > size for data in request.topic_data[0].partition_data)
         return accepted(request, ErrorCode.MESSAGE_TOO_LARGE if is_too_large else ErrorCode.NONE)
 
     return produce

@@ -10,6 +10,7 @@ from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, add
 from barnabas.client.transactions.errors import FENCED
 from barnabas.client.transactions.sets import end_all, find_transactions
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted_broker import HANG_UP, Answer
@@ -52,7 +53,7 @@ def test_ends_are_asked_for_again_while_the_answer_may_pass(failure: ErrorCode |
         broker.fail(ApiKey.END_TXN, ErrorCode.NONE, failure)
         transactions = {f"t-{number}": ProducerIdentity(7, 0) for number in range(3)}
         assert end_all(client, transactions, commit=True) == {}
-        asked = [each.transactional_id for version, each in broker.requests if type(each).__name__ == "EndTxnRequest"]
+        asked = [each.transactional_id for _, each in broker.requests if isinstance(each, EndTxnRequest)]
         assert set(asked) == set(transactions)
         assert 3 < len(asked) <= 6
         assert all(version == 4 for version, each in broker.requests if type(each).__name__ == "EndTxnRequest")

@@ -109,10 +109,13 @@ class ConfluentMember(Member):
         turn = 0
         while self.is_wanted:
             for message in consumer.consume(50, 0.05):
-                if message.error() is None:
-                    self.ledger.read(self, message.partition(), message.offset())
-                elif not message.error().retriable():
-                    raise KafkaException(message.error())
+                error, partition, offset = message.error(), message.partition(), message.offset()
+                if error is None:
+                    assert partition is not None
+                    assert offset is not None
+                    self.ledger.read(self, partition, offset)
+                elif not error.retriable():
+                    raise KafkaException(error)
             turn += 1
             if turn % COMMIT_EVERY == 0:
                 self._commit(consumer, self.positions())

@@ -46,12 +46,13 @@ class Confluent:
             found = []
             while unread:
                 for message in consumer.consume(1000, timeout=0.2):
-                    if message.error() is None:
+                    error = message.error()
+                    if error is None:
                         found.append(_stored(message))
-                    elif message.error().code() == KafkaError._PARTITION_EOF:
+                    elif error.code() == KafkaError._PARTITION_EOF:
                         unread.discard(message.partition())
                     else:
-                        raise KafkaException(message.error())
+                        raise KafkaException(error)
             return found
         finally:
             consumer.close()

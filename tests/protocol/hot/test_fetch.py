@@ -219,7 +219,7 @@ def test_a_response_is_byte_identical(
         session_id=session_id,
         node_endpoints=endpoints,
     )
-    assert b"".join(parts) == Struct(">i").pack(len(body)) + body  # type: ignore[arg-type]  # because all parts are bytes here
+    assert b"".join(parts) == Struct(">i").pack(len(body)) + body
 
 
 def as_message(answer: fetch.FetchedPartition, version: int) -> PartitionData:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,13 @@ def batch(base_offset: int, records: int = 10) -> bytes:
     return bytes(build_batch([(None, b"v", (), 7)] * records, base_offset=base_offset))
 
 
-def data(records: bytes = b"", *, error: int = 0, **fields: object) -> FetchResponse:
+def data(records: bytes = b"", *, error: int = 0, **fields: Any) -> FetchResponse:
     """An answer about t-0, which ends at END."""
+    told: dict[str, Any] = {"high_watermark": END, "last_stable_offset": END, "aborted_transactions": None} | fields
     found = PartitionData(
         partition_index=0,
         error_code=error,
-        **({"high_watermark": END, "last_stable_offset": END, "aborted_transactions": None} | fields),
+        **told,
         records=records,
     )
     return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[found])])
@@ -96,6 +98,7 @@ def test_the_next_request_is_under_way_while_an_answer_is_looked_at() -> None:
         answers = fetcher.answers()
         next(answers)
         assert fetcher.is_ahead
+        assert isinstance(answers, Generator)
         answers.close()
         assert not fetcher.is_ahead
 
@@ -104,6 +107,7 @@ def test_who_stops_early_leaves_no_answer_to_the_next() -> None:
     with fetching(in_tens) as (_, fetcher):
         answers = fetcher.answers()
         next(answers)
+        assert isinstance(answers, Generator)
         answers.close()
         fetcher.position = 90
         assert offsets(fetcher.answers()) == [90]

@@ -43,7 +43,7 @@ def batch_plan(client: Client, broker: OwnBroker) -> BatchPlan:
 
     def plan(topic: str, **options: str) -> list[tuple[int, int, int]]:
         settings = batch_settings({"kafka.bootstrap.servers": broker.address, "subscribe": topic, **options})
-        return [tuple(each)[1:] for each in plan_batch(client, settings)]
+        return [(each.partition, each.start, each.end) for each in plan_batch(client, settings)]
 
     return plan
 

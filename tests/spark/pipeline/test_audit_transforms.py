@@ -119,14 +119,14 @@ def test_outputs_that_overtook_others_of_their_key_are_named(spark: SparkSession
 
 
 def test_digests_of_batches_are_those_of_their_rows(spark: SparkSession) -> None:
-    rows = [
+    rows: list[Out] = [
         (topic, 0, at, key, value, lineage(0, at, at % 3))
         for at, (topic, key, value) in enumerate([("a", b"k", b"v"), ("b", None, b""), ("a", b"\xff", b"x" * 500)] * 30)
     ]
     expected: dict[int, tuple[int, int]] = {}
     for topic, _, at, key, value, headers in rows:
         count, total = expected.get(at % 3, (0, 0))
-        hashed = digest.row_hash(topic, digest.tail(key, value, headers))
+        hashed = digest.row_hash(topic, digest.tail(key, value, headers or ()))
         expected[at % 3] = count + 1, (total + hashed) % digest.MODULUS
     rows.append(("a", 0, 99, b"k", b"v", None))  # of no batch
     told = {

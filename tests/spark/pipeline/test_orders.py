@@ -47,7 +47,8 @@ def outputs(spark: SparkSession, values: Sequence[bytes | None], key: bytes = b"
         raw, reference.products(spark), reference.rates(spark), valid="orders.valid", rejected="orders.rejected"
     )
     assert rows.columns == ["topic", "key", "value", "headers", "timestamp"]
-    return coverage.with_lineage(rows).orderBy("src_offset").collect()
+    found: list[Row] = coverage.with_lineage(rows).orderBy("src_offset").collect()
+    return found
 
 
 def order(**changes: Any) -> bytes:

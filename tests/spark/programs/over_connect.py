@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from pyspark_barnabas import exactly_once
@@ -19,7 +19,7 @@ def main() -> int:
     builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
 
-    def read():
+    def read() -> DataFrame:
         options = {"subscribe": source, "startingOffsets": "earliest"} | brokers
         return spark.readStream.format("barnabas").options(**options).load()
 

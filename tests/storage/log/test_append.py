@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def world() -> LogWorld:
     return open_world()
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world
@@ -37,7 +38,7 @@ def stored(world: LogWorld) -> bytes:
     return world.files.open(f"{world.path}/{0:020d}.log").pread(1 << 20, 0)
 
 
-def code_of(world: LogWorld, *values: bytes, **fields: object) -> ErrorCode:
+def code_of(world: LogWorld, *values: bytes, **fields: Any) -> ErrorCode:
     """The code an append is refused with; nothing of it is left."""
     before = stored(world), world.log.log_end_offset, world.log.producers.to_snapshot()
     with pytest.raises(AppendRefused) as refused:
@@ -310,7 +311,7 @@ SETTINGS: list[dict[str, object]] = [
     [*((settings, False) for settings in SETTINGS), ({}, True)],
     ids=lambda value: (", ".join(value) or "defaults") if isinstance(value, dict) else f"transaction open: {value}",
 )
-def test_the_short_way_and_the_careful_way_agree(settings: dict[str, object], transactional: bool) -> None:
+def test_the_short_way_and_the_careful_way_agree(settings: dict[str, Any], transactional: bool) -> None:
     """Two partitions get the same batches, one of them with the short way closed; they never differ."""
 
     def prepared(*, careful: bool) -> LogWorld:
@@ -353,7 +354,7 @@ def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pyte
 @pytest.mark.parametrize(
     "settings", [{}, {"message_timestamp_type": "LogAppendTime"}, {"segment_bytes": 200}, {"min_insync_replicas": 2}]
 )
-def test_a_coordinators_own_batch_is_written_as_one_that_is_looked_at(settings: dict[str, object]) -> None:
+def test_a_coordinators_own_batch_is_written_as_one_that_is_looked_at(settings: dict[str, Any]) -> None:
     """Also where a transaction holds the last stable offset back; one that is too large is refused either way."""
     outcomes = []
     for own in (True, False):
@@ -362,7 +363,7 @@ def test_a_coordinators_own_batch_is_written_as_one_that_is_looked_at(settings: 
         results: list[object] = []
         for count in (1, 2, 9):
             batch = build_batch([(b"k", b"v" * 20, (), START_MS)] * count)
-            fields = {"leader_epoch": 3, "now_ms": START_MS}
+            fields: dict[str, Any] = {"leader_epoch": 3, "now_ms": START_MS}
             try:
                 if own:
                     results.append(world.log.append_own(batch, count, START_MS, **fields))

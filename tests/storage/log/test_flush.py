@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
 from tests.support.log_world import START_MS, LogWorld
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world

@@ -19,7 +19,7 @@ from tests.support.log_world import LogWorld
 
 
 def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
-    config = LogConfig()._replace(**settings)
+    config = LogConfig(**settings)  # type: ignore[arg-type]  # only settings that are numbers
     return Watermarks("t-0", producers or Producers(), config, log_start_offset=5, log_end_offset=9, high_watermark=7)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -19,13 +19,13 @@ from tests.support.log_world import ROOT, START_MS, LogWorld
 SECOND, DAY = 1000, 86_400_000
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world
 
 
-def sarama_batch(*timestamps: int, compression: int = 0, **producer: int) -> bytearray:
+def sarama_batch(*timestamps: int, compression: int = 0, **producer: Any) -> bytearray:
     records = [(None, b"v" * 20, (), timestamp) for timestamp in timestamps]
     return without_max_timestamp(build_batch(records, compression=compression, **producer))
 
@@ -49,7 +49,8 @@ def reopen_as_made_before(world: LogWorld, how: Literal["stop", "kill"]) -> None
 
 
 def look_up(world: LogWorld, timestamp: int) -> tuple[int, int]:
-    return tuple(world.log.list_offset(timestamp, committed=False)[:2])
+    offset, found_timestamp, _ = world.log.list_offset(timestamp, committed=False)
+    return offset, found_timestamp
 
 
 def time_index(world: LogWorld) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -19,14 +19,15 @@ from tests.support.batches import without_max_timestamp
 from tests.support.log_world import START_MS, LogWorld
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world
 
 
 def look_up(world: LogWorld, timestamp: int, *, committed: bool = False) -> tuple[int, int, int]:
-    return tuple(world.log.list_offset(timestamp, committed=committed))
+    offset, found_timestamp, leader_epoch = world.log.list_offset(timestamp, committed=committed)
+    return offset, found_timestamp, leader_epoch
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -12,7 +14,7 @@ from barnabas.storage.refusals import OffsetOutOfRange
 from tests.support.log_world import START_MS, LogWorld
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world

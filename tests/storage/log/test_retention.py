@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -92,7 +92,7 @@ def test_nothing_above_the_high_watermark_goes(high_watermark: int, gone: int) -
 
 @pytest.mark.parametrize(("last_stable_offset", "gone"), [(0, 0), (9, 0), (10, 1), (25, 2), (50, 5)])
 @pytest.mark.parametrize("limit", [{"retention_ms": 0}, {"retention_bytes": 0}])
-def test_size_and_time_wait_for_what_is_not_decided(limit: dict[str, int], last_stable_offset: int, gone: int) -> None:
+def test_size_and_time_wait_for_what_is_not_decided(limit: dict[str, Any], last_stable_offset: int, gone: int) -> None:
     assert choose(FIVE, FOREVER._replace(**limit), last_stable_offset=last_stable_offset) == gone
 
 

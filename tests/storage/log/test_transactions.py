@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -21,7 +23,7 @@ PID = 7
 OTHER = 8
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def records(*values: bytes, timestamp: int = NOW, key: bytes | None = b"k") -> l
     return [NewRecord(key, value, (), timestamp) for value in values]
 
 
-def batch_of(*values: bytes, timestamp: int = NOW, key: bytes | None = b"k", **fields: int) -> bytearray:
+def batch_of(*values: bytes, timestamp: int = NOW, key: bytes | None = b"k", **fields: Any) -> bytearray:
     return build_batch(records(*values, timestamp=timestamp, key=key), **fields)
 
 

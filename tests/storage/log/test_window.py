@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -28,7 +30,7 @@ def retry(world: LogWorld, number: int, *, producer_id: int = PID, records: int 
     return result.base_offset
 
 
-def open_world(**settings: object) -> LogWorld:
+def open_world(**settings: Any) -> LogWorld:
     world = LogWorld(config=LogConfig()._replace(**settings))
     world.open()
     return world
@@ -37,7 +39,7 @@ def open_world(**settings: object) -> LogWorld:
 @pytest.mark.parametrize("how", ["stop", "kill"])
 @pytest.mark.parametrize("records", [1, 7])
 @pytest.mark.parametrize("others", [0, 700])
-def test_all_five_batches_are_known_after_a_restart(how: str, records: int, others: int) -> None:
+def test_all_five_batches_are_known_after_a_restart(how: Literal["stop", "kill"], records: int, others: int) -> None:
     """Also with so many batches of others between them that one step backwards is not enough."""
     world = open_world()
     write(world, 0, 6, records=records)

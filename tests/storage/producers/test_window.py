@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
@@ -27,7 +29,7 @@ class Partition:
         self.producers = Producers()
         self.end = 0
 
-    def append(self, sequence: int, count: int = 1, *, from_client: bool = True, **fields: int) -> SeenBatch | None:
+    def append(self, sequence: int, count: int = 1, *, from_client: bool = True, **fields: Any) -> SeenBatch | None:
         header = batch(sequence, count, offset=self.end, **fields)
         repeated = self.producers.check_batch(header, from_client=from_client)
         if repeated is None:
@@ -35,12 +37,12 @@ class Partition:
             self.end += count
         return repeated
 
-    def refusal(self, sequence: int, count: int = 1, **fields: int) -> ErrorCode:
+    def refusal(self, sequence: int, count: int = 1, **fields: Any) -> ErrorCode:
         with pytest.raises(AppendRefused) as refused:
             self.append(sequence, count, **fields)
         return refused.value.code
 
-    def mark(self, **fields: int) -> AbortedTxn | None:
+    def mark(self, **fields: Any) -> AbortedTxn | None:
         end = marker(**fields)
         self.producers.check_marker(end)
         completed = self.producers.completed_by(end, self.end)

@@ -126,7 +126,11 @@ def _header(model: Model, step: tuple[str, int, int, str, int, bool], first_sequ
 
 def _append(model: Model, producers: Producers, header: BatchHeader) -> None:
     if producers.seen_from and producers.wants_older(header):
-        below = [event for kind, event, offset in model.history if kind == "batch" and offset < producers.seen_from]
+        below = [
+            event
+            for _, event, offset in model.history
+            if isinstance(event, BatchHeader) and offset < producers.seen_from
+        ]
         producers.add_older(below, from_offset=0)
     expected = model.answer(header)
     answer: int | ErrorCode | None

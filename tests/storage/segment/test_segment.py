@@ -12,7 +12,8 @@ from barnabas.protocol.records.batch import iter_batches, parse_header
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
-from barnabas.storage.segment.segment import Segment, scan
+from barnabas.storage.segment import scan
+from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.times import record_at_timestamp, record_of_max_timestamp
 from barnabas.storage.steps import finish
 from tests.support.segment_model import BASE, CONFIG, Model, appends

@@ -73,7 +73,7 @@ class NextClient:
     async def _metadata(self) -> bool:
         answer = await self._ask(MetadataRequest(topics=[MetadataRequestTopic(name=self._stage.kept_topic)]), 12)
         (topic,) = answer.topics
-        return topic.error_code == ErrorCode.NONE and topic.topic_id == self._stage.kept_topic_id
+        return bool(topic.error_code == ErrorCode.NONE and topic.topic_id == self._stage.kept_topic_id)
 
     async def _list_offsets(self) -> bool:
         partition = ListOffsetsPartition(partition_index=0, timestamp=-1)

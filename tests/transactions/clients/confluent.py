@@ -31,7 +31,9 @@ class Producer:
         while left:
             records = consumer.consume(left, timeout=0.2)
             for record in records:
-                self._produce(target, record.partition(), record.value())
+                partition = record.partition()
+                assert partition is not None
+                self._produce(target, partition, record.value())
             left -= len(records)
         assert self._producer.flush(60) == 0
         positions = [it for it in consumer.position(consumer.assignment()) if it.offset >= 0]

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.group.classic.draft import as_stored
-from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, GroupRecord, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.loading import Loader
@@ -280,7 +280,7 @@ class _Life:
 
     def _check_replay(self, group: Group) -> None:
         machine = GroupMachine(self.world.config)
-        loader = Loader(self.world.topic, _PARTITION, machine)
+        loader = Loader[GroupRecord](self.world.topic, _PARTITION, machine)
         while not loader.step():
             pass
         live = next(partition for partition in self.world.coordinator.loaded() if partition.index == _PARTITION)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, OffsetCommitted
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.records import encode
 from barnabas.broker.coordinator.runtime.loading import SLICE_BYTES, Loader
@@ -19,8 +19,12 @@ _PARTITION = partition_for("g", 50)
 _NOW_MS = 1_700_000_000_000
 
 
+def _entry(offset: int, topic: str = "t", group_id: str = "g") -> tuple[bytes, bytes | None]:
+    return encode(OffsetCommitted(group_id, topic, 0, CommittedOffset(offset, -1, "", _NOW_MS)))
+
+
 def _commit(offset: int, topic: str = "t", group_id: str = "g") -> NewRecord:
-    key, value = encode(OffsetCommitted(group_id, topic, 0, CommittedOffset(offset, -1, "", _NOW_MS)))
+    key, value = _entry(offset, topic, group_id)
     return NewRecord(key, value, (), _NOW_MS)
 
 
@@ -34,7 +38,7 @@ def _marker(topic: MemoryTopic, producer_id: int, *, commit: bool) -> None:
 
 def _loaded(topic: MemoryTopic) -> GroupMachine:
     machine = GroupMachine(GroupConfig())
-    loader = Loader(topic, _PARTITION, machine)
+    loader = Loader[GroupRecord](topic, _PARTITION, machine)
     while not loader.step():
         pass
     return machine
@@ -49,7 +53,7 @@ def _long_log() -> MemoryTopic:
     topic = MemoryTopic()
     topic.exists = True
     for offset in range(3 * SLICE_BYTES // 100):
-        topic.append(_PARTITION, [_commit(offset)[:2], _commit(offset, "u")[:2]], _NOW_MS)
+        topic.append(_PARTITION, [_entry(offset), _entry(offset, "u")], _NOW_MS)
     return topic
 
 
@@ -107,7 +111,7 @@ def test_a_damaged_log_is_not_served_and_not_written_to() -> None:
 @pytest.mark.parametrize(("commit", "expected"), [(True, 2), (False, 1)])
 def test_an_offset_in_a_transaction_counts_from_its_marker_on(commit: bool, expected: int) -> None:
     topic = MemoryTopic()
-    topic.append(_PARTITION, [_commit(1)[:2]], _NOW_MS)
+    topic.append(_PARTITION, [_entry(1)], _NOW_MS)
     _transactional(topic, 7, _commit(2))
     open_machine = _loaded(topic)
     assert _offset(open_machine) == 1
@@ -121,7 +125,7 @@ def test_an_offset_in_a_transaction_counts_from_its_marker_on(commit: bool, expe
 def test_a_later_plain_commit_outlives_the_transaction() -> None:
     topic = MemoryTopic()
     _transactional(topic, 7, _commit(2), _commit(20, "u"))
-    topic.append(_PARTITION, [_commit(3)[:2]], _NOW_MS)
+    topic.append(_PARTITION, [_entry(3)], _NOW_MS)
     _marker(topic, 7, commit=True)
     machine = _loaded(topic)
     assert (_offset(machine), _offset(machine, "u")) == (3, 20)

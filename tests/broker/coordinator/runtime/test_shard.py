@@ -144,7 +144,7 @@ class _Notes:
     def encode(self, record: str) -> tuple[bytes, bytes | None]:
         return record.encode(), None
 
-    def replay(self, record: str, record_offset: int) -> None:
+    def replay(self, record: str, record_offset: int, producer_id: int = -1) -> None:
         self.replayed.append(record)
 
     def install(self, entity_id: str, volatile: None) -> None:

@@ -35,7 +35,7 @@ def _group(*metadata: bytes, protocol_type: str = "consumer") -> Group:
 
 
 def test_a_group_reads_what_any_of_its_members_does() -> None:
-    assert subscribed_topics(_group(_TWO_TOPICS, bytes.fromhex("000000000001000163"))) == {"a", "bb", "c"}
+    assert subscribed_topics(_group(_TWO_TOPICS, bytes.fromhex("000000000001000163"))) == frozenset({"a", "bb", "c"})
 
 
 def test_one_unreadable_member_hides_the_whole_subscription() -> None:
@@ -49,7 +49,7 @@ def test_other_protocols_say_nothing_of_topics() -> None:
 def test_who_joined_after_the_generation_began_does_not_count_yet() -> None:
     group = _group(_TWO_TOPICS, bytes.fromhex("000000000001000163"))
     group.newcomers.add("1")
-    assert subscribed_topics(group) == {"a", "bb"}
+    assert subscribed_topics(group) == frozenset({"a", "bb"})
 
 
 def test_of_the_topics_asked_about_those_that_are_read_are_in_use() -> None:
