@@ -18,6 +18,7 @@ RUN python3 -m venv /build \
 FROM dependencies AS application
 COPY pyproject.toml README.md LICENSE /src/
 COPY protocol /src/protocol
+COPY logfiles /src/logfiles
 COPY storage /src/storage
 COPY client /src/client
 COPY broker /src/broker

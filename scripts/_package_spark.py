@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("barnabas/client", "barnabas/protocol", "pyspark_barnabas")
+PACKAGES = ("barnabas/client", "barnabas/logfiles", "barnabas/protocol", "pyspark_barnabas")
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can tell
 
 

@@ -14,16 +14,16 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from barnabas.logfiles.data_directory import PartitionFiles
+from barnabas.logfiles.entries import aborted_txns
+from barnabas.logfiles.log_file import LogFile
+from barnabas.logfiles.reading import DISK
+from barnabas.logfiles.walk import Bounds, batch_at, walk_headers
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.files import txn_index
 from barnabas.protocol.files.names import FileKind
-from barnabas.protocol.files.preallocation import trimmed_size
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
-from pyspark_barnabas.segments.data_directory import PartitionFiles
-from pyspark_barnabas.segments.log_file import LogFile
-from pyspark_barnabas.segments.walk import Bounds, batch_at, walk_headers
 
 
 class Outcome(StrEnum):
@@ -116,11 +116,11 @@ def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Pla
                     continue
                 if not header.is_control:
                     yield Place(number, position, header), None
-                elif (marker := marker_at(file, position, header)) is not None:
+                elif (marker := _marker_at(file, position, header)) is not None:
                     yield Place(number, position, header), marker
 
 
-def marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarker | None:
+def _marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarker | None:
     """The marker in a control batch; None where it is damaged, emptied by compaction or says something else."""
     batch = batch_at(file, position, header)
     try:
@@ -133,18 +133,9 @@ def _read_indexes(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
     """What the transaction indexes from a segment on say, without those that cannot be read."""
     entries: list[AbortedTxn] = []
     for number in range(segment, len(files.segments)):
+        data = DISK.content(files.path(number, FileKind.TXN_INDEX))
         try:
-            entries += read_txn_index(files, number)
+            entries += aborted_txns(data or b"")
         except DecodeError:
             continue
     return entries
-
-
-def read_txn_index(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
-    """The entries of a segment's transaction index, none if it has none. DecodeError where it is damaged."""
-    try:
-        with open(files.path(segment, FileKind.TXN_INDEX), "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return []
-    return txn_index.decode(data[: trimmed_size(data, txn_index.ENTRY_SIZE)])

@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from pyspark_barnabas.options import OptionError
-from pyspark_barnabas.segments.data_directory import PartitionFiles, read_layout
 from pyspark_barnabas.segments.findings import findings
 from pyspark_barnabas.segments.outcomes import first_open_offset
 from pyspark_barnabas.segments.pushdown import Wanted, narrow

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from barnabas.logfiles.findings import Finding
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from pyspark_barnabas.segments.findings import Finding
 from pyspark_barnabas.segments.splits import OffsetRange
 from pyspark_barnabas.segments.stretches import Stretch
 from pyspark_barnabas.source.decoded_columns import Columns, read_columns

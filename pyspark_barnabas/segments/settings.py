@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.logfiles.data_directory import PartitionFiles
 from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
     CONSUMER_OFFSETS_TOPIC,
     TRANSACTION_STATE_TOPIC,
 )
 from pyspark_barnabas.options import OptionError, boolean, check_names, integer, json_object, one_of, text
-from pyspark_barnabas.segments.data_directory import PartitionFiles
 from pyspark_barnabas.segments.splits import OffsetRange
 
 CONTENTS = ("records", "batches", "findings")

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from barnabas.protocol.files import offset_index
+from barnabas.logfiles.data_directory import PartitionFiles
+from barnabas.logfiles.entries import offset_entries
+from barnabas.logfiles.log_file import LogFile
+from barnabas.logfiles.reading import DISK
+from barnabas.logfiles.walk import Bounds, walk_headers, whole_batch
+from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind
-from barnabas.protocol.files.preallocation import trimmed_size
-from pyspark_barnabas.segments.data_directory import PartitionFiles
-from pyspark_barnabas.segments.log_file import LogFile
-from pyspark_barnabas.segments.walk import Bounds, walk_headers, whole_batch
+from barnabas.protocol.files.offset_index import OffsetIndexEntry
 
 OPEN_COST_BYTES = 1 << 18  # what opening a file costs, in bytes that could be read meanwhile
 
@@ -60,7 +62,7 @@ def plan(
 ) -> list[tuple[Piece, ...]]:
     """The parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min` of them
     if the data is enough for that."""
-    segments = whole_segments(partitions)
+    segments = [piece for piece in whole_segments(partitions) if piece.end]
     total = sum(piece.end + OPEN_COST_BYTES for piece in segments)
     target = max(1, min(split_bytes, -(-total // max(1, parts_min))))
     parts: list[tuple[Piece, ...]] = []
@@ -77,7 +79,7 @@ def plan(
 
 
 def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
-    """Every segment that may hold wanted offsets, uncut."""
+    """Every segment that may hold wanted offsets, uncut. One may be empty, or should not be."""
     return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
 
 
@@ -85,7 +87,7 @@ def _wanted_segments(files: PartitionFiles, offsets: OffsetRange) -> Iterator[Pi
     for number, segment in enumerate(files.segments):
         limit = files.limit(number)
         last = segment.base_offset + (1 << 31) if limit is None else limit - 1
-        if segment.size and offsets.overlaps(segment.base_offset, last):
+        if offsets.overlaps(segment.base_offset, last):
             yield Piece(files, number, 0, segment.size, offsets)
 
 
@@ -118,7 +120,7 @@ def _indexed_boundaries(whole: Piece, file: LogFile, target: int) -> list[int] |
     """What the offset index says, where it is true; None where it is not there, is too short to help, or lies."""
     base_offset = whole.files.segments[whole.segment].base_offset
     found, wanted = [], target
-    for entry in read_offset_index(whole.files, whole.segment):
+    for entry in _indexed(whole.files, whole.segment):
         if wanted <= entry.position < whole.end:
             header = whole_batch(file, entry.position)
             if header is None or header.last_offset != base_offset + entry.relative_offset:
@@ -128,12 +130,10 @@ def _indexed_boundaries(whole: Piece, file: LogFile, target: int) -> list[int] |
     return found if found and whole.end - found[-1] <= 2 * target else None
 
 
-def read_offset_index(files: PartitionFiles, segment: int) -> Iterable[offset_index.OffsetIndexEntry]:
-    """The entries of a segment's offset index, as they stand there, true or not; none if it has none."""
+def _indexed(files: PartitionFiles, segment: int) -> Iterable[OffsetIndexEntry]:
+    """The entries of a segment's offset index, true or not; none if it has none that can be read."""
+    data = DISK.content(files.path(segment, FileKind.OFFSET_INDEX))
     try:
-        with open(files.path(segment, FileKind.OFFSET_INDEX), "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
+        return offset_entries(data or b"")
+    except DecodeError:
         return ()
-    used = trimmed_size(data, offset_index.ENTRY_SIZE)
-    return map(offset_index.OffsetIndexEntry._make, offset_index.ENTRY.iter_unpack(data[:used]))

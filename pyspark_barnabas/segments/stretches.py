@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from barnabas.logfiles.findings import describe
+from barnabas.logfiles.walk import Damage, Found, walk_batches
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.segments.findings import describe
 from pyspark_barnabas.segments.outcomes import Outcome, Outcomes, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, Piece
-from pyspark_barnabas.segments.walk import Damage, Found, walk_batches
 
 
 class LogDamaged(ValueError):

@@ -245,7 +245,7 @@ async def test_async_code_has_it_for_as_long_as_it_is_with_it() -> None:
 def test_the_users_process_is_spared_the_brokers_packages() -> None:
     program = """
 import sys
-PARTS = [["broker"], ["client"], ["protocol"], ["storage"]]
+PARTS = [["broker"], ["client"], ["logfiles"], ["protocol"], ["storage"]]
 import barnabas.pytest_plugin
 ours = [name for name in sys.modules if name.startswith("barnabas.")]
 assert ours == ["barnabas.pytest_plugin"], ours

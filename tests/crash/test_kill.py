@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from barnabas.logfiles.data_directory import read_layout
+from barnabas.logfiles.findings import Finding
+from barnabas.logfiles.partition_check import check_partition
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
@@ -31,6 +34,12 @@ def values(log: PartitionLog) -> list[int]:
             found += [int(record.value or b"") for record in iter_records(batch)]
 
 
+def findings(data_dir: Path) -> list[Finding]:
+    """What `barnabas log verify` would say."""
+    layout = read_layout(str(data_dir), lambda topic, partition: True)
+    return [finding for files in layout for finding in check_partition(files)]
+
+
 def append_and_kill(data_dir: Path, count: int) -> int:
     """Let the process say `count` numbers, then kill it; returns the last number it said."""
     command = [sys.executable, "-m", "tests.support.append_forever", str(data_dir)]
@@ -52,6 +61,7 @@ def test_nothing_a_killed_process_acknowledged_is_lost_or_doubled(tmp_path: Path
 
         directory = LogDirectory.open(str(tmp_path / "data"), RealFiles(), node_id=1, new_id=lambda: os.urandom(16))
         log = directory.open_log("t", 0, bytes(range(16)), CONFIG, 0)
+        assert findings(tmp_path / "data") == []
         found = values(log)
         assert found == list(range(len(found)))
         assert len(found) > last

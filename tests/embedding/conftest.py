@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-OWN_PACKAGES = ("broker", "client", "protocol", "storage")
+OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
 TIMEOUT_S = 60
 
 

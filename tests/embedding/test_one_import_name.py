@@ -15,7 +15,7 @@ import pytest
 from tests.embedding.test_wheel import PIP, run
 from tests.support.source_tree import ROOT
 
-LINKED = ("broker", "client", "protocol", "storage")
+LINKED = ("broker", "client", "logfiles", "protocol", "storage")
 
 USE = """
 import os, sys

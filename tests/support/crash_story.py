@@ -287,6 +287,7 @@ class CrashStory:
 
     def _check_contents(self) -> None:
         log = self.world.log
+        assert self.world.findings() == []  # of a log that was opened there is nothing left to say
         assert log.log_start_offset <= log.last_stable_offset <= log.high_watermark == log.log_end_offset
         read = [(record.offset, record.value) for record in self.world.records()]
         assert read == [

@@ -5,6 +5,10 @@ from __future__ import annotations
 import random
 from typing import Literal
 
+from barnabas.logfiles.data_directory import PartitionFiles, live_files
+from barnabas.logfiles.findings import Finding
+from barnabas.logfiles.log_file import HeldBytes
+from barnabas.logfiles.partition_check import check_partition
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
@@ -19,6 +23,22 @@ from tests.support.memory_files import MemoryFiles, PowerCut, Survival
 ROOT = "/data"
 TOPIC, PARTITION, TOPIC_ID = "t", 0, bytes(range(16))
 START_MS = 1_700_000_000_000
+
+
+class MemoryReading:
+    """Files in memory, for the checks of barnabas.logfiles."""
+
+    def __init__(self, files: MemoryFiles) -> None:
+        self._files = files
+
+    def log(self, path: str, size: int) -> HeldBytes:
+        return HeldBytes((self.content(path) or b"")[:size])
+
+    def size(self, path: str) -> int:
+        return len(self.content(path) or b"")
+
+    def content(self, path: str) -> bytes | None:
+        return self._files.peek(path)
 
 
 class LogWorld:
@@ -151,6 +171,13 @@ class LogWorld:
 
     def values(self, *, committed: bool = False) -> list[bytes | None]:
         return [record.value for record in self.records(committed=committed)]
+
+    def findings(self) -> list[Finding]:
+        """What `barnabas log verify` would say of the partition's files as they are now."""
+        reading = MemoryReading(self.files)
+        segments, snapshots = live_files({name: reading.size(f"{self.path}/{name}") for name in self.names()})
+        files = PartitionFiles(TOPIC, PARTITION, self.path, segments, snapshots=snapshots)
+        return list(check_partition(files, reading=reading))
 
     def names(self) -> list[str]:
         """The files of the partition."""

@@ -151,6 +151,12 @@ class MemoryFiles:
         """Bytes in all files that have a name."""
         return _bytes_below(self._root)
 
+    def peek(self, path: str) -> bytes | None:
+        """What is in a file, None if there is none: a look from outside, which is no call and cannot fail."""
+        folder, name = self._folder_of(path)
+        found = folder.names.get(name)
+        return bytes(found.data) if isinstance(found, _Inode) else None
+
     # --- Files ---
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:

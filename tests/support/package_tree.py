@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.source_tree import ROOT, syntax, tracked_files
 
 PAGE = ROOT / "docs" / "architecture.md"
-PACKAGES = ("broker", "storage", "client", "protocol", "barnabas", "pyspark_barnabas", "pipeline")
+PACKAGES = ("broker", "storage", "client", "logfiles", "protocol", "barnabas", "pyspark_barnabas", "pipeline")
 _HEAD = "| folder | what it is |\n|---|---|\n"
 _TABLE = re.compile(re.escape(_HEAD) + r"(?:\|.*\n)*")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files import offset_index, time_index, txn_index
 from barnabas.protocol.files.meta_properties import MetaProperties, encode
 from barnabas.protocol.files.names import META_PROPERTIES, FileKind, partition_directory, segment_file
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
-from pyspark_barnabas.segments.data_directory import PartitionFiles, read_layout
 
 TIME_MS = 1_700_000_000_000
 

@@ -42,7 +42,7 @@ def _dump(options: argparse.Namespace) -> int:
             print(f"Dumping {path}")
         for row in dump(path, with_records=options.records):
             print(json.dumps({"file": str(path)} | row) if options.json else line(row))
-            if "problem" in row:
+            if "problem" in row or row.get("isvalid") is False:
                 status = FOUND_SOMETHING
     return status
 
@@ -50,32 +50,31 @@ def _dump(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     import json
 
-    from barnabas.broker.cli.log.verify import Totals, partition_directories, verify
+    from barnabas.broker.cli.log.verify import as_line, as_object, partitions, verify
+    from barnabas.logfiles.segment_check import Tally
 
-    if not partition_directories(options.path):
+    found = partitions(options.path)
+    if not found:
         print(f"barnabas: {options.path} is not a data directory: there is no partition in it", file=sys.stderr)
         return 1
+    tally = Tally()
+    is_watched = sys.stderr.isatty()
 
-    def progress(totals: Totals) -> None:
-        if sys.stderr.isatty():
-            print(
-                f"\r{totals.segments} segments, {totals.size_bytes / 1e6:.0f} MB", end="", file=sys.stderr, flush=True
-            )
+    def progress() -> None:
+        if is_watched:
+            print(f"\r{tally.segments} segments, {tally.size_bytes / 1e6:.0f} MB", end="", file=sys.stderr, flush=True)
 
-    findings, totals = verify(options.path, progress)
-    if sys.stderr.isatty():
+    serious = 0
+    for finding in verify(found, tally, progress):
+        serious += not finding.is_note
+        print(json.dumps(as_object(finding)) if options.json else as_line(finding))
+    if is_watched:
         print(file=sys.stderr)
-    for finding in findings:
-        if options.json:
-            print(json.dumps(finding._asdict(), default=str))
-        else:
-            print(finding)
-    serious = sum(not finding.is_note for finding in findings)
     if options.json:
-        print(json.dumps(vars(totals) | {"findings": serious}))
+        print(json.dumps(vars(tally) | {"findings": serious}))
     else:
         print(
-            f"{totals.partitions} partitions, {totals.segments} segments, {totals.batches} batches, {totals.records}"
-            f" records, {totals.size_bytes} bytes: {serious} findings"
+            f"{tally.partitions} partitions, {tally.segments} segments, {tally.batches} batches, {tally.records}"
+            f" records, {tally.size_bytes} bytes: {serious} findings"
         )
     return FOUND_SOMETHING if serious else 0

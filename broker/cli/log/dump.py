@@ -1,7 +1,7 @@
 """`barnabas log dump`: what the files of a data directory say, a line per batch, record or entry.
 
 Reads any of Kafka's files by its name; a directory means all of them below it, in order. Prints what is there up
-to the first damage and says where that is; judging is `verify`'s business.
+to the first bytes that are no batch and says where those are; judging is `verify`'s business.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 
 from barnabas.broker.cli.log.decoders import decoder_for
 from barnabas.broker.cli.log.describe import batch_fields, record_fields
-from barnabas.broker.cli.log.scan import SegmentScan, offset_entries, time_entries
+from barnabas.logfiles.entries import aborted_txns, offset_entries, time_entries
+from barnabas.logfiles.findings import describe
+from barnabas.logfiles.log_file import LogFile
+from barnabas.logfiles.walk import Bounds, Damage, walk_batches
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.files import checkpoints, names, producer_snapshot, txn_index
-from barnabas.protocol.records.batch import verify_crc
+from barnabas.protocol.files import checkpoints, names, producer_snapshot
 from barnabas.protocol.records.record import iter_records
 
 Row = dict[str, Any]
@@ -62,30 +64,34 @@ def reader_of(path: Path) -> str | None:
 def _batches(path: Path, with_records: bool) -> Iterator[Row]:
     directory = names.parse_partition_directory(path.parent.name)
     topic = directory.topic if directory else names.CLUSTER_METADATA_TOPIC if path.suffix == ".checkpoint" else ""
-    with SegmentScan(path) as scan:
-        for position, header, batch in scan.batches():
-            crc_ok = verify_crc(batch)
-            yield batch_fields(position, header, crc_ok)
-            if with_records and crc_ok:
+    segment = names.parse_segment_file(path.name)
+    size = path.stat().st_size
+    with LogFile(str(path), size) as file:
+        for found in walk_batches(file, 0, size, Bounds(segment.base_offset if segment else 0, None)):
+            header = found.header
+            if header is None or found.damage not in (None, Damage.CRC, Damage.OFFSET):
+                yield {"problem": describe(found), "position": found.position}
+                return
+            crc_ok = found.batch is not None
+            yield batch_fields(found.position, header, crc_ok)
+            if with_records and found.batch is not None:
                 decode = decoder_for(topic, header)
-                for record in iter_records(batch):
+                for record in iter_records(found.batch):
                     yield {"|": "record"} | record_fields(record, header, decode)
-        if scan.problem is not None:
-            yield {"problem": scan.problem, "position": scan.valid_bytes}
 
 
 def _offset_index(path: Path) -> Iterator[Row]:
-    for entry in offset_entries(path):
+    for entry in offset_entries(path.read_bytes()):
         yield {"offset": int(path.stem) + entry.relative_offset, "position": entry.position}
 
 
 def _time_index(path: Path) -> Iterator[Row]:
-    for entry in time_entries(path):
+    for entry in time_entries(path.read_bytes()):
         yield {"timestamp": entry.timestamp, "offset": int(path.stem) + entry.relative_offset}
 
 
 def _txn_index(path: Path) -> Iterator[Row]:
-    for entry in txn_index.decode(path.read_bytes()):
+    for entry in aborted_txns(path.read_bytes()):
         yield {
             "producerId": entry.producer_id,
             "firstOffset": entry.first_offset,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files.txn_index import AbortedTxn
-from pyspark_barnabas.segments.data_directory import PartitionFiles, read_layout
 from pyspark_barnabas.segments.outcomes import Outcome, first_open_offset, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, plan
 from pyspark_barnabas.segments.stretches import read_stretches

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files import offset_index
 from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
 from pyspark_barnabas.options import OptionError
-from pyspark_barnabas.segments.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from pyspark_barnabas.segments.pushdown import narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan
@@ -43,41 +43,6 @@ def whole(files: PartitionFiles, wanted: OffsetRange = OffsetRange()) -> list[tu
 
 
 # --- the directory ---
-
-
-def test_only_live_partitions_and_segments_are_listed(tmp_path: Path) -> None:
-    log = LogWriter(tmp_path, "a.b-c", 7)
-    log.data([b"v"])
-    log.roll()
-    log.data([b"v"])
-    log.roll()
-    (log.directory / "00000000000000000000.log").rename(log.directory / "00000000000000000000.log.deleted")
-    (log.directory / "00000000000000000005.log.cleaned").touch()
-    (log.directory / "notes.txt").touch()
-    (tmp_path / "lost+found").mkdir()
-    (tmp_path / f"gone-0.{'0' * 32}-delete").mkdir()
-    (tmp_path / f"moved-0.{'0' * 32}-future").mkdir()
-    (tmp_path / "orders-1").touch()
-
-    (files,) = read_layout(str(tmp_path), everything)
-    assert (files.topic, files.partition) == ("a.b-c", 7)
-    assert [segment.base_offset for segment in files.segments] == [1]
-
-
-def test_the_directory_of_one_partition_is_read_alone(tmp_path: Path) -> None:
-    log = LogWriter(tmp_path)
-    log.data([b"v"])
-    log.roll()
-    LogWriter(tmp_path, "orders", 1)
-    (files,) = read_layout(f"{log.directory}/", everything)
-    assert (files.topic, files.partition, len(files.segments)) == ("orders", 0, 1)
-
-
-@pytest.mark.parametrize("name", ["", "nothing", "file"])
-def test_what_is_no_data_directory_is_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").write_text("text")
-    with pytest.raises(NoDataDirectory, match=r"is no data directory: it has neither|cannot be listed: "):
-        read_layout(str(tmp_path / name), everything)
 
 
 def test_reading_begins_where_the_log_does(tmp_path: Path) -> None:

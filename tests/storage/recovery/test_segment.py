@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.logfiles.log_file import HeldBytes
+from barnabas.logfiles.walk import Bounds, walk_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
@@ -110,3 +116,26 @@ def test_a_cut_batch_that_claims_too_much_is_bad() -> None:
 
     assert walked.damage is not None
     assert walked.damage.tail is Tail.BAD
+
+
+@given(st.integers(0, 2**32))
+def test_what_is_kept_ends_where_others_tell_the_first_damage(seed: int) -> None:
+    """Recovery's walk and that of `barnabas log verify` (barnabas.logfiles) share no line."""
+    chance = random.Random(seed)
+    whole = [batch(number, size=chance.randint(0, 80)) for number in range(chance.randint(1, 8))]
+    data = bytearray(b"".join(whole))
+    if chance.random() < 0.3:
+        del data[chance.randrange(len(data)) :]
+    for _ in range(chance.randint(0, 2) if data else 0):
+        hit = chance.randrange(len(data))
+        start = max(at for at in (sum(map(len, whole[:number])) for number in range(len(whole))) if at <= hit)
+        if hit - start >= 16:  # what is before it, but for the length, no CRC covers
+            data[hit] ^= 1 << chance.randrange(8)
+    if chance.random() < 0.3:
+        data += bytes(chance.randint(1, 300))
+
+    walked = walk(bytes(data))[1]
+
+    found = list(walk_batches(HeldBytes(data), 0, len(data), Bounds(0, None)))
+    assert walked.position == next((each.position for each in found if each.damage is not None), len(data))
+    assert (walked.damage is None) == all(each.damage is None for each in found)

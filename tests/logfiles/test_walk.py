@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.logfiles.log_file import HeldBytes, LogFile
+from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, walk_headers
 from barnabas.protocol.records.batch import parse_header
-from pyspark_barnabas.segments.log_file import LogFile
-from pyspark_barnabas.segments.walk import Bounds, Damage, Found, walk_batches, walk_headers
 from tests.support.segment_files import LogWriter
 
 UNBOUNDED = Bounds(0, None)
@@ -47,6 +47,19 @@ def test_every_batch_of_a_whole_log_is_found(path: Path) -> None:
     found = walk(path, b"".join(batches(4)))
     assert told(found) == [0, 3, 6, 9]
     assert [bytes(each.batch or b"") for each in found] == batches(4)
+
+
+def test_bytes_in_memory_are_walked_like_those_of_a_file(path: Path) -> None:
+    data = b"".join(batches(3)) + b"junk" * 30
+    assert list(walk_batches(HeldBytes(data), 0, len(data), UNBOUNDED)) == walk(path, data)
+
+
+def test_a_message_set_of_an_old_format_is_told_by_its_number(path: Path) -> None:
+    first, second = batches(2)
+    old = bytearray(second)
+    old[16] = 1
+    assert [each.old_format for each in walk(path, first + old)] == [None, 1]
+    assert [each.old_format for each in walk(path, first + bytes(100) + second)] == [None, None, None]
 
 
 def test_a_flipped_bit_costs_one_batch(path: Path) -> None:

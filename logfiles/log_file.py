@@ -1,15 +1,48 @@
-"""The bytes of one `.log` file through a window that moves forward: memory that the file's size has no part in.
+"""The bytes of one `.log` file: the interface that the walk needs, and its two implementations.
 
-Read with pread and never mapped: a broker may cut the file short meanwhile, and a page that is gone ends the process.
+`LogFile` reads through a window that moves forward, so memory does not grow with the file. It uses pread, no
+mapping: a broker may truncate the file meanwhile, and reading a mapped page that is gone ends the process.
+`HeldBytes` is for bytes that are in memory.
 """
 
 from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
+
+from barnabas.protocol.primitives import Buffer
 
 WINDOW_BYTES = 1 << 20
+
+
+class LogBytes(Protocol):
+    """The first `size` bytes of a log. What is read stays valid for as long as it is held."""
+
+    size: int
+
+    def read(self, position: int, length: int) -> memoryview:
+        """`length` bytes from `position` on, fewer where they end."""
+
+
+class HeldBytes:
+    """The bytes of a log that are in memory."""
+
+    def __init__(self, data: Buffer) -> None:
+        self.size = len(data)
+        self._view = memoryview(data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is open."""
+
+    def read(self, position: int, length: int) -> memoryview:
+        """`length` bytes from `position` on, fewer where they end."""
+        return self._view[position : position + length]
 
 
 class LogFile:

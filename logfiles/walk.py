@@ -15,9 +15,18 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from barnabas.logfiles.log_file import LogBytes
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.records.batch import HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader, parse_header, verify_crc
-from pyspark_barnabas.segments.log_file import LogFile
+from barnabas.protocol.records.batch import (
+    HEADER_SIZE,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    UnsupportedMagic,
+    next_batch_size,
+    parse_header,
+    verify_crc,
+)
 
 _TRUSTED_BYTES = 1 << 24  # a header that claims more has to be followed by another, before so much is read
 _SEARCH_BYTES = 1 << 20
@@ -37,13 +46,17 @@ class Damage(StrEnum):
 
 
 class Found(NamedTuple):
-    """A stretch of a log file: a batch, or what is no batch (`header` is None then, if nothing of it can be read)."""
+    """A stretch of a log file: a batch, or what is no batch (`header` is None then, if nothing of it can be read).
+
+    `old_format`: the number of the message format that the stretch begins with, if it is one from before batches.
+    """
 
     position: int
     size: int
     header: BatchHeader | None
     damage: Damage | None
     batch: memoryview | None = None
+    old_format: int | None = None
 
 
 class Bounds(NamedTuple):
@@ -58,19 +71,19 @@ class Bounds(NamedTuple):
         return self.base_offset + _OFFSETS_IN_A_SEGMENT if self.limit is None else self.limit
 
 
-def walk_batches(file: LogFile, start: int, end: int, bounds: Bounds) -> Iterator[Found]:
+def walk_batches(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[Found]:
     """Everything that begins in [start, end), in order, without a gap; a batch begins at `start`, and one at `end`
     unless the file ends there."""
     position, lowest = start, bounds.base_offset
     while position < end:
         found = _look(file, position, end, Bounds(lowest, bounds.limit))
-        yield found
+        yield found._replace(old_format=_old_format(file, position)) if found.header is None else found
         position += found.size
         if found.damage is None and found.header is not None:
             lowest = max(lowest, found.header.next_offset)
 
 
-def walk_headers(file: LogFile, start: int, end: int, bounds: Bounds) -> Iterator[tuple[int, BatchHeader]]:
+def walk_headers(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[tuple[int, BatchHeader]]:
     """(position, header) of what begins in [start, end). Only what does not follow on is looked at closely."""
     position, size, last = start, file.size, None
     while position < end:
@@ -84,13 +97,13 @@ def walk_headers(file: LogFile, start: int, end: int, bounds: Bounds) -> Iterato
         position += header.size_in_bytes
 
 
-def batch_at(file: LogFile, position: int, header: BatchHeader) -> memoryview | None:
+def batch_at(file: LogBytes, position: int, header: BatchHeader) -> memoryview | None:
     """All of the batch at `position`; None where its CRC is not that of its bytes."""
     batch = file.read(position, header.size_in_bytes)
     return batch if len(batch) == header.size_in_bytes and verify_crc(batch) else None
 
 
-def whole_batch(file: LogFile, position: int) -> BatchHeader | None:
+def whole_batch(file: LogBytes, position: int) -> BatchHeader | None:
     """The header of the batch at `position`, if one begins there and is whole."""
     header = _header(file, position)
     if header is None or position + header.size_in_bytes > file.size:
@@ -98,14 +111,27 @@ def whole_batch(file: LogFile, position: int) -> BatchHeader | None:
     return header if batch_at(file, position, header) is not None else None
 
 
-def _header(file: LogFile, position: int) -> BatchHeader | None:
+def _header(file: LogBytes, position: int) -> BatchHeader | None:
     try:
         return parse_header(file.read(position, HEADER_SIZE))
     except DecodeError:
         return None
 
 
-def _look(file: LogFile, position: int, end: int, bounds: Bounds) -> Found:
+def _old_format(file: LogBytes, position: int) -> int | None:
+    """The number of the message format before batches that a message set at `position` would have; zeros are none."""
+    start = file.read(position, HEADER_SIZE)
+    try:
+        next_batch_size(start, 0, len(start))
+        parse_header(start)
+    except UnsupportedMagic as error:
+        return error.magic
+    except DecodeError:
+        return None
+    return None
+
+
+def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> Found:
     """What begins at `position`."""
     header = _header(file, position)
     if header is not None and (after := position + header.size_in_bytes) <= file.size:
@@ -128,7 +154,7 @@ def _look(file: LogFile, position: int, end: int, bounds: Bounds) -> Found:
     return _look_at_the_end(file, position, header)
 
 
-def _look_at_the_end(file: LogFile, position: int, header: BatchHeader | None) -> Found:
+def _look_at_the_end(file: LogBytes, position: int, header: BatchHeader | None) -> Found:
     """What the bytes behind the last batch are."""
     rest = file.size - position
     if rest >= HEADER_SIZE and header is None and _is_zeros(file, position):
@@ -137,7 +163,7 @@ def _look_at_the_end(file: LogFile, position: int, header: BatchHeader | None) -
     return Found(position, rest, header, Damage.TORN if is_torn else Damage.NO_BATCH)
 
 
-def next_batch(file: LogFile, start: int, end: int, bounds: Bounds) -> int | None:
+def next_batch(file: LogBytes, start: int, end: int, bounds: Bounds) -> int | None:
     """Where in [start, end) the first whole batch begins whose offset lies within the bounds; None if nowhere.
 
     Looks only where the first bytes of such an offset are followed, 16 bytes on, by the format's number.
@@ -157,7 +183,7 @@ def next_batch(file: LogFile, start: int, end: int, bounds: Bounds) -> int | Non
     return None
 
 
-def _is_batch_within(file: LogFile, position: int, bounds: Bounds) -> bool:
+def _is_batch_within(file: LogBytes, position: int, bounds: Bounds) -> bool:
     header = _header(file, position)
     if header is None or header.last_offset_delta < 0:
         return False
@@ -173,7 +199,7 @@ def _common_prefix(bounds: Bounds) -> bytes:
     return lowest[:length]
 
 
-def _is_zeros(file: LogFile, position: int) -> bool:
+def _is_zeros(file: LogBytes, position: int) -> bool:
     while position < file.size:
         part = file.read(position, _SEARCH_BYTES)
         if not part or bytes(part).strip(b"\0"):

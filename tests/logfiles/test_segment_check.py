@@ -1,4 +1,4 @@
-"""What is told of files that are not as they should be, and that nothing is told of others."""
+"""What is told of a segment's files that are not as they should be, and that nothing is told of others."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.logfiles.data_directory import read_layout
+from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from barnabas.protocol.files.names import FileKind
-from pyspark_barnabas.segments.data_directory import read_layout
-from pyspark_barnabas.segments.findings import Finding, Kind, findings
-from pyspark_barnabas.segments.splits import OffsetRange, whole_segments
+from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
+from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
 from tests.support.segment_files import TIME_MS, LogWriter
 
 
-def found_in(log: LogWriter) -> list[Finding]:
+def found_in(log: LogWriter, *, with_records: bool = True, tally: Tally | None = None) -> list[Finding]:
     log.roll()
     (files,) = read_layout(str(log.directory), lambda topic, partition: True)
-    return [finding for piece in whole_segments([(files, OffsetRange())]) for finding in findings(piece)]
+    return [
+        finding
+        for number in range(len(files.segments))
+        for finding in check_segment(files, number, with_records=with_records, tally=tally)
+    ]
 
 
 @pytest.fixture
@@ -93,3 +98,57 @@ def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
     (found,) = found_in(log)
     assert found.kind is Kind.OFFSET_INDEX
     assert "it does at 2" in found.detail
+
+
+def test_records_are_looked_at_only_if_that_is_asked_for(log: LogWriter) -> None:
+    lying = parse_header(log.batches[1])._replace(max_timestamp=TIME_MS + 999)
+    log.batches[1] = bytes(encode_batch(lying, log.batches[1][HEADER_SIZE:]))
+    tally = Tally()
+    assert found_in(log, with_records=False, tally=tally) == []
+    assert tally.records == 0
+    log.roll()
+    assert [each.kind for each in found_in(log, tally=tally)] == [Kind.TIMESTAMP]
+    assert tally.records == 6
+
+
+def test_entries_about_what_is_damaged_are_no_lies(log: LogWriter) -> None:
+    """The indexes tell of a batch that was, of a marker that was, and of the largest timestamp behind both."""
+    path = log.directory / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    whole = len(data)
+    data[-60] ^= 1  # in the ABORT marker
+    data[-78 - 10] ^= 1  # in the record of its transaction
+    path.write_bytes(data)
+    assert [each.kind for each in found_in(log)] == [Kind.CRC, Kind.CRC]
+    assert len(path.read_bytes()) == whole
+
+
+def test_indexes_may_tell_of_what_a_broker_appended_since_the_directory_was_listed(log: LogWriter) -> None:
+    path, size = log.path(), len(log.batches[0])
+    log.roll()
+    (files,) = read_layout(str(log.directory), lambda topic, partition: True)
+    listed = files._replace(segments=(files.segments[0], files.segments[1]._replace(size=size)))
+    assert [found for number in (0, 1) for found in check_segment(listed, number)] == []
+    path.write_bytes(path.read_bytes()[:size])
+    assert {each.kind for each in check_segment(listed, 1)} == {Kind.OFFSET_INDEX, Kind.TIME_INDEX}
+
+
+def test_offsets_are_missing_by_right_where_compaction_has_been(log: LogWriter) -> None:
+    log.roll()
+    log.next_offset = log.base_offset = 10
+    log.data([b"x"])
+    (log.data_dir / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 9\n")
+    assert [each.kind for each in found_in(log)] == [Kind.HOLE]
+    (log.data_dir / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 10\n")
+    assert found_in(log) == []
+
+
+def test_what_a_power_cut_leaves_at_the_end_of_the_last_segment_is_a_note(log: LogWriter) -> None:
+    path = log.path()
+    log.roll()
+    path.write_bytes(path.read_bytes() + bytes(1000))
+    (zeros,) = found_in(log)
+    assert (zeros.kind, zeros.is_note) == (Kind.ZEROS, True)
+    first = log.directory / f"{0:020d}.log"
+    first.write_bytes(first.read_bytes() + bytes(1000))
+    assert [(each.kind, each.is_note) for each in found_in(log)] == [(Kind.ZEROS, False), (Kind.ZEROS, True)]

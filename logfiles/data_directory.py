@@ -1,0 +1,163 @@
+"""The partitions and segments of a data directory: names and sizes. Reads no log.
+
+The directory is ours or Kafka's; the broker may be stopped, killed or running. Invariants: only live segments are
+listed (files that are being deleted or cleaned are not part of the log), of partitions in the states that were asked
+for. A size is that at the time of listing: what a running broker appends later is not read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.names import (
+    CLEANER_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    DirectoryState,
+    FileKind,
+    FileState,
+    parse_partition_directory,
+    parse_segment_file,
+    segment_file,
+)
+
+
+class NoDataDirectory(ValueError):
+    """A path is neither a data directory nor a partition's directory. The message is a sentence for the user."""
+
+
+class Segment(NamedTuple):
+    """A `.log` file: the offset it begins at, and its size in bytes when the directory was listed."""
+
+    base_offset: int
+    size: int
+
+
+class PartitionFiles(NamedTuple):
+    """A partition's directory.
+
+    log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
+    compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
+    snapshots.
+    """
+
+    topic: str
+    partition: int
+    directory: str
+    segments: tuple[Segment, ...]
+    log_start_offset: int = 0
+    cleaned_to: int = 0
+    snapshots: tuple[int, ...] = ()
+
+    def log_path(self, segment: int) -> str:
+        """The path of a segment's log, by its number in `segments`."""
+        return self.path(segment, FileKind.LOG)
+
+    def path(self, segment: int, kind: FileKind) -> str:
+        """The path of one of a segment's files, which may not be there."""
+        return self.beside(segment_file(self.segments[segment].base_offset, kind))
+
+    def beside(self, name: str) -> str:
+        """The path of a file of this name in the partition's directory, which may not be there."""
+        return os.path.join(self.directory, name)
+
+    @property
+    def leader_epochs_path(self) -> str:
+        """The path of the leader epochs, which may not be there."""
+        return self.beside(LEADER_EPOCH_CHECKPOINT)
+
+    def limit(self, segment: int) -> int | None:
+        """The offset that the next segment begins at; None for the last."""
+        return self.segments[segment + 1].base_offset if segment + 1 < len(self.segments) else None
+
+
+class _Checkpoints(NamedTuple):
+    """What the checkpoints of the data directory hold, by topic and partition."""
+
+    log_starts: dict[tuple[str, int], int]
+    cleaned: dict[tuple[str, int], int]
+
+
+def read_layout(
+    path: str,
+    is_wanted: Callable[[str, int], bool],
+    states: Container[DirectoryState] = frozenset((DirectoryState.LIVE,)),
+) -> list[PartitionFiles]:
+    """The wanted partitions with their segments, by topic and partition.
+
+    path: a data directory, or the directory of one partition. NoDataDirectory where it is neither.
+    """
+    path = os.path.abspath(path)
+    try:
+        names = [entry.name for entry in os.scandir(path) if entry.is_dir()]
+    except OSError as error:
+        raise NoDataDirectory(
+            f"{path} cannot be listed: {error.strerror}. Give the path of a data directory"
+        ) from error
+    alone = parse_partition_directory(os.path.basename(path))
+    if alone is not None and _is_partition(path):
+        if not is_wanted(alone.topic, alone.partition):
+            return []
+        known = _Checkpoints({}, _offsets(os.path.dirname(path), CLEANER_CHECKPOINT))
+        return [_read_partition(alone.topic, alone.partition, path, known)]
+    found = [(place, name) for name in names if (place := parse_partition_directory(name)) is not None]
+    if not found and not os.path.exists(os.path.join(path, META_PROPERTIES)):
+        raise NoDataDirectory(
+            f"{path} is no data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
+        )
+    known = _Checkpoints(_offsets(path, LOG_START_CHECKPOINT), _offsets(path, CLEANER_CHECKPOINT))
+    return [
+        _read_partition(place.topic, place.partition, os.path.join(path, name), known)
+        for place, name in sorted(found, key=lambda each: (each[0].topic, each[0].partition, each[1]))
+        if place.state in states and is_wanted(place.topic, place.partition)
+    ]
+
+
+def _is_partition(directory: str) -> bool:
+    """Whether a directory with a partition's name is one, and not a data directory of such a name."""
+    names = os.listdir(directory)
+    if PARTITION_METADATA in names or LEADER_EPOCH_CHECKPOINT in names:
+        return True
+    return any(file is not None and file.kind is FileKind.LOG for file in map(parse_segment_file, names))
+
+
+def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoints) -> PartitionFiles:
+    segments, snapshots = live_files(_sizes(directory))
+    place = topic, partition
+    return PartitionFiles(
+        topic, partition, directory, segments, known.log_starts.get(place, 0), known.cleaned.get(place, 0), snapshots
+    )
+
+
+def live_files(sizes: Mapping[str, int]) -> tuple[tuple[Segment, ...], tuple[int, ...]]:
+    """The live segments and the snapshots, by offset, among the files of a partition; sizes by name."""
+    files = [(file, size) for name, size in sizes.items() if (file := parse_segment_file(name)) is not None]
+    live = sorted((file.base_offset, file.kind.value, size) for file, size in files if file.state is FileState.LIVE)
+    segments = tuple(Segment(offset, size) for offset, kind, size in live if kind == FileKind.LOG.value)
+    return segments, tuple(offset for offset, kind, _ in live if kind == FileKind.PRODUCER_SNAPSHOT.value)
+
+
+def _sizes(directory: str) -> dict[str, int]:
+    """Sizes by name. A file that disappears meanwhile was being deleted."""
+    sizes: dict[str, int] = {}
+    with suppress(FileNotFoundError):
+        for entry in os.scandir(directory):
+            with suppress(FileNotFoundError):
+                sizes[entry.name] = entry.stat().st_size
+    return sizes
+
+
+def _offsets(path: str, checkpoint: str) -> dict[tuple[str, int], int]:
+    """The offsets of a checkpoint; none if it does not exist or cannot be read."""
+    try:
+        with open(os.path.join(path, checkpoint), "rb") as file:
+            return decode_offsets(file.read())
+    except (FileNotFoundError, DecodeError):
+        return {}

@@ -1,0 +1,27 @@
+"""Decodes a segment's index files, without the zeros that a killed Apache Kafka leaves at their end.
+
+DecodeError if a file does not follow its format. Whether an entry is right is checked in index_checks.py.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.files import offset_index, time_index, txn_index
+from barnabas.protocol.files.offset_index import OffsetIndexEntry
+from barnabas.protocol.files.preallocation import trimmed_size
+from barnabas.protocol.files.time_index import TimeIndexEntry
+from barnabas.protocol.files.txn_index import AbortedTxn
+
+
+def offset_entries(data: bytes) -> list[OffsetIndexEntry]:
+    """Those of an `.index` file."""
+    return offset_index.decode(data[: trimmed_size(data, offset_index.ENTRY_SIZE)])
+
+
+def time_entries(data: bytes) -> list[TimeIndexEntry]:
+    """Those of a `.timeindex` file."""
+    return time_index.decode(data[: trimmed_size(data, time_index.ENTRY_SIZE)])
+
+
+def aborted_txns(data: bytes) -> list[AbortedTxn]:
+    """Those of a `.txnindex` file."""
+    return txn_index.decode(data[: trimmed_size(data, txn_index.ENTRY_SIZE)])

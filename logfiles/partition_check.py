@@ -1,0 +1,34 @@
+"""Checks a partition: its segments in order, and the files beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from barnabas.logfiles.data_directory import PartitionFiles
+from barnabas.logfiles.findings import Finding
+from barnabas.logfiles.reading import DISK, Reading
+from barnabas.logfiles.segment_check import Tally, check_beside, check_segment
+
+
+def _nobody() -> None:
+    """Progress is not asked for."""
+
+
+def check_partition(
+    files: PartitionFiles,
+    *,
+    reading: Reading = DISK,
+    tally: Tally | None = None,
+    segment_done: Callable[[], None] = _nobody,
+) -> Iterator[Finding]:
+    """The findings of a partition. A segment that disappears meanwhile was deleted by its broker: no finding."""
+    tally = tally or Tally()
+    tally.partitions += 1
+    if not files.segments:
+        yield from check_beside(files, 0, reading=reading)
+    for number in range(len(files.segments)):
+        try:
+            yield from check_segment(files, number, reading=reading, tally=tally)
+        except FileNotFoundError:
+            continue  # deleted by retention, oldest first: the segments behind it are not affected
+        segment_done()

@@ -1,0 +1,190 @@
+"""Checks a segment: its log from end to end, and the files beside it against the log.
+
+One pass. Memory follows the producers with open transactions and the size of the indexes, not the length of the log.
+Each segment is checked alone, so that several can be checked at a time. What concerns a segment and the next one is
+reported with the first of them; what concerns the partition, with its first segment.
+
+A log without findings has whole batches from its first byte to its last, in order and as their headers say, and indexes
+that are right. Whether something is missing at the end of the log cannot be seen from its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from barnabas.logfiles.batch_check import check_batch
+from barnabas.logfiles.data_directory import PartitionFiles
+from barnabas.logfiles.entries import aborted_txns, offset_entries, time_entries
+from barnabas.logfiles.findings import Finding, Kind, describe
+from barnabas.logfiles.index_checks import IndexCheck, OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from barnabas.logfiles.reading import DISK, Reading
+from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, whole_batch
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import producer_snapshot
+from barnabas.protocol.files.checkpoints import decode_leader_epochs
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.protocol.records.batch import BatchHeader
+
+Decoded = TypeVar("Decoded")
+
+_LEFT_BY_A_KILL = (Damage.TORN, Damage.ZEROS)
+
+
+class Tally:
+    """How much was read. `batches` counts those with a readable header, damaged or not."""
+
+    def __init__(self) -> None:
+        self.partitions = self.segments = self.batches = self.records = self.size_bytes = 0
+
+
+def check_segment(
+    files: PartitionFiles,
+    number: int,
+    *,
+    with_records: bool = True,
+    reading: Reading = DISK,
+    tally: Tally | None = None,
+) -> Iterator[Finding]:
+    """The findings of a segment, by its number in `files.segments`, in the order of its log, then those beside it.
+
+    with_records: whether to look into the batches, which costs many times what the rest does.
+    """
+    return _SegmentCheck(files, number, reading, tally or Tally(), with_records=with_records).findings()
+
+
+def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK) -> Iterator[Finding]:
+    """Check what needs no log: the snapshots from the segment's base offset to that of the next, and with the first
+    segment, or if there is none, the partition's leader epochs."""
+    if number == 0:
+        yield from _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[1]
+    start = files.segments[number].base_offset if number else 0
+    limit = files.limit(number)
+    for offset in files.snapshots:
+        if start <= offset and (limit is None or offset < limit):
+            path = files.beside(segment_file(offset, FileKind.PRODUCER_SNAPSHOT))
+            yield from _read(Kind.PRODUCER_SNAPSHOT, path, offset, producer_snapshot.decode, reading)[1]
+
+
+class _SegmentCheck:
+    """One pass over a segment."""
+
+    def __init__(
+        self, files: PartitionFiles, number: int, reading: Reading, tally: Tally, *, with_records: bool
+    ) -> None:
+        self._files = files
+        self._number = number
+        self._reading = reading
+        self._tally = tally
+        self._with_records = with_records
+        self._path = files.log_path(number)
+        self._base_offset, self._size = files.segments[number]
+        self._limit = files.limit(number)
+        self._next_offset = self._base_offset
+        self._leader_epoch = -1
+        self._is_whole = True
+        self._indexes: list[IndexCheck] = []
+
+    def findings(self) -> Iterator[Finding]:
+        with self._reading.log(self._path, self._size) as log:
+            yield from self._open_indexes()
+            for found in walk_batches(log, 0, self._size, Bounds(self._base_offset, self._limit)):
+                if found.damage is None and found.header is not None and found.batch is not None:
+                    yield from self._batch(found.position, found.header, found.batch)
+                else:
+                    yield from self._damage(found)
+        if (
+            self._reading.size(self._path) <= self._size
+        ):  # else an index may have entries for what was appended meanwhile
+            yield from self._ask_indexes(lambda check: check.end())
+        yield from self._boundary()
+        yield from check_beside(self._files, self._number, reading=self._reading)
+        self._tally.segments += 1
+        self._tally.size_bytes += self._size
+
+    def _open_indexes(self) -> Iterator[Finding]:
+        """Set up a check for each index that exists and can be read."""
+
+        def read(kind: Kind, file: FileKind, decode: Callable[[bytes], list[Decoded]]) -> list[Decoded] | None:
+            entries, found = _read(kind, self._files.path(self._number, file), None, decode, self._reading)
+            unreadable.extend(found)
+            return entries
+
+        unreadable: list[Finding] = []
+        base_offset = self._base_offset
+        if (offsets := read(Kind.OFFSET_INDEX, FileKind.OFFSET_INDEX, offset_entries)) is not None:
+            path = self._files.path(self._number, FileKind.OFFSET_INDEX)
+            self._indexes.append(OffsetIndexCheck(path, base_offset, offsets))
+        if (times := read(Kind.TIME_INDEX, FileKind.TIME_INDEX, time_entries)) is not None:
+            path = self._files.path(self._number, FileKind.TIME_INDEX)
+            self._indexes.append(TimeIndexCheck(path, base_offset, times))
+        aborted = read(Kind.TRANSACTION_INDEX, FileKind.TXN_INDEX, aborted_txns)
+        if aborted is not None or not unreadable or unreadable[-1].kind is not Kind.TRANSACTION_INDEX:
+            # No file means that no transaction was aborted.
+            path = self._files.path(self._number, FileKind.TXN_INDEX)
+            self._indexes.append(TransactionIndexCheck(path, aborted or [], is_complete=self._limit is not None))
+        yield from unreadable
+
+    def _batch(self, position: int, header: BatchHeader, batch: memoryview) -> Iterator[Finding]:
+        checked = check_batch(header, batch, with_records=self._with_records)
+        self._tally.batches += 1
+        self._tally.records += checked.records
+        if header.partition_leader_epoch < self._leader_epoch:
+            yield self._falling_epoch(self._path, position, header)
+        for defect in checked.defects:
+            detail = f"batch at offset {header.base_offset}: {defect.detail}"
+            yield Finding(defect.kind, self._path, position, header.base_offset, detail)
+        if any(defect.kind is Kind.HEADER for defect in checked.defects):
+            yield from self._ask_indexes(lambda check: check.damage(position, header.size_in_bytes))
+        else:
+            yield from self._ask_indexes(lambda check: check.batch(position, header, checked))
+        self._next_offset = max(self._next_offset, header.next_offset)
+        self._leader_epoch = header.partition_leader_epoch
+
+    def _damage(self, found: Found) -> Iterator[Finding]:
+        damage = found.damage or Damage.NO_BATCH
+        is_note = self._limit is None and damage in _LEFT_BY_A_KILL
+        yield Finding(Kind(damage), self._path, found.position, self._next_offset, describe(found), is_note)
+        self._tally.batches += damage in (Damage.CRC, Damage.OFFSET)
+        self._is_whole = False
+        yield from self._ask_indexes(lambda check: check.damage(found.position, found.size))
+
+    def _ask_indexes(self, ask: Callable[[IndexCheck], Finding | None]) -> Iterator[Finding]:
+        for check in self._indexes:
+            finding = ask(check)
+            if finding is not None:
+                yield finding
+
+    def _boundary(self) -> Iterator[Finding]:
+        """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
+        limit = self._limit
+        if limit is None:
+            return
+        end = f"the segment ends with offset {self._next_offset - 1}, and the next begins at {limit}"
+        if self._next_offset > limit:
+            yield Finding(Kind.OVERLAP, self._path, self._size, self._next_offset, end)
+        elif self._next_offset < limit and self._is_whole and limit > self._files.cleaned_to:
+            yield Finding(Kind.HOLE, self._path, self._size, self._next_offset, end)
+        after = self._files.segments[self._number + 1]
+        path = self._files.log_path(self._number + 1)
+        with self._reading.log(path, after.size) as log:
+            header = whole_batch(log, 0)
+        if header is not None and header.partition_leader_epoch < self._leader_epoch:
+            yield self._falling_epoch(path, 0, header)
+
+    def _falling_epoch(self, path: str, position: int, header: BatchHeader) -> Finding:
+        detail = f"leader epoch {header.partition_leader_epoch} after {self._leader_epoch}"
+        return Finding(Kind.LEADER_EPOCH, path, position, header.base_offset, detail)
+
+
+def _read(
+    kind: Kind, path: str, offset: int | None, decode: Callable[[bytes], Decoded], reading: Reading
+) -> tuple[Decoded | None, list[Finding]]:
+    """A file's content, None if it does not exist or cannot be read; and a finding in the latter case."""
+    data = reading.content(path)
+    if data is None:
+        return None, []
+    try:
+        return decode(data), []
+    except DecodeError as error:
+        return None, [Finding(kind, path, None, offset, str(error))]

@@ -1,0 +1,78 @@
+"""Whoever reads a damaged log is told the same: `barnabas log verify`, and each part of Spark's source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli.log import run
+from barnabas.logfiles.data_directory import read_layout
+from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.walk import Damage
+from pyspark_barnabas.segments.findings import findings
+from pyspark_barnabas.segments.splits import OffsetRange, plan, whole_segments
+from pyspark_barnabas.segments.stretches import read_stretches
+from tests.support.damage import WAYS, Way, write_sound_log
+
+DAMAGES = frozenset(damage.value for damage in Damage)
+Told = tuple[str, str, int | None, int | None, str]
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return write_sound_log(tmp_path / "data")
+
+
+def told_by_verify(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[Told]]:
+    status = run(["verify", "--json", str(path)])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = [(row["kind"], row["path"], row["position"], row["offset"], row["text"]) for row in rows[:-1]]
+    assert rows[-1]["findings"] == sum(not row["is_note"] for row in rows[:-1])
+    return status, told
+
+
+def told_by_findings(path: Path) -> list[Finding]:
+    """What the tasks of `content=findings` find, one for each segment."""
+    layout = read_layout(str(path), lambda topic, partition: True)
+    pieces = whole_segments([(files, OffsetRange()) for files in layout])
+    return [finding for piece in pieces for finding in findings(piece)]
+
+
+def told_by_rows(path: Path) -> list[tuple[int, str]]:
+    """The damaged stretches among the rows of `content=records` and `content=batches`."""
+    layout = read_layout(str(path), lambda topic, partition: True)
+    parts = plan([(files, OffsetRange()) for files in layout], split_bytes=1 << 30, parts_min=1)
+    stretches = (
+        stretch
+        for part in parts
+        for piece in part
+        for stretch in read_stretches(piece, is_committed=False, fail_on_data_loss=True)
+    )
+    return [(stretch.position, stretch.damage) for stretch in stretches if stretch.damage is not None]
+
+
+def test_nobody_says_anything_of_a_sound_log(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told_by_verify(partition.parent, capsys) == (0, [])
+    assert told_by_verify(partition, capsys) == (0, [])
+    assert told_by_findings(partition.parent) == []
+    assert told_by_rows(partition.parent) == []
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_all_say_the_same_of_a_damaged_one(partition: Path, way: Way, capsys: pytest.CaptureFixture[str]) -> None:
+    way(partition)
+    status, told = told_by_verify(partition.parent, capsys)
+    found = told_by_findings(partition.parent)
+    assert [(each.kind.value, *each[1:5]) for each in found] == told
+    assert [(each.kind, each.path, each.is_note) for each in found] == [
+        (way.kind, str(partition / way.file), way.is_note)
+    ]
+    assert status == (0 if way.is_note else 1)
+    of_the_walk = [(each.position, each.detail) for each in found if each.kind.value in DAMAGES]
+    assert told_by_rows(partition.parent) == of_the_walk
+
+
+def test_there_is_a_way_to_each_kind_of_finding() -> None:
+    assert {way.kind for way in WAYS} == set(Kind)
