@@ -239,19 +239,19 @@ def _install(packages: list[str]) -> None:
 
 def _fetch_jars() -> None:
     """Have Apache Kafka's jars in .cache before the clock of a group starts."""
-    if not _prepare("from tests.support.kafka_jars import fetch_all; fetch_all()"):
+    if not _prepare("from tests.support.kafka.jars import fetch_all; fetch_all()"):
         raise CannotRun("Apache Kafka's jars could not be fetched")
 
 
 def _install_javascript_clients() -> None:
     """Have in node_modules what the locks say."""
-    if not _prepare("from tests.support.npm import install_clients; install_clients()"):
+    if not _prepare("from tests.support.clients.npm import install_clients; install_clients()"):
         raise CannotRun("the JavaScript clients could not be installed")
 
 
 def _build_go_clients() -> None:
     """Have the programs of the Go clients, and franz-go's own tests, in .cache before the clock of a group starts."""
-    if not _prepare("from tests.support.go import build_all; build_all()"):
+    if not _prepare("from tests.support.clients.go import build_all; build_all()"):
         raise CannotRun("the Go clients could not be built")
 
 
@@ -259,7 +259,7 @@ def _make_base_image() -> None:
     """Have a Debian with Python for the image to stand on. That takes root: there is no Docker engine in between."""
     if os.geteuid() != 0:
         raise CannotRun("needs root, to make an image without a Docker engine")
-    if not _prepare("from tests.support.container import make_base; make_base()"):
+    if not _prepare("from tests.support.processes.container import make_base; make_base()"):
         raise CannotRun("the image's base could not be made in a chroot")
 
 

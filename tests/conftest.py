@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.broker_process import BrokerProcess
-from tests.support.server import Server
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 settings.register_profile(
     "fast", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -74,7 +74,7 @@ def rounds(request: pytest.FixtureRequest) -> int:
 def new_server(request: pytest.FixtureRequest) -> Callable[[Path, Mapping[str, object]], Server]:
     """new_server(data_dir, settings): a server, not started yet, of the kind that --against names."""
     if request.config.getoption("--against") == "kafka":
-        from tests.support.kafka_process import KafkaProcess
+        from tests.support.kafka.process import KafkaProcess
 
         return KafkaProcess
     return BrokerProcess

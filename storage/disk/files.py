@@ -1,7 +1,7 @@
 """The one seam to the operating system's files. Everything here raises OSError; disk.py gives that a meaning.
 
 `Files` is what storage may ask of a file system, `RealFiles` asks the real one, tests bring one that loses what was not
-synced (tests/support/memory_files.py). Paths are strings. What a power cut leaves is the POSIX minimum:
+synced (tests/support/files/memory_files.py). Paths are strings. What a power cut leaves is the POSIX minimum:
 
 - bytes are safe once the file is synced, and not before;
 - a name (created, renamed, removed) is safe once its directory is synced, and not before; a rename is one step.

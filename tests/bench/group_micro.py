@@ -19,8 +19,8 @@ from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from tests.support.group_world import GroupWorld
-from tests.support.memory_topic import MemoryTopic
+from tests.support.worlds.group import GroupWorld
+from tests.support.worlds.memory_topic import MemoryTopic
 
 GROUPS, MEMBERS = 50, 20
 OFFSETS = 100_000

@@ -21,9 +21,9 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from tests.bench.measure import blast, run_json
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, Figures, Peer
 from tests.bench.topics import fresh_topic
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 COMMITTERS = 20
 RELOADED_GROUPS, RELOADED_PARTITIONS = 100, 1_000

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.support.server import ROOT, Server
+from tests.support.processes.server import ROOT, Server
 
 _SOURCE = Path(__file__).parent / "kfake"
 _READY = "kfake ready "

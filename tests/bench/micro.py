@@ -41,7 +41,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, response_codec
 from tests.bench import group_micro
-from tests.support.broker_world import request_frame
+from tests.support.worlds.broker import request_frame
 
 PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, COMMIT_VERSION = 9, 12, 12, 9
 MEMORY_FILES = Path("/dev/shm")

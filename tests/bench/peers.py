@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.measure import busy_seconds, cpu_seconds, held_mb, own_seconds, rss_mb
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 KAFKAS_OWN_JVM_OPTIONS = (
     "-Xmx1G",

@@ -8,7 +8,7 @@ import re
 import subprocess
 from typing import Any
 
-from tests.support.kafka_jars import kafka_libs
+from tests.support.kafka.jars import kafka_libs
 
 _SENT = re.compile(r"^(\d+) records sent, ([\d.]+) records/sec \(([\d.]+) MB/sec\).* ([\d.]+) ms 99th,", re.MULTILINE)
 _MIB = 1.048576  # the tools say MB and mean MiB

@@ -27,9 +27,9 @@ from tests.bench.spark_commits import commit_ms
 from tests.bench.spark_decode import decode_rates
 from tests.bench.spark_queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
 from tests.bench.spark_topics import drop_topic, fill, make_topic
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 SOURCES = (Lane(STOCK, NOWHERE), Lane(OURS, NOWHERE))
 PIPELINES = (Lane(STOCK, STOCK), Lane(OURS, OURS), Lane(STOCK, OURS))

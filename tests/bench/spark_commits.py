@@ -7,7 +7,7 @@ import time
 
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.sink_query import Query, rows
+from tests.support.spark.sink_query import Query, rows
 
 _WARMING = 5
 

@@ -16,8 +16,8 @@ from pyspark.sql.streaming import StreamingQuery
 
 from pyspark_barnabas.data_source import BarnabasDataSource
 from tests.bench.measure import CLOCK_TICKS
-from tests.support.kafka_jars import spark_connector_libs
-from tests.support.server import Server
+from tests.support.kafka.jars import spark_connector_libs
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 Figures = dict[str, float]

@@ -29,10 +29,10 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.bench.measure import ROOT, held_mb, rss_mb
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS
 from tests.bench.report import number
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
+from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.wire import Wire
-from tests.support.server import Server
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 Figures = dict[str, float]
 CONNECTIONS = 1_000

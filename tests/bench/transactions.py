@@ -30,8 +30,8 @@ from tests.bench.measure import blast, load_generator, rdkafka, run_json
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka
 from tests.bench.rounds import Bench, Measured, Plan
 from tests.bench.topics import fresh_topic
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
 
 Run = Callable[[Peer, str, float], Figures]
 

@@ -13,10 +13,10 @@ from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
 from barnabas.storage.errors import FileRemoved
-from tests.support.broker_process import BrokerProcess
-from tests.support.broker_world import BrokerWorld
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.processes.broker import BrokerProcess
 from tests.support.waiting import until
+from tests.support.worlds.broker import BrokerWorld
 
 ROUNDS = 20
 MINUTE_MS = 60_000

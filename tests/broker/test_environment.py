@@ -21,11 +21,11 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
-from tests.support.broker_world import BrokerWorld, Peer, settle
-from tests.support.memory_files import MemoryFiles
-from tests.support.memory_network import MemoryNetwork
-from tests.support.transactional_broker import TransactionalBroker
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.memory_network import MemoryNetwork
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 E = ErrorCode
 MINUTE_MS = 60_000

@@ -25,9 +25,9 @@ from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from tests.support.forwarder import Forwarder
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
+from tests.support.processes.forwarder import Forwarder
 
 Refused = Callable[..., tuple[int, str]]
 

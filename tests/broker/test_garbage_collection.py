@@ -12,7 +12,7 @@ import pytest
 
 from barnabas import Barnabas
 from barnabas.broker.garbage_collection import FULL_AT_LEAST_EVERY_MS, FULL_EVERY_MS, QUIET_MS, GarbageCollection
-from tests.support.program import Program
+from tests.support.processes.program import Program
 from tests.support.virtual_clock import VirtualClock
 
 _SERVED = """

@@ -29,8 +29,8 @@ from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, Peer, settle
-from tests.support.memory_transport import MemoryTransport
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.memory_transport import MemoryTransport
 
 _OURS = ("barnabas.broker", "barnabas.protocol", "barnabas.storage")
 _VERSION = 12  # of Produce and Fetch: the last that name topics

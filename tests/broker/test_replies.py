@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.broker.replies import reply_to, reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.broker_world import settle
+from tests.support.worlds.broker import settle
 
 REFUSAL = KafkaError(ErrorCode.NOT_COORDINATOR)
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from barnabas.broker.slices import LOOK_UP, SLICE_MS, UNDER_WAY_MAX, Kind, Slices, Work
-from tests.support.broker_world import settle
+from tests.support.worlds.broker import settle
 
 STEPS_A_SLICE = 3
 

@@ -18,8 +18,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 _SETTINGS = {"transaction.two.phase.commit.enable": "true"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.broker_process import BrokerProcess
 from tests.support.chaos.gate import Gate
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 KAFKA_VERSION = "4.2.0"  # 4.3.x loses commits that it acknowledged, when it is killed
 NewBroker = Callable[..., Server]

@@ -12,8 +12,8 @@ from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.chaos import audit
 from tests.support.chaos.simulated_query import SimulatedQuery
-from tests.support.cutting_proxy import Cut, CuttingProxy
-from tests.support.server import Server
+from tests.support.processes.cutting_proxy import Cut, CuttingProxy
+from tests.support.processes.server import Server
 
 BATCHES, ROWS = 2, 40
 IN_ANY_RUN = 10

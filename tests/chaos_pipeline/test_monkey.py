@@ -10,8 +10,8 @@ import pytest
 from tests.support.chaos import audit, monkey
 from tests.support.chaos.driver import Stream
 from tests.support.chaos.pipelines import Pipeline
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.server import Server
 
 ROWS, ROWS_PER_BATCH = 2400, 300
 

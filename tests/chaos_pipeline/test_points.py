@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.chaos.driver import Driver, parents_of
 from tests.support.chaos.gate import Gate
 from tests.support.chaos.pipelines import new_pipeline
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 OF_A_COMMIT = (
     "begin",

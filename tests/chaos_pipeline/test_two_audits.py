@@ -16,7 +16,7 @@ from barnabas.protocol.records.record import Record
 from pipeline.demo.orders import OrderStream
 from tests.support.chaos import audit
 from tests.support.chaos.driver import SparkProgram, stock_jars
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 ORDERS, ORDERS_PER_BATCH = 3000, 600
 RAW, VALID, REJECTED = "orders.raw", "orders.valid", "orders.rejected"

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.chaos.driver import Driver
 from tests.support.chaos.gate import Gate
 from tests.support.chaos.pipelines import new_pipeline
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 # Which batch a stream stands still in; at the points of the opening, which is at a run's first task, in its first.
 POINTS = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.client.client import Client
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordin
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import NODE_ID, ScriptedBroker
+from tests.support.scripted.broker import NODE_ID, ScriptedBroker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 ALIVE = {ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=0)}

@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.registry import ApiKey
-from tests.support.scripted_broker import HANG_UP, ScriptedBroker
+from tests.support.scripted.broker import HANG_UP, ScriptedBroker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 

@@ -10,8 +10,8 @@ from barnabas.protocol import reference
 from barnabas.protocol.compile import codec
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.protocol.schema import Struct
-from tests.support.kio_oracle import kio_decode, kio_encode, kio_entity, to_kio
-from tests.support.messages import make
+from tests.support.records.kio_oracle import kio_decode, kio_encode, kio_entity, to_kio
+from tests.support.records.messages import make
 
 EVERY_MESSAGE_AND_VERSION = [
     pytest.param(message, version, id=f"{message.__name__}-v{version}")

@@ -7,8 +7,8 @@ from barnabas.protocol.compile import codec
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records import catalogue, group, transaction
 from barnabas.protocol.schema import Request, Response, Stored, Struct
-from tests.support.java import run_program
-from tests.support.messages import make, our_messages, our_stored
+from tests.support.clients.java import run_program
+from tests.support.records.messages import make, our_messages, our_stored
 
 PROGRAM = Path(__file__).with_name("Reread.java")
 EXAMPLES = 8

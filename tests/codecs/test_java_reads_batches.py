@@ -7,7 +7,7 @@ from barnabas.protocol.records.batch import parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES, NONE
 from barnabas.protocol.records.record import Record, iter_records
-from tests.support.java import run_program
+from tests.support.clients.java import run_program
 
 PROGRAM = Path(__file__).with_name("Batches.java")
 BATCHES_PER_CODEC = 40

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from barnabas.broker.coordinator.transaction import records
 from barnabas.protocol.records.record import Record
-from tests.support.java import run_program
-from tests.support.transaction_stories import Story
-from tests.support.transaction_world import PARTITION
+from tests.support.clients.java import run_program
+from tests.support.stories.transaction import Story
+from tests.support.worlds.transaction import PARTITION
 
 PROGRAM = Path(__file__).with_name("Transactions.java")
 STORIES = sorted((Path(__file__).parents[1] / "golden" / "transaction").glob("*.txt"))

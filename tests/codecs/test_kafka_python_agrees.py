@@ -20,7 +20,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.protocol.schema import Struct
-from tests.support.messages import make
+from tests.support.records.messages import make
 
 MODULES = (
     kafka.protocol.admin,

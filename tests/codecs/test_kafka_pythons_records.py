@@ -13,7 +13,7 @@ from barnabas.protocol.records.batch import verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import Record, iter_records
-from tests.support.records import batches_of_records
+from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
 

@@ -8,7 +8,7 @@ import pytest
 from barnabas.protocol.compile import Codec, codec
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.schema import Struct
-from tests.support.messages import make, our_messages, our_stored
+from tests.support.records.messages import make, our_messages, our_stored
 
 EVERY_STRUCT = [*our_messages(), *our_stored()]
 every_struct = pytest.mark.parametrize("struct", EVERY_STRUCT, ids=lambda struct: struct.__name__)

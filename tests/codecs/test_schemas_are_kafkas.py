@@ -13,8 +13,8 @@ import pytest
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.protocol.schema import MISSING, Field, Struct, VersionRange
-from tests.support.kafka_definitions import broker_apis, definitions
-from tests.support.messages import our_messages, our_stored
+from tests.support.kafka.definitions import broker_apis, definitions
+from tests.support.records.messages import our_messages, our_stored
 
 # Decided here, not by Kafka: records of the share and streams groups, which no broker of ours coordinates.
 OTHER_GROUPS = ("Share", "Streams")

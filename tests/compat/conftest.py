@@ -17,7 +17,7 @@ from tests.compat.clients.kcat import Kcat
 from tests.compat.clients.own import Own
 from tests.compat.model import PARTITIONS, Client
 from tests.compat.tools import Tools
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 JAVA = ("java-4.3.1", "java-3.9.1", "java-2.8.2")

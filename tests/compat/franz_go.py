@@ -6,8 +6,8 @@ import os
 import re
 import subprocess
 
-from tests.support.go import franz_go_tests
-from tests.support.server import Server
+from tests.support.clients.go import franz_go_tests
+from tests.support.processes.server import Server
 
 TIMEOUT_S = 300
 

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from tests.compat.model import PARTITIONS, Client, Message
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 

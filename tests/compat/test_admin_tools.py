@@ -22,7 +22,7 @@ from tests.compat.tools import (
     TOPICS,
     Tools,
 )
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 OF_BROKER = ("--entity-type", "brokers", "--entity-name", "1")
 OF_ALL_BROKERS = ("--entity-type", "brokers", "--entity-default")

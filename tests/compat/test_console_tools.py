@@ -8,7 +8,7 @@ import pytest
 
 from tests.compat.model import COMPRESSIONS
 from tests.compat.tools import CONSUMER, PRODUCER, TOPICS, Tools
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 
 def test_a_topic_is_made_described_changed_and_deleted(server: Server, tools: Tools) -> None:

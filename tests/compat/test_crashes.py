@@ -20,7 +20,7 @@ from tests.compat.model import (
     by_position,
     messages_for,
 )
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 COUNT = 5000

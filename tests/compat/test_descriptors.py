@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.broker_process import BrokerProcess
+from tests.support.processes.broker import BrokerProcess
 
 PARTITIONS = 500
 ROUNDS = 3

@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.go import go_example
-from tests.support.java import compile_programs
-from tests.support.kafka_jars import junit_libs
-from tests.support.npm import JS, node_of
-from tests.support.server import ROOT
+from tests.support.clients.go import go_example
+from tests.support.clients.java import compile_programs
+from tests.support.clients.npm import JS, node_of
+from tests.support.kafka.jars import junit_libs
+from tests.support.processes.server import ROOT
 
 EXAMPLES = ROOT / "examples"
 TIMEOUT_S = 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.compat.franz_go import run_franz_go_test
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 
 @pytest.mark.parametrize("records", [5_000, pytest.param(20_000, marks=pytest.mark.long)])

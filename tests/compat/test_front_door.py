@@ -10,8 +10,8 @@ import pytest
 
 from tests.compat.conftest import ALL
 from tests.compat.model import PARTITIONS, Client, Message, by_position
-from tests.support.broker_process import READY, BrokerProcess
-from tests.support.forwarder import Forwarder
+from tests.support.processes.broker import READY, BrokerProcess
+from tests.support.processes.forwarder import Forwarder
 
 GROUPS = ("kafka-python", "confluent-kafka", "java-4.3.1", "franz-go")
 

@@ -17,7 +17,7 @@ from barnabas.broker.cli import main
 from barnabas.protocol.errors import ErrorCode
 from tests.compat.model import PARTITIONS, Client, messages_for
 from tests.compat.tools import ALL_GROUPS, GROUPS, LOG_DIRS, Tools
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 TOPIC = "told"
 COUNT = 30

@@ -23,7 +23,7 @@ from tests.compat.chaos.members import (
 )
 from tests.compat.chaos.play import play
 from tests.compat.conftest import NewServer
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 PARTITIONS = 6

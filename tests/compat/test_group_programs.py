@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.model import PARTITIONS, Client, Message
-from tests.support.server import ROOT, Server
+from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import until
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from tests.compat.model import PARTITIONS, Client, Message, messages_for
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 Clients = Mapping[str, Client]

@@ -11,8 +11,8 @@ import pytest
 from tests.compat.clients.js_client import PROGRAMS, JsClient
 from tests.compat.conftest import JS
 from tests.compat.model import COMPRESSIONS, Client, as_stored, by_position, messages_for
-from tests.support.npm import node_of
-from tests.support.server import Server
+from tests.support.clients.npm import node_of
+from tests.support.processes.server import Server
 
 
 @pytest.fixture(scope="module", params=JS)

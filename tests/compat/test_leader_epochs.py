@@ -19,8 +19,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from barnabas.protocol.registry import ApiKey
 from tests.compat.conftest import NewServer
 from tests.compat.model import PARTITIONS, Client, Message
-from tests.support.cutting_proxy import CuttingProxy
-from tests.support.server import Server
+from tests.support.processes.cutting_proxy import CuttingProxy
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 CARRIERS = ("confluent-kafka", "franz-go", "java-4.3.1")

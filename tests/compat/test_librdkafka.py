@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.compat.model import COMPRESSIONS
-from tests.support.go import confluent_kafka_go
-from tests.support.rust import rdkafka
-from tests.support.server import Server
+from tests.support.clients.go import confluent_kafka_go
+from tests.support.clients.rust import rdkafka
+from tests.support.processes.server import Server
 
 COUNT = 300
 BUILDS: dict[str, Callable[[], Path]] = {"confluent-kafka-go": confluent_kafka_go, "rdkafka": rdkafka}

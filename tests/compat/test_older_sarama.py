@@ -9,8 +9,8 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 
 from tests.compat.model import COMPRESSIONS
-from tests.support.go import older_sarama
-from tests.support.server import Server
+from tests.support.clients.go import older_sarama
+from tests.support.processes.server import Server
 
 START_MS = 1_700_000_000_000
 TIMES = [START_MS, START_MS + 700, START_MS + 300]

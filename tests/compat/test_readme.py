@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from tests.support.server import ROOT, Server
+from tests.support.processes.server import ROOT, Server
 
 
 def test_the_readmes_program_writes_and_reads(server: Server) -> None:

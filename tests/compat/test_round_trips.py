@@ -17,7 +17,7 @@ from tests.compat.model import (
     by_position,
     messages_for,
 )
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 Clients = Mapping[str, Client]
 Written = dict[str, list[Stored]]

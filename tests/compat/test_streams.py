@@ -10,9 +10,9 @@ import pytest
 
 from tests.compat.conftest import NewServer
 from tests.compat.tools import CONFIGS, OFFSETS, TOPICS, Tools
-from tests.support.server import Server
+from tests.support.clients.word_count import ENDED_BY_SIGTERM, SETTINGS, WordCount
+from tests.support.processes.server import Server
 from tests.support.waiting import until
-from tests.support.word_count import ENDED_BY_SIGTERM, SETTINGS, WordCount
 
 
 @pytest.fixture(scope="module")

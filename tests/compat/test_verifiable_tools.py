@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.compat.model import PARTITIONS
 from tests.compat.tools import TOPICS, Tools
-from tests.support.java import tool_command
-from tests.support.program import Program
-from tests.support.server import Server
+from tests.support.clients.java import tool_command
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 THROUGHPUT = 300  # messages a second

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.java import program_command
-from tests.support.server import Server
+from tests.support.clients.java import program_command
+from tests.support.processes.server import Server
 
 _SOURCE = Path(__file__).resolve().parent / "java" / "Tools.java"
 _PACKAGE = "org.apache.kafka.tools."

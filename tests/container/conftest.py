@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.container import BASE, IMAGE, Container, build_image, container, image_config, make_base, output
+from tests.support.processes.container import (
+    BASE,
+    IMAGE,
+    Container,
+    build_image,
+    container,
+    image_config,
+    make_base,
+    output,
+)
 
 SIZES = pytest.StashKey[str]()
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 from typing import Any
 
-from tests.support.container import Container, Running
-from tests.support.server import ROOT
+from tests.support.processes.container import Container, Running
+from tests.support.processes.server import ROOT
 
 COMPOSE = ROOT / "docs" / "compose"
 HADOLINT = ROOT / ".venv" / "bin" / "hadolint"
@@ -61,7 +61,7 @@ def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(b
     healthy = box.run("/etc/kafka/docker/healthcheck")
     assert (healthy.returncode, healthy.stdout) == (0, "HTTP/1.1 200 OK\n"), healthy.stderr
 
-    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9092", "orders"))
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9092", "orders"))
     assert answer == {"values": ["0", "1", "2"], "brokers": ["localhost:9092"]}
 
     inside = box.run("kafka-console-consumer.sh", "--bootstrap-server", "broker:19092", "--topic", "orders",
@@ -81,7 +81,7 @@ def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(b
 
 def test_without_variables_it_listens_on_9092_and_keeps_data_in_its_volume(box: Container) -> None:
     running = started(box)
-    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9092", "t"))
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9092", "t"))
     assert answer["values"] == ["0", "1", "2"]
     assert " data=/data" in running.lines.text()
     assert running.signal(signal.SIGTERM) == 0
@@ -100,7 +100,7 @@ def test_a_mounted_file_comes_before_the_images_and_a_variable_before_both(box: 
 
 def test_only_told_what_to_advertise_it_listens_there_on_every_interface(box: Container) -> None:
     started(box, KAFKA_ADVERTISED_LISTENERS="PLAINTEXT://localhost:9999")
-    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", "localhost:9999", "t"))
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9999", "t"))
     assert answer["brokers"] == ["localhost:9999"]
 
 

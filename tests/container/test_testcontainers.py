@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.container import Container
+from tests.support.processes.container import Container
 
 START_TIMEOUT_S = 30
 RUNNING = r".*Transitioning from RECOVERY to RUNNING.*"
@@ -147,5 +147,5 @@ def test_a_modules_starter_script_starts_a_broker_its_wait_sees_and_its_client_u
         running.lines.text()
     )
     bootstrap = f"localhost:{module.port}"
-    answer = json.loads(box.ask_from_outside("-m", "tests.support.round_trip", bootstrap, "orders"))
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", bootstrap, "orders"))
     assert answer == {"values": ["0", "1", "2"], "brokers": [bootstrap]}

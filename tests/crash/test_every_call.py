@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from barnabas.storage.config import LogConfig
-from tests.support.crash_story import CrashStory
+from tests.support.stories.crash import CrashStory
 
 SCRIPT = (
     *["append"] * 4,

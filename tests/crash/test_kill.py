@@ -17,7 +17,7 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.append_forever import CONFIG, PRODUCER_ID
+from tests.support.processes.append_forever import CONFIG, PRODUCER_ID
 
 KILLS = 12
 
@@ -42,7 +42,7 @@ def findings(data_dir: Path) -> list[Finding]:
 
 def append_and_kill(data_dir: Path, count: int) -> int:
     """Let the process say `count` numbers, then kill it; returns the last number it said."""
-    command = [sys.executable, "-m", "tests.support.append_forever", str(data_dir)]
+    command = [sys.executable, "-m", "tests.support.processes.append_forever", str(data_dir)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
     assert process.stdout is not None
     assert process.stdout.readline().startswith("opened ")

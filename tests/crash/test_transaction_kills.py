@@ -14,9 +14,9 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.support.killed_broker import KilledBroker, Line
-from tests.support.own_broker import OwnBroker
-from tests.support.transaction_program import IN, OUT, TransactionProgram
+from tests.support.processes.killed_broker import KilledBroker, Line
+from tests.support.processes.own_broker import OwnBroker
+from tests.support.stories.transaction_program import IN, OUT, TransactionProgram
 
 PARTITIONS = 300
 KILLS_IN_CI, KILLS_LONG = 10, 200

@@ -19,9 +19,9 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.support.memory_files import Survival
-from tests.support.mortal_broker import MortalBroker
-from tests.support.transaction_program import IN, OUT, Fate, TransactionProgram
+from tests.support.files.memory_files import Survival
+from tests.support.stories.transaction_program import IN, OUT, Fate, TransactionProgram
+from tests.support.worlds.mortal_broker import MortalBroker
 
 SETTINGS = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 SYNCED = {"log.flush.interval.messages": "1"}

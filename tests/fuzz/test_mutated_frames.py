@@ -24,7 +24,7 @@ from tests.support.fuzz.next_client import NextClient
 from tests.support.fuzz.requests import odd_request
 from tests.support.fuzz.socket_client import SocketClient
 from tests.support.fuzz.stage import Facts, set_stage
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 EVERY_VERSION = [
     pytest.param(row.key, version, id=f"{row.key.name}-v{version}")

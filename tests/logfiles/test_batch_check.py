@@ -10,7 +10,7 @@ from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_hea
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD
 from barnabas.protocol.records.control import ControlRecordType, control_batch, end_txn_marker
-from tests.support.batches import batch_of, without_max_timestamp
+from tests.support.records.batches import batch_of, without_max_timestamp
 
 
 def look(batch: bytes | bytearray, *, with_records: bool = True) -> BatchCheck:

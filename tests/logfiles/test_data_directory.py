@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.logfiles.data_directory import NoDataDirectory, Segment, live_files, read_layout
 from barnabas.protocol.files.names import CLEANER_CHECKPOINT, LOG_START_CHECKPOINT, DirectoryState
-from tests.support.segment_files import LogWriter
+from tests.support.files.segment_files import LogWriter
 
 
 def everything(topic: str, partition: int) -> bool:

@@ -14,7 +14,7 @@ from barnabas.logfiles.walk import Damage
 from pyspark_barnabas.segments.findings import findings
 from pyspark_barnabas.segments.splits import OffsetRange, plan, whole_segments
 from pyspark_barnabas.segments.stretches import read_stretches
-from tests.support.damage import WAYS, Way, write_sound_log
+from tests.support.files.damage import WAYS, Way, write_sound_log
 
 DAMAGES = frozenset(damage.value for damage in Damage)
 Told = tuple[str, str, int | None, int | None, str]

@@ -14,7 +14,7 @@ from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.logfiles.findings import Kind
 from barnabas.logfiles.partition_check import check_partition
 from barnabas.logfiles.segment_check import Tally
-from tests.support.damage import LAST, write_sound_log
+from tests.support.files.damage import LAST, write_sound_log
 
 
 def listed(partition: Path) -> PartitionFiles:

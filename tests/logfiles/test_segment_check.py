@@ -12,7 +12,7 @@ from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
-from tests.support.segment_files import TIME_MS, LogWriter
+from tests.support.files.segment_files import TIME_MS, LogWriter
 
 
 def found_in(log: LogWriter, *, with_records: bool = True, tally: Tally | None = None) -> list[Finding]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from barnabas.logfiles.log_file import HeldBytes, LogFile
 from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, walk_headers
 from barnabas.protocol.records.batch import parse_header
-from tests.support.segment_files import LogWriter
+from tests.support.files.segment_files import LogWriter
 
 UNBOUNDED = Bounds(0, None)
 

@@ -11,7 +11,7 @@ from barnabas.broker.config.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
 from barnabas.broker.config.values import OneOf, Range, ThrottledReplicas
-from tests.support.java import run_program
+from tests.support.clients.java import run_program
 
 _WORDS_IN_ANOTHER_CASE = "(case insensitive) "
 

@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.broker_process import BrokerProcess
-from tests.support.java import run_tool
+from tests.support.clients.java import run_tool
+from tests.support.processes.broker import BrokerProcess
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 PARTITION = "__consumer_offsets-0"

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from tests.support.broker_process import BrokerProcess
-from tests.support.java import run_tool
+from tests.support.clients.java import run_tool
+from tests.support.processes.broker import BrokerProcess
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -18,7 +18,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.java import run_tool
+from tests.support.clients.java import run_tool
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 NOW = 1_700_000_000_000

@@ -21,7 +21,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from barnabas.client.client import Client
 from barnabas.client.transactions.producer import TransactionalProducer
 from tests.compat.tools import Tools
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 COUNT = 40

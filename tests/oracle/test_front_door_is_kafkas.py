@@ -7,7 +7,7 @@ from pathlib import Path
 
 from barnabas.broker.config import BrokerConfig, ConfigError, load_config
 from barnabas.broker.config.environment import NOT_KEYS, read_environment
-from tests.support.java import run_program
+from tests.support.clients.java import run_program
 
 SEPARATOR = "\x1f"
 CASES = 400

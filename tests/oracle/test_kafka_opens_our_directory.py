@@ -16,10 +16,10 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.checkpoints import encode_clean_shutdown
 from barnabas.protocol.files.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from tests.support.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
-from tests.support.java import run_tool
-from tests.support.kafka_jars import KAFKA_VERSION
-from tests.support.kafka_process import KafkaProcess
+from tests.support.clients.java import run_tool
+from tests.support.files.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
+from tests.support.kafka.jars import KAFKA_VERSION
+from tests.support.kafka.process import KafkaProcess
 from tests.support.waiting import until
 
 _FORBIDDEN = (

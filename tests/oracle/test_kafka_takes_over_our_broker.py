@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
 
 PARTITIONS, RECORDS = 3, 3000
 SETTINGS = {"log.segment.bytes": 1_048_576, "offsets.topic.num.partitions": 4}

@@ -22,7 +22,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.kafka_process import KafkaProcess
+from tests.support.kafka.process import KafkaProcess
 
 ROUNDS = 30
 SEGMENT_BYTES = 1 << 20  # the smallest Kafka 4 takes

@@ -9,7 +9,7 @@ from barnabas.protocol import reference
 from barnabas.protocol.compile import codec
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
-from tests.support.messages import make, our_messages, our_stored
+from tests.support.records.messages import make, our_messages, our_stored
 
 PYTHON_TYPES: dict[str, Any] = {
     **dict.fromkeys(("int8", "int16", "uint16", "int32", "int64"), int),

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.server import ROOT
+from tests.support.processes.server import ROOT
 
 PROGRAM = """
 import pkgutil, sys

@@ -13,9 +13,9 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from tests.support.kafka_jars import spark_connector_libs
-from tests.support.server import Server
-from tests.support.spark_cluster import QUICK_JVM
+from tests.support.kafka.jars import spark_connector_libs
+from tests.support.processes.server import Server
+from tests.support.spark.cluster import QUICK_JVM
 
 
 def pytest_configure(config: pytest.Config) -> None:

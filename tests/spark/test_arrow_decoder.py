@@ -18,7 +18,7 @@ from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.source import decoded_columns, record_layout
 from pyspark_barnabas.source.decoded_columns import ROWS, read_columns
-from tests.support.records import batches_of_records
+from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
 _TIMESTAMP_MAX = (2**63 - 1) // 1000

@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.support.server import ROOT
+from tests.support.processes.server import ROOT
 
 TIMEOUT_S = 300
 

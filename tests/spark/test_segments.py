@@ -15,10 +15,10 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
-from tests.support.broker_process import BrokerProcess
-from tests.support.kafka_process import KafkaProcess
-from tests.support.segment_files import LogWriter
-from tests.support.server import Server
+from tests.support.files.segment_files import LogWriter
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
 
 TOPIC = "orders"
 PARTITIONS = 2

@@ -10,8 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameWriter
 
-from tests.support import topics
-from tests.support.server import Server
+from tests.support.clients import topics
+from tests.support.processes.server import Server
 
 PARTITIONS = 3
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import topics
-from tests.support.server import ROOT, Server
-from tests.support.spark_cluster import QUICK_JVM, bare_environment, standalone, submit
+from tests.support.clients import topics
+from tests.support.processes.server import ROOT, Server
+from tests.support.spark.cluster import QUICK_JVM, bare_environment, standalone, submit
 
 PROGRAMS = Path(__file__).parent / "programs"
 COUNT = 300

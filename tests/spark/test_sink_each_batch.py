@@ -15,8 +15,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark_barnabas import exactly_once
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.sink import driver
-from tests.support import topics
-from tests.support.server import Server
+from tests.support.clients import topics
+from tests.support.processes.server import Server
 
 PARTITIONS = 2
 

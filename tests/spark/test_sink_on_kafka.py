@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import topics
-from tests.support.kafka_process import KafkaProcess
-from tests.support.server import Server
+from tests.support.clients import topics
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.server import Server
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
-from tests.support import topics
-from tests.support.failing_sink import Failing
-from tests.support.server import ROOT, Server
+from tests.support.clients import topics
+from tests.support.processes.server import ROOT, Server
+from tests.support.spark.failing_sink import Failing
 from tests.support.waiting import until
 
 PARTITIONS = 3

@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.client.client import Client
 from pyspark_barnabas.data_source import BarnabasDataSource
-from tests.support import topics
-from tests.support.kafka_process import KafkaProcess
-from tests.support.mixed_topic import MixedTopic, compact
-from tests.support.server import Server
+from tests.support.clients import topics
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.server import Server
+from tests.support.spark.mixed_topic import MixedTopic, compact
 
 BOTH = ("kafka", "barnabas")
 PARTITIONS = 3

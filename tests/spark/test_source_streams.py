@@ -17,8 +17,8 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.data_source import BarnabasDataSource
-from tests.support import topics
-from tests.support.server import Server
+from tests.support.clients import topics
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 

@@ -21,7 +21,7 @@ from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings
 from pyspark_barnabas.source.ranges import OffsetRange
 from pyspark_barnabas.source.task import read
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, explode, split
 from pyspark.sql.streaming import StreamingQuery
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 START_MS = 1_700_000_000_000

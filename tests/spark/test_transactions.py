@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 PARTITIONS = 3
 

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tests.support.server import Server
-from tests.support.spark_recorder import Recorder
+from tests.support.processes.server import Server
+from tests.support.spark.recorder import Recorder
 from tests.support.waiting import until
 
 

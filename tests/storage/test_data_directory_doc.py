@@ -10,7 +10,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "data-directory.md"
 NOW_MS = 1_700_000_000_000

@@ -14,7 +14,7 @@ from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, LockedError, NotADataDirectory, StorageError
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.log_directories import (
+from tests.support.files.log_directories import (
     NODE_ID,
     TOPIC_ID,
     append,
@@ -26,7 +26,7 @@ from tests.support.log_directories import (
     open_log,
     start,
 )
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 # --- whose directory it is ---
 

@@ -12,7 +12,7 @@ import pytest
 
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
-from tests.support.log_directories import (
+from tests.support.files.log_directories import (
     MARKER,
     append,
     checkpoint,
@@ -23,7 +23,7 @@ from tests.support.log_directories import (
     open_log,
     start,
 )
-from tests.support.memory_files import MemoryFiles, PowerCut
+from tests.support.files.memory_files import MemoryFiles, PowerCut
 
 # --- what a start and a stop cost ---
 

@@ -7,7 +7,7 @@ from typing import Any
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.transaction.model import AddRequest, EndRequest, InitReply, InitRequest
 from barnabas.protocol.errors import ErrorCode
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 TIMEOUT_MS = 600_000
 

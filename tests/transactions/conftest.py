@@ -9,7 +9,7 @@ import pytest
 
 from tests.compat.conftest import clients as clients
 from tests.compat.conftest import tools as tools
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Program
 
@@ -45,7 +45,7 @@ def mortal_server(
     """The same, to be killed around a commit. With --against kafka it is 4.2.0: 4.3.1 loses commits there."""
     data = tmp_path_factory.mktemp("mortal") / "data"
     if request.config.getoption("--against") == "kafka":
-        from tests.support.kafka_process import KafkaProcess
+        from tests.support.kafka.process import KafkaProcess
 
         server: Server = KafkaProcess(data, SETTINGS, version="4.2.0")
     else:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.support.java import class_command
-from tests.support.kafka_jars import connect_libs
-from tests.support.program import Program
-from tests.support.server import Server
+from tests.support.clients.java import class_command
+from tests.support.kafka.jars import connect_libs
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 from tests.transactions.views import make_topics, values
 

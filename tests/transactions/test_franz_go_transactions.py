@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.compat.franz_go import run_franz_go_test
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 
 def test_records_pass_a_chain_of_transactions_each_once_and_in_order(server: Server) -> None:

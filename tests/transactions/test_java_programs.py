@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.support.java import program_command
-from tests.support.kafka_jars import CLIENT_VERSIONS
-from tests.support.program import Program
-from tests.support.server import Server
+from tests.support.clients.java import program_command
+from tests.support.kafka.jars import CLIENT_VERSIONS
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 from tests.transactions.views import PARTITIONS, committed_offsets, make_topics, values
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Producer, Program
 from tests.transactions.views import committed_offsets, make_topics, values, wait_for_coordinators, write

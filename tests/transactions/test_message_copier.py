@@ -6,9 +6,9 @@ import json
 
 from confluent_kafka import Producer
 
-from tests.support.java import tool_command
-from tests.support.program import Program
-from tests.support.server import Server
+from tests.support.clients.java import tool_command
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 from tests.transactions.views import make_topics, values
 

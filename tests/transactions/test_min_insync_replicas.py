@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.transactions.conftest import SETTINGS, NewServer
 from tests.transactions.model import Program
 from tests.transactions.views import committed_offsets, make_topics, values, wait_for_coordinators, write

@@ -20,7 +20,7 @@ from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember
 from barnabas.client.transactions.errors import ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 UPGRADE, SAFE_DOWNGRADE = 1, 2

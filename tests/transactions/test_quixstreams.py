@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.compat.test_group_programs import PROGRAMS, QUIXSTREAMS_PYTHON
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 from tests.transactions.views import committed_offsets, make_topics, values, write
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.compat.tools import Tools
-from tests.support.server import Server
+from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
+from tests.support.processes.server import Server
 from tests.support.waiting import until
-from tests.support.word_count import ENDED_BY_SIGTERM, WordCount
 
 
 def test_a_word_count_is_exact_over_kills_of_program_and_broker(

@@ -15,7 +15,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.builder import build_batch
 from tests.compat.tools import TRANSACTIONS, Tools
 from tests.support.probes.wire import Wire
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 from tests.transactions.conftest import SETTINGS, NewServer
 from tests.transactions.views import make_topics, values

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Fenced, Program
 from tests.transactions.views import committed_offsets, make_topics, values, write

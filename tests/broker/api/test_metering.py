@@ -10,7 +10,7 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.registry import ApiKey
-from tests.support.broker_world import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 PRODUCE_VERSION, FETCH_VERSION = 11, 12
 

@@ -14,7 +14,7 @@ from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.protocol.primitives import uuid_text
-from tests.support.catalogue_world import CatalogueWorld, state_of
+from tests.support.worlds.catalogue import CatalogueWorld, state_of
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from barnabas.broker.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
-from tests.support.catalogue_world import CatalogueWorld, state_of
-from tests.support.memory_files import PowerCut, Survival
+from tests.support.files.memory_files import PowerCut, Survival
+from tests.support.worlds.catalogue import CatalogueWorld, state_of
 
 Change = Callable[[Catalogue], object]
 

@@ -21,7 +21,7 @@ from barnabas.protocol.log_records.catalogue import (
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.schema import Stored
-from tests.support.catalogue_world import LOG, CatalogueWorld, state_of
+from tests.support.worlds.catalogue import LOG, CatalogueWorld, state_of
 
 DIRECTORY = LOG.rpartition("/")[0]
 

@@ -21,7 +21,7 @@ from barnabas.protocol.log_records.catalogue import (
     TopicRecord,
 )
 from barnabas.protocol.schema import Stored
-from tests.support.catalogue_world import CatalogueWorld, state_of
+from tests.support.worlds.catalogue import CatalogueWorld, state_of
 
 TOPIC = bytes(range(16))
 _names = st.sampled_from(["a", "b", "a.b", "a_b", "c", "bad name", ""])

@@ -19,8 +19,8 @@ from barnabas.protocol.log_records.catalogue import (
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key
 from barnabas.protocol.records.record import iter_records
-from tests.support.catalogue_world import CatalogueWorld, state_of
-from tests.support.memory_files import PowerCut, Survival
+from tests.support.files.memory_files import PowerCut, Survival
+from tests.support.worlds.catalogue import CatalogueWorld, state_of
 
 DIRECTORY = "/d/__cluster_metadata-0"
 AT_EVERY_STOP = {"metadata.log.max.record.bytes.between.snapshots": "1"}

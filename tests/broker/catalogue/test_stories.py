@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.catalogue_stories import Story
+from tests.support.stories.catalogue import Story
 
 STORIES = sorted((Path(__file__).parents[2] / "golden" / "catalogue").glob("*.txt"))
 

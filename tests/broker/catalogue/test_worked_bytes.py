@@ -7,7 +7,7 @@ from pathlib import Path
 
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
-from tests.support.catalogue_world import DIRECTORY_ID, CatalogueWorld
+from tests.support.worlds.catalogue import DIRECTORY_ID, CatalogueWorld
 
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "catalogue.md"
 WORKED = re.compile(r"^(KRaft\w+|LeaderChange|\w+Record) +([0-9a-f ]+(?:<\w+>[0-9a-f ]+)*)$", re.MULTILINE)

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.cli import main
 from tests.support.command_line import Barnabas, run_here
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas, Outcome
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 Typed = Callable[[str], None]
 

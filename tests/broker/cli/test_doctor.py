@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Barnabas
-from tests.support.own_broker import OwnBroker
 from tests.support.own_logging import kept_logging
+from tests.support.processes.own_broker import OwnBroker
 
 
 @pytest.fixture(autouse=True)

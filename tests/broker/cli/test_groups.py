@@ -12,7 +12,7 @@ from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import commit_offsets, committed_offsets
 from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 FIRST_MS = 1_700_000_000_000  # 2023-11-14T22:13:20Z
 

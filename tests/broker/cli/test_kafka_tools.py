@@ -13,7 +13,7 @@ from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka import MISSING, TOOLS, main
 from barnabas.broker.cli.kafka.configs import assignments
 from tests.support.command_line import Outcome, run_here
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 from tests.support.source_tree import ROOT
 
 Tool = Callable[..., Outcome]

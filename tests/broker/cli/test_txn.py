@@ -17,7 +17,7 @@ from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.errors import ProducerFatal
 from barnabas.client.transactions.producer import TransactionalProducer
 from tests.support.command_line import Barnabas
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 MINUTE = 60_000
 

@@ -23,8 +23,8 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Request
 from barnabas.storage.log.offsets import EARLIEST, LATEST
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.broker import BrokerWorld, settle
 
 Restart = Callable[[str], Awaitable["Asked"]]
 ENDS = ["stop", "kill"]

@@ -40,7 +40,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 )
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 ME, OTHER = 1, Node(2, "a cluster", "other", 9093, "rack 2")

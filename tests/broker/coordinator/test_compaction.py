@@ -13,10 +13,10 @@ from barnabas.broker.coordinator import compaction
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
-from tests.support.broker_world import settle, turn
-from tests.support.memory_files import PowerCut
+from tests.support.files.memory_files import PowerCut
 from tests.support.this_thread import InThisThread
-from tests.support.transactional_broker import TransactionalBroker
+from tests.support.worlds.broker import settle, turn
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 _ONE_PARTITION = {"transaction.state.log.num.partitions": "1", "log.segment.delete.delay.ms": "1000"}
 _DAY_MS = 86_400_000

@@ -17,8 +17,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.append import AppendResult
-from tests.support.broker_world import settle
-from tests.support.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.broker import settle
+from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
 

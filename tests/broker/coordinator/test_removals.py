@@ -14,8 +14,8 @@ from barnabas.broker.coordinator.group.state import DurableGroups
 from barnabas.broker.coordinator.removals import LOOKED_AT_IN_A_TURN, REMOVED_IN_A_TURN, RETRY_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.record import iter_records
-from tests.support.group_world import GroupWorld
-from tests.support.memory_topic import MemoryTopic
+from tests.support.worlds.group import GroupWorld
+from tests.support.worlds.memory_topic import MemoryTopic
 
 _NEXT_ID = b"\x03" * 16
 _PARTITIONS = 100

@@ -20,8 +20,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import read_marker
 from barnabas.storage.errors import StorageError
-from tests.support.broker_world import settle, turn
-from tests.support.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.broker import settle, turn
+from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 WIDE = 30
 

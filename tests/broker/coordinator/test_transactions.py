@@ -13,9 +13,15 @@ from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.append import AppendOrigin
-from tests.support.broker_world import settle
-from tests.support.memory_files import PowerCut
-from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, Producer, TransactionalBroker, code_of
+from tests.support.files.memory_files import PowerCut
+from tests.support.worlds.broker import settle
+from tests.support.worlds.transactional_broker import (
+    STATE_PARTITIONS,
+    TIMEOUT_MS,
+    Producer,
+    TransactionalBroker,
+    code_of,
+)
 
 E = ErrorCode
 

@@ -21,7 +21,7 @@ from barnabas.protocol.files import meta_properties
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.data_directory import open_catalogue
+from tests.support.files.data_directory import open_catalogue
 
 HOLDER = """
 import sys

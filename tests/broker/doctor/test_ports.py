@@ -13,8 +13,8 @@ from barnabas.broker.config.environment import Environment
 from barnabas.broker.doctor import ports
 from barnabas.broker.doctor.finding import Finding
 from barnabas.client.clock import SystemClock
-from tests.support.forwarder import Forwarder
 from tests.support.ipv6 import speaks_ipv6
+from tests.support.processes.forwarder import Forwarder
 
 TRY_MS = 100
 

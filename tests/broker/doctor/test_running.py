@@ -16,7 +16,7 @@ from barnabas.broker.doctor.finding import Finding
 from barnabas.broker.net.bound import bind_listeners
 from barnabas.client.addresses import Address
 from barnabas.client.clock import SystemClock
-from tests.support.forwarder import Forwarder
+from tests.support.processes.forwarder import Forwarder
 
 TIMEOUT_MS = 2_000
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from tests.support.catalogue_api import CatalogueApi
+from tests.support.worlds.catalogue_api import CatalogueApi
 
 BROKER = 4
 

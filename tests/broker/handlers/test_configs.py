@@ -19,7 +19,7 @@ from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.registry import ApiKey
-from tests.support.catalogue_api import CatalogueApi, versions
+from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
 TOPIC, BROKER, LOGGER, METRICS = 2, 4, 8, 16

@@ -11,8 +11,8 @@ import pytest
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.protocol.registry import ApiKey
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import VOLUME_BYTES
+from tests.support.files.memory_files import VOLUME_BYTES
+from tests.support.worlds.broker import BrokerWorld, settle
 
 VERSIONS = range(ApiKey.DESCRIBE_LOG_DIRS.min_version, ApiKey.DESCRIBE_LOG_DIRS.max_version + 1)
 ROOM_SINCE = 4

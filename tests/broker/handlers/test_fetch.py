@@ -14,7 +14,7 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.registry import ApiKey
-from tests.support.broker_world import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 E = ErrorCode
 VERSIONS = range(ApiKey.FETCH.min_version, ApiKey.FETCH.max_version + 1)

@@ -31,8 +31,8 @@ from barnabas.protocol.messages.offset_delete import (
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.schema import Request
-from tests.support.group_api import GroupApi
-from tests.support.group_world import refusal
+from tests.support.worlds.group import refusal
+from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 LONGEST_ID = "g" * 32_767

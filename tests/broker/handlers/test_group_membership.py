@@ -15,7 +15,7 @@ from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupReq
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.primitives import MAX_STRING_BYTES
-from tests.support.group_api import GroupApi
+from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 _JOIN_VERSIONS = range(10)

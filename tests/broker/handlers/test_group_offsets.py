@@ -28,7 +28,7 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from barnabas.protocol.primitives import ZERO_UUID
-from tests.support.group_api import GroupApi
+from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
 _COMMIT_VERSIONS = range(2, 11)

@@ -18,7 +18,7 @@ from barnabas.protocol.messages.list_offsets import (
 from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD
-from tests.support.broker_world import BrokerWorld, Peer, settle, turn
+from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
 
 LATEST, MAX_TIMESTAMP = -1, -3
 LOOKS_A_SLICE = 20

@@ -16,7 +16,7 @@ from barnabas.protocol.messages.describe_topic_partitions import Cursor, Describ
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.primitives import ZERO_UUID
-from tests.support.catalogue_api import CLUSTER_ID, CatalogueApi, versions
+from tests.support.worlds.catalogue_api import CLUSTER_ID, CatalogueApi, versions
 
 E = ErrorCode
 NOT_ASKED = -0x8000_0000

@@ -28,7 +28,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 EPOCH = 3
 

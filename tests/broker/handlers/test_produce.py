@@ -17,7 +17,7 @@ from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.protocol.registry import ApiKey
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 VERSIONS = range(ApiKey.PRODUCE.min_version, ApiKey.PRODUCE.max_version + 1)

@@ -14,8 +14,8 @@ import pytest
 
 from barnabas.broker.partitions import walks
 from barnabas.protocol.errors import ErrorCode
-from tests.support.broker_world import turn
-from tests.support.transactional_broker import TransactionalBroker
+from tests.support.worlds.broker import turn
+from tests.support.worlds.transactional_broker import TransactionalBroker
 
 E = ErrorCode
 TV1 = 0

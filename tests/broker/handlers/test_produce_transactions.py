@@ -14,8 +14,8 @@ from barnabas.broker.coordinator.verification import produce_error, txn_offset_c
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import ProduceResponse
 from tests.broker.handlers.test_produce import request
-from tests.support.broker_world import settle, turn
-from tests.support.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.broker import settle, turn
+from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
 

@@ -15,8 +15,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.storage.log.validate import Walking, walk_in_steps
-from tests.support.broker_world import BrokerWorld, Peer, settle, turn
-from tests.support.killed_partitions import produced
+from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
+from tests.support.worlds.killed_partitions import produced
 
 E = ErrorCode
 LOOKS_A_SLICE = 20

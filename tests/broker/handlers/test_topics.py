@@ -21,7 +21,7 @@ from barnabas.protocol.messages.create_topics import (
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.protocol.primitives import ZERO_UUID
-from tests.support.catalogue_api import CatalogueApi, versions
+from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
 

@@ -18,7 +18,7 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 LONG_MS = 600_000

@@ -20,7 +20,7 @@ from barnabas.protocol.messages.add_partitions_to_txn import (
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 _LONG_MS = 24 * 24 * 60 * 60 * 1000

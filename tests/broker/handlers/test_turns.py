@@ -20,7 +20,7 @@ from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 

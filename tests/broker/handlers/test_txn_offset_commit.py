@@ -25,8 +25,8 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
 _VERSIONS = range(6)

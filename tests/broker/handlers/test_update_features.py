@@ -13,7 +13,7 @@ import pytest
 from barnabas.protocol.errors import MESSAGE_CHARS_MAX, ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from tests.support.catalogue_api import CatalogueApi, versions
+from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 UP, SAFE, UNSAFE = 1, 2, 3
 TRANSACTIONS, METADATA = "transaction.version", "metadata.version"

@@ -13,8 +13,8 @@ from barnabas.protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.support.broker_world import settle
-from tests.support.transactional_broker import Producer, TransactionalBroker
+from tests.support.worlds.broker import settle
+from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 E = ErrorCode
 

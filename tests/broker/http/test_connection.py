@@ -10,9 +10,9 @@ import pytest
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.pages import Pages
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
-from tests.support.broker_world import settle
-from tests.support.memory_transport import MemoryTransport
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import settle
+from tests.support.worlds.memory_transport import MemoryTransport
 
 READY = b"GET /ready HTTP/1.1\r\nHost: x\r\n\r\n"
 METRICS = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"

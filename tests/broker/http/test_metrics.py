@@ -31,9 +31,9 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.source_tree import ROOT
+from tests.support.worlds.broker import BrokerWorld, settle
 
 Labels = frozenset[tuple[str, str]]
 PYTHONS_OWN = re.compile("process_|python_")

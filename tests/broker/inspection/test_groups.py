@@ -5,8 +5,8 @@ from __future__ import annotations
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.inspection.groups import Committed, begin_loading, loaded_groups
 from barnabas.broker.inspection.lag import lag
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected
-from tests.support.memory_files import MemoryFiles
 
 
 async def test_without_the_topic_there_are_none_and_no_coordinator_is_built() -> None:

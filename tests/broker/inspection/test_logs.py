@@ -9,8 +9,8 @@ from barnabas.broker.inspection.producers import producers
 from barnabas.broker.inspection.topics import every_topic, topic_name
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected
-from tests.support.memory_files import MemoryFiles
 
 
 def described(world: Inspected, partition: int = 0) -> logs.LogSummary:

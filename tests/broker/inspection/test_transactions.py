@@ -10,8 +10,8 @@ from barnabas.broker.inspection.transactions import (
     loaded_transactions,
     started_ms,
 )
-from tests.support.broker_world import settle
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
+from tests.support.worlds.broker import settle
 
 
 async def test_without_the_topic_there_are_none_and_no_coordinator_is_built() -> None:

@@ -13,7 +13,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.broker_world import BrokerWorld, Peer, request_frame, settle
+from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
 
 VERSION = 12  # of Produce and Fetch: the last that name topics
 

@@ -20,7 +20,7 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, request_frame, turn
+from tests.support.worlds.broker import BrokerWorld, request_frame, turn
 
 VERSION = 12
 TIMEOUT_S = 30

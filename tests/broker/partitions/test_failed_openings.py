@@ -9,8 +9,8 @@ import pytest
 
 from barnabas.broker.partitions.failed_openings import RETRY_S
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.killed_partitions import fetch, fetched, killed
+from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.killed_partitions import fetch, fetched, killed
 
 E = ErrorCode
 

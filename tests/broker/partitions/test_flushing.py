@@ -12,7 +12,7 @@ import pytest
 from barnabas.broker.partitions.flushing import ROUND_LOGS, GroupFlush
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
-from tests.support.broker_world import turn
+from tests.support.worlds.broker import turn
 
 
 class Log:

@@ -11,9 +11,9 @@ import pytest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from tests.support.broker_world import BrokerWorld, settle
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 from tests.support.this_thread import HeldThread
+from tests.support.worlds.broker import BrokerWorld, settle
 
 DAY_MS = 86_400_000
 

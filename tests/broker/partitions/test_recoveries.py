@@ -19,8 +19,8 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
-from tests.support.broker_world import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn
-from tests.support.killed_partitions import fetch, fetched, killed, produce, produced
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn
+from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
 LONG = 700  # batches: several slices

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from barnabas.broker.partitions.waiters import Waiters, Waiting
-from tests.support.broker_world import settle
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import settle
 
 
 class Parking:

@@ -16,8 +16,8 @@ from barnabas.broker.session.session import Authentication, Session
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.registry import ApiKey
-from tests.support.broker_world import BrokerWorld, Peer
-from tests.support.memory_transport import MemoryTransport
+from tests.support.worlds.broker import BrokerWorld, Peer
+from tests.support.worlds.memory_transport import MemoryTransport
 
 ALICE = Principal("User", "alice")
 

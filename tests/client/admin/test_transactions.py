@@ -34,7 +34,7 @@ from barnabas.protocol.messages.write_txn_markers import (
 )
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import Script, ScriptedBroker
+from tests.support.scripted.broker import Script, ScriptedBroker
 
 NOW_MS = StandingClock().now_ms()
 

@@ -33,7 +33,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import ScriptedBroker
+from tests.support.scripted.broker import ScriptedBroker
 
 
 class GroupBroker(ScriptedBroker):

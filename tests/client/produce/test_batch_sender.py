@@ -24,7 +24,7 @@ from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.registry import ApiKey
-from tests.support.scripted_broker import HANG_UP, Answer, ScriptedBroker
+from tests.support.scripted.broker import HANG_UP, Answer, ScriptedBroker
 
 ME = ProducerIdentity(7, 0)
 

@@ -13,9 +13,9 @@ from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, Produc
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.protocol.registry import ApiKey
-from tests.support.answers import accepted
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import HANG_UP, NODE_ID, Answer, Script, ScriptedBroker
+from tests.support.scripted.answers import accepted
+from tests.support.scripted.broker import HANG_UP, NODE_ID, Answer, Script, ScriptedBroker
 
 
 def answering(*answers: Callable[[ProduceRequest], Answer]) -> Callable[[ProduceRequest], Answer]:

@@ -19,8 +19,8 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, I
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import HANG_UP, Answer
-from tests.support.scripted_coordinator import ScriptedCoordinator
+from tests.support.scripted.broker import HANG_UP, Answer
+from tests.support.scripted.coordinator import ScriptedCoordinator
 
 E = ErrorCode
 

@@ -13,8 +13,8 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.registry import ApiKey
-from tests.support.scripted_broker import HANG_UP, Answer
-from tests.support.scripted_coordinator import ScriptedCoordinator
+from tests.support.scripted.broker import HANG_UP, Answer
+from tests.support.scripted.coordinator import ScriptedCoordinator
 
 
 def begun(client: Client, name: str, topic: str) -> ProducerIdentity:

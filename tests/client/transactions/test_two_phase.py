@@ -13,7 +13,7 @@ from barnabas.client.consume.consumer import Consumer
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 SWITCHED_ON = {"transaction.two.phase.commit.enable": "true"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.compat.clients.servant import Servant
-from tests.support.go import go_clients
+from tests.support.clients.go import go_clients
 
 
 class GoClient(Servant):

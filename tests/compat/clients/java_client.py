@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.compat.clients.servant import Servant
-from tests.support.java import program_command
+from tests.support.clients.java import program_command
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "StockClient.java"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.compat.clients.servant import Servant
-from tests.support.npm import node_of
+from tests.support.clients.npm import node_of
 
 HOME = Path(__file__).resolve().parents[1] / "js"
 PROGRAMS = {"kafkajs": HOME / "kafkajs.mjs", "platformatic": HOME / "platformatic" / "client.mjs"}

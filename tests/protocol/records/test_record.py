@@ -11,7 +11,7 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import Record, iter_records, iter_records_with_pauses
-from tests.support.records import batches_of_records
+from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
 

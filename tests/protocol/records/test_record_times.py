@@ -12,7 +12,7 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import NONE, ZSTD, compress
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.records.record_times import iter_times
-from tests.support.batches import batch_of
+from tests.support.records.batches import batch_of
 
 START_MS = 1_700_000_000_000
 

@@ -14,7 +14,7 @@ from barnabas.protocol.files.txn_index import AbortedTxn
 from pyspark_barnabas.segments.outcomes import Outcome, first_open_offset, read_outcomes
 from pyspark_barnabas.segments.splits import OffsetRange, plan
 from pyspark_barnabas.segments.stretches import read_stretches
-from tests.support.segment_files import LogWriter
+from tests.support.files.segment_files import LogWriter
 
 A, B = (4000, 1), (4001, 0)
 

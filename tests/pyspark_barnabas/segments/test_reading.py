@@ -18,7 +18,7 @@ from pyspark_barnabas.segments.pushdown import narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
 from pyspark_barnabas.segments.splits import OffsetRange, Piece, plan
 from pyspark_barnabas.segments.stretches import LogDamaged, Stretch, narrowed, read_stretches
-from tests.support.segment_files import LogWriter
+from tests.support.files.segment_files import LogWriter
 
 
 def everything(topic: str, partition: int) -> bool:

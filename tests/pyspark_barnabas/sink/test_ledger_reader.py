@@ -16,7 +16,7 @@ from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerDamaged, encod
 from pyspark_barnabas.sink import ledger_reader
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger_reader import LedgerReader
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.fetching import Answer, Fetcher, Unfinished
 from pyspark_barnabas.source.ranges import OffsetRange
 from tests.support.client_clock import StandingClock
-from tests.support.scripted_broker import HANG_UP, ScriptedBroker
+from tests.support.scripted.broker import HANG_UP, ScriptedBroker
 
 END = 100
 

@@ -19,7 +19,7 @@ from pyspark_barnabas.source.offsets import Offsets
 from pyspark_barnabas.source.options import batch_settings, stream_settings
 from pyspark_barnabas.source.ranges import OffsetRange
 from pyspark_barnabas.source.stream_plan import StreamPlan
-from tests.support.own_broker import OwnBroker
+from tests.support.processes.own_broker import OwnBroker
 
 START_MS = 1_700_000_000_000
 

@@ -23,8 +23,8 @@ from pipeline.jobs.aggregate import build as build_aggregate
 from pipeline.jobs.validate import ValidateConfig
 from pipeline.jobs.validate import build as build_validate
 from pipeline.verdict import Check, Verdict
-from tests.support.broker_process import BrokerProcess
-from tests.support.tampering import Batch, as_abort, changed, moved, rewrite
+from tests.support.processes.broker import BrokerProcess
+from tests.support.records.tampering import Batch, as_abort, changed, moved, rewrite
 
 TOPICS = {"orders.raw": 3, "orders.valid": 2, "orders.rejected": 1, "revenue.1m": 1}
 ORDERED_MS = 1_700_000_000_000

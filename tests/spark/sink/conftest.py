@@ -11,7 +11,7 @@ from barnabas.client.client import Client
 from pyspark_barnabas.clients import close_clients
 from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 LIMIT_MS = 600_000
 

@@ -1,6 +1,6 @@
 """The sink, with the connection lost before and after every request that it makes: each row is there once, afterwards.
 
-Without Spark: tests/support/sink_query.py calls the sink as Spark does.
+Without Spark: tests/support/spark/sink_query.py calls the sink as Spark does.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.broker_process import BrokerProcess
-from tests.support.cutting_proxy import Cut, CuttingProxy
-from tests.support.kafka_process import KafkaProcess
-from tests.support.sink_query import Query, committed_values, rows
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.cutting_proxy import Cut, CuttingProxy
+from tests.support.spark.sink_query import Query, committed_values, rows
 
 _SHORT_MS = 150
 GONE = [Cut.AFTER, pytest.param(Cut.BEFORE, marks=pytest.mark.long)]  # done, and nobody knows: the harder one

@@ -19,8 +19,8 @@ from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.kafka_process import KafkaProcess
-from tests.support.sink_query import Query, committed_values, rows
+from tests.support.kafka.process import KafkaProcess
+from tests.support.spark.sink_query import Query, committed_values, rows
 
 TOPIC, GROUP, TRANSACTIONAL_ID = 2, 3, 5
 _LITERAL, _PREFIXED, _ALL, _ALLOW = 3, 4, 2, 3

@@ -21,8 +21,8 @@ from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver, ledger_access, topics
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.broker_process import BrokerProcess
-from tests.support.sink_query import Query, checkpoint, committed_values, rows
+from tests.support.processes.broker import BrokerProcess
+from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows
 
 
 def test_rows_without_a_value_are_refused(settings: SinkSettings) -> None:

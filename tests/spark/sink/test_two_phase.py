@@ -15,8 +15,8 @@ from pyspark_barnabas.connection import ConnectionSettings
 from pyspark_barnabas.sink import driver
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.broker_process import BrokerProcess
-from tests.support.sink_query import Query, committed_values, rows
+from tests.support.processes.broker import BrokerProcess
+from tests.support.spark.sink_query import Query, committed_values, rows
 
 WITHOUT_END_MS = 0x7FFFFFFF
 

@@ -27,7 +27,7 @@ from pyspark_barnabas.sink import driver
 from pyspark_barnabas.sink.checkpoint import _read_remote, parse_offsets
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from tests.support.sink_query import Query, checkpoint, committed, committed_values, rows
+from tests.support.spark.sink_query import Query, checkpoint, committed, committed_values, rows
 
 
 def ledger(client: Client, settings: SinkSettings) -> list[object]:

@@ -9,7 +9,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile, StorageError
-from tests.support.memory_files import MemoryFiles, PowerCut
+from tests.support.files.memory_files import MemoryFiles, PowerCut
 
 NAME = "recovery-point-offset-checkpoint"
 OLD = {("a", 0): 1, ("b-c", 7): 2}

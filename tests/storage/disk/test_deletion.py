@@ -10,7 +10,7 @@ from barnabas.storage.disk.deletion import RETRY_MS, Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import StorageError
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 
 def open_partition() -> tuple[MemoryFiles, Directory]:

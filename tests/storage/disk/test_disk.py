@@ -15,7 +15,7 @@ from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.disk.small_file import Replacement, SmallFile
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
-from tests.support.memory_files import MemoryFiles, PowerCut
+from tests.support.files.memory_files import MemoryFiles, PowerCut
 
 CHANGES_OF_A_REPLACE = 6  # create, truncate, pwrite, sync, rename, sync_directory
 

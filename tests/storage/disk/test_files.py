@@ -19,7 +19,7 @@ from barnabas.storage.disk.files import (
     detect_capabilities,
     raise_descriptor_limit,
 )
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 HERE = detect_capabilities()
 CHOICES = {

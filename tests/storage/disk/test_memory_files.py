@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from barnabas.storage.disk.files import Files
-from tests.support.memory_files import SECTOR_BYTES, MemoryFiles, PowerCut
+from tests.support.files.memory_files import SECTOR_BYTES, MemoryFiles, PowerCut
 
 SEEDS = range(40)
 

@@ -15,7 +15,7 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import Files, RealFiles
 from barnabas.storage.disk.small_file import Replacement, SmallFile
 from barnabas.storage.errors import StorageError
-from tests.support.interrupted_files import InterruptedFiles
+from tests.support.files.interrupted_files import InterruptedFiles
 
 NAME = "small"
 TEMPORARY = f"/d/{NAME}.tmp"

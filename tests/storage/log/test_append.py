@@ -17,7 +17,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
 from barnabas.storage.log.validate import walk, walk_in_steps
 from barnabas.storage.refusals import AppendRefused
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 PID = 7
 

@@ -10,7 +10,7 @@ import pytest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 
 def open_world(**settings: Any) -> LogWorld:

@@ -15,7 +15,7 @@ from barnabas.storage.producers.open_transactions import OpenTransactions
 from barnabas.storage.producers.producer import Producer, SeenBatch
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.segment.segment import Segment
-from tests.support.log_world import LogWorld
+from tests.support.worlds.log import LogWorld
 
 
 def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:

@@ -6,10 +6,10 @@ import pytest
 
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from tests.support.batches import batch_of
-from tests.support.interrupted_files import InterruptedFiles
-from tests.support.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.interrupted_files import InterruptedFiles
+from tests.support.files.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.records.batches import batch_of
 
 NEW_ID = b"\x07" * 16
 EPOCHS = "/data/t-0/leader-epoch-checkpoint"

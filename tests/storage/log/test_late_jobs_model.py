@@ -17,9 +17,9 @@ from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.batches import batch_of
-from tests.support.interrupted_files import InterruptedFiles
-from tests.support.log_directories import CONFIG, content, flush, names_in, start
+from tests.support.files.interrupted_files import InterruptedFiles
+from tests.support.files.log_directories import CONFIG, content, flush, names_in, start
+from tests.support.records.batches import batch_of
 
 STEPS = ["append", "epoch", "flush", "plan", "end", "checkpoint", "cut", "again", "reopen", "interrupt"]
 EPOCHS = "/data/t-0/leader-epoch-checkpoint"

@@ -13,8 +13,8 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import AppendOrigin
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
 from barnabas.storage.steps import finish
-from tests.support.batches import without_max_timestamp
-from tests.support.log_world import ROOT, START_MS, LogWorld
+from tests.support.records.batches import without_max_timestamp
+from tests.support.worlds.log import ROOT, START_MS, LogWorld
 
 SECOND, DAY = 1000, 86_400_000
 

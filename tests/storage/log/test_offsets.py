@@ -15,8 +15,8 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.log import offsets
 from barnabas.storage.log.offsets import NOT_FOUND, FoundOffset
 from barnabas.storage.steps import finish
-from tests.support.batches import without_max_timestamp
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.records.batches import without_max_timestamp
+from tests.support.worlds.log import START_MS, LogWorld
 
 
 def open_world(**settings: Any) -> LogWorld:

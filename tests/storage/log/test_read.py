@@ -11,7 +11,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.refusals import OffsetOutOfRange
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 
 def open_world(**settings: Any) -> LogWorld:

@@ -17,7 +17,7 @@ from barnabas.storage.producers.window import PRODUCER_EPOCH_MAX
 from barnabas.storage.recovery import loader
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.refusals import AppendRefused
-from tests.support.log_world import START_MS, LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 PID = 7
 OTHER = 8

@@ -25,7 +25,7 @@ from barnabas.protocol.records.record import Record, iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.validate import RECORD_ERRORS_MAX, Demands, check_batch, is_plain, needs_walk, walk
 from barnabas.storage.refusals import AppendRefused
-from tests.support.batches import without_max_timestamp
+from tests.support.records.batches import without_max_timestamp
 
 NOW = 1_700_000_000_000
 HOUR_MS = 3_600_000

@@ -10,7 +10,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import append
 from barnabas.storage.refusals import AppendRefused
-from tests.support.log_world import LogWorld
+from tests.support.worlds.log import LogWorld
 
 PID = 7
 

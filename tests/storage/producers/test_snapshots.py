@@ -8,7 +8,7 @@ from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 ENTRY = ProducerEntry(4000, 3, 8, 101, 1, 1_700_000_000_005, -1, 100)
 

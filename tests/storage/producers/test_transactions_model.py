@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.storage.config import LogConfig
-from tests.support.log_world import LogWorld
+from tests.support.worlds.log import LogWorld
 
 PRODUCERS = (1, 2, 3)
 

@@ -13,7 +13,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.producer import SeenBatch
 from barnabas.storage.producers.window import EXPIRY_GRACE_MS, Producers
 from barnabas.storage.refusals import AppendRefused
-from tests.support.producer_batches import PID, batch
+from tests.support.records.producer_batches import PID, batch
 
 DAY_MS = 86_400_000
 

@@ -15,7 +15,7 @@ from barnabas.storage.producers.open_transactions import CompletedTxn
 from barnabas.storage.producers.producer import WINDOW_BATCHES
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.refusals import AppendRefused
-from tests.support.producer_batches import batch
+from tests.support.records.producer_batches import batch
 
 
 class Model:

@@ -20,8 +20,8 @@ from barnabas.storage.recovery.cases import (
     trust_segment,
     unfinished_files,
 )
-from tests.support.golden import comes_out_as_written
-from tests.support.recovery_stories import Story
+from tests.support.stories.golden import comes_out_as_written
+from tests.support.stories.recovery import Story
 
 STORIES = sorted((Path(__file__).parents[2] / "golden" / "recovery").glob("*.txt"))
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWX"

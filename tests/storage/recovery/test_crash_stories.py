@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.crash_story import CrashStory
+from tests.support.stories.crash import CrashStory
 
 
 @pytest.mark.parametrize("seed", range(30))

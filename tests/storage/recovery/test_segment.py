@@ -18,7 +18,7 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.recovery.cases import Tail
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 BATCH_BYTES_MAX = 10_000
 

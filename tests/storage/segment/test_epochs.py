@@ -11,7 +11,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.epochs import LeaderEpochs
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 LOG_END = 100
 

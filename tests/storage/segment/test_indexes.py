@@ -17,7 +17,7 @@ from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.txn_index import TransactionIndex
-from tests.support.memory_files import MemoryFiles
+from tests.support.files.memory_files import MemoryFiles
 
 BASE = 1_000
 LOG_SIZE = 1 << 20

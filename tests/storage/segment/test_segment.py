@@ -16,7 +16,7 @@ from barnabas.storage.segment import scan
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.times import record_at_timestamp, record_of_max_timestamp
 from barnabas.storage.steps import finish
-from tests.support.segment_model import BASE, CONFIG, Model, appends
+from tests.support.files.segment_model import BASE, CONFIG, Model, appends
 
 
 @given(appends)

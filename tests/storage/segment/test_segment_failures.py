@@ -14,8 +14,8 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
 from barnabas.storage.segment.segment import Segment
-from tests.support.batches import batch_sized
-from tests.support.segment_model import BASE, CONFIG, Model
+from tests.support.files.segment_model import BASE, CONFIG, Model
+from tests.support.records.batches import batch_sized
 
 # --- a disk that fails ---
 

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.chaos.gate import WAIT_S
-from tests.support.kafka_jars import spark_connector_libs
-from tests.support.server import ROOT, Lines
+from tests.support.kafka.jars import spark_connector_libs
+from tests.support.processes.server import ROOT, Lines
 
 
 @dataclass

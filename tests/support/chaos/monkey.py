@@ -20,7 +20,7 @@ from barnabas.client.consume.consumer import Consumer
 from barnabas.protocol.errors import KafkaError
 from tests.support.chaos import audit
 from tests.support.chaos.driver import Driver, Stream, command_of, parents_of
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 DRIVER, WORKER, BROKER = "driver", "worker", "broker"
 _DAEMON = " -m tests.support.chaos.warm_daemon"  # the JVM's command line names the module, too, in its settings

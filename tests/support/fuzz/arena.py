@@ -15,12 +15,12 @@ from random import Random
 from typing import Any
 
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import BrokerWorld, Peer, settle
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent
 from tests.support.fuzz.next_client import NextClient
 from tests.support.fuzz.stage import Stage, set_stage
 from tests.support.this_thread import InThisThread
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 MEMORY_BYTES_MAX = 48 << 20
 """More than this for one frame of a few KB is a way to stop a broker: a thousand times the longest answer there is."""

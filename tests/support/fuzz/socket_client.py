@@ -11,9 +11,9 @@ from typing import Any
 from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
-from tests.support.broker_world import request_frame
 from tests.support.fuzz.judge import Finding
 from tests.support.fuzz.mutations import Sent
+from tests.support.worlds.broker import request_frame
 
 TIMEOUT_S = 20.0
 _SIZE = Struct(">i")

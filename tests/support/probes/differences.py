@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.support.kafka_jars import KAFKA_VERSION
+from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.probes.compare import MISSING, Difference, differences
 from tests.support.probes.page import Page, Step, Story
 from tests.support.probes.servers import Told

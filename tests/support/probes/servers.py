@@ -12,13 +12,13 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
-from tests.support.kafka_process import KafkaProcess
-from tests.support.own_broker import OwnBroker
+from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.names import Names
 from tests.support.probes.page import Answer, Page
 from tests.support.probes.player import Player
 from tests.support.probes.wire import Wire
-from tests.support.server import Server
+from tests.support.processes.own_broker import OwnBroker
+from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 PARTITIONS = 3

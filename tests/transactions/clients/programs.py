@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support.go import go_transactions
-from tests.support.npm import JS, node_of
+from tests.support.clients.go import go_transactions
+from tests.support.clients.npm import JS, node_of
 
 
 def _python(module: str) -> Callable[[], list[str]]:

@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.group_world import GroupWorld, reply_of
+from tests.support.worlds.group import GroupWorld, reply_of
 
 _PARTITION = partition_for("g", 50)
 _TOPIC_PARTITIONS = 4

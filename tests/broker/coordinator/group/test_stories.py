@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.golden import comes_out_as_written
-from tests.support.group_stories import Story
+from tests.support.stories.golden import comes_out_as_written
+from tests.support.stories.group import Story
 
 STORIES = sorted((Path(__file__).parents[3] / "golden" / "group").glob("*.txt"))
 

@@ -13,8 +13,8 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from tests.support.memory_files import MemoryFiles
-from tests.support.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker, code_of
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker, code_of
 
 E = ErrorCode
 IDS = ("a", "b", "c", "d")

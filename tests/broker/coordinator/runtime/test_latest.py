@@ -17,7 +17,7 @@ from barnabas.protocol.records.batch import iter_batches, patch_offset_and_epoch
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
-from tests.support.memory_topic import MemoryTopic
+from tests.support.worlds.memory_topic import MemoryTopic
 
 _EMPTY = Transaction(
     transactional_id="x",

@@ -12,8 +12,8 @@ from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
-from tests.support.group_world import GroupWorld, refusal
-from tests.support.memory_topic import MemoryTopic
+from tests.support.worlds.group import GroupWorld, refusal
+from tests.support.worlds.memory_topic import MemoryTopic
 
 _PARTITION = partition_for("g", 50)
 _NOW_MS = 1_700_000_000_000

@@ -9,9 +9,9 @@ from barnabas.broker.coordinator.groups import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.group_world import GroupWorld, refusal, reply_of
-from tests.support.memory_topic import MemoryTopic
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.group import GroupWorld, refusal, reply_of
+from tests.support.worlds.memory_topic import MemoryTopic
 
 
 def _code_of(future: asyncio.Future[object]) -> ErrorCode:

@@ -27,9 +27,9 @@ from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.log_directory import LogDirectory
-from tests.support.group_world import refusal
-from tests.support.memory_files import MemoryFiles, Survival
+from tests.support.files.memory_files import MemoryFiles, Survival
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.group import refusal
 
 _OFFSETS = "__consumer_offsets"
 

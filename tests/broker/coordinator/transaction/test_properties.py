@@ -28,7 +28,7 @@ from barnabas.broker.coordinator.transaction.model import (
 )
 from barnabas.broker.coordinator.transaction.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from tests.support.transaction_world import PARTITION, TransactionWorld
+from tests.support.worlds.transaction import PARTITION, TransactionWorld
 
 _Pair = tuple[int, int]
 _NOBODY: _Pair = (-1, -1)

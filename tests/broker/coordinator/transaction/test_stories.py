@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.golden import comes_out_as_written
-from tests.support.transaction_stories import Story
+from tests.support.stories.golden import comes_out_as_written
+from tests.support.stories.transaction import Story
 
 STORIES = sorted((Path(__file__).parents[3] / "golden" / "transaction").glob("*.txt"))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.group.classic.pending_ids import OWN_MAX, PENDING_IDS_MAX, PendingIds
 from barnabas.protocol.errors import ErrorCode
-from tests.support.group_world import GroupWorld
+from tests.support.worlds.group import GroupWorld
 
 _STEPS = st.lists(st.tuples(st.sampled_from(["add", "discard", "copy"]), st.integers(0, 99)), max_size=300)
 

@@ -1,0 +1,257 @@
+"""`barnabas serve`: the ready line, signals, the ways it refuses to start, and strangers on the real socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli import main
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.files.data_directory import open_catalogue
+from tests.support.ipv6 import speaks_ipv6
+from tests.support.own_logging import kept_logging
+from tests.support.probes.records import batch
+from tests.support.probes.wire import Wire
+from tests.support.source_tree import ROOT
+
+TIMEOUT_S = 30
+Refused = Callable[..., tuple[int, str]]
+
+
+class Served:
+    """One `barnabas serve` on a free port."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        descriptor_limit: int | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> None:
+        limited = ["sh", "-c", f'ulimit -n {descriptor_limit}; exec "$@"', "sh"] if descriptor_limit else []
+        self.process = subprocess.Popen(
+            [*limited, sys.executable, "-m", "barnabas", "serve", *arguments],
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.ready = self.process.stdout.readline().strip()
+
+    @property
+    def port(self) -> int:
+        return int(self.ready.split()[2].rpartition(":")[2])
+
+    def connect(self, host: str = "127.0.0.1") -> socket.socket:
+        return socket.create_connection((host, self.port), TIMEOUT_S)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """(exit status, what it said on stderr)"""
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self) -> tuple[int, str]:
+        _, log = self.process.communicate(timeout=TIMEOUT_S)
+        return self.process.returncode, log
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served("--port", "0", "--data-dir", str(tmp_path / "data"))
+    yield served
+    if served.process.poll() is None:
+        served.process.kill()
+        served.end()
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Iterator[Refused]:
+    """refused(*arguments): (exit status, the one line on stderr) of a start that does not succeed, in this process."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        status = main(["serve", "--log-level", "error", *arguments])
+        out, err = capsys.readouterr()
+        assert out == ""
+        (said,) = err.strip().splitlines()
+        assert said.startswith("barnabas: ")
+        return status, said
+
+    with kept_logging():
+        yield run
+
+
+def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tmp_path: Path) -> None:
+    assert served.ready == f"barnabas ready 127.0.0.1:{served.port} data={tmp_path / 'data'}"
+    for host in ("127.0.0.1", "localhost"):
+        served.connect(host).close()
+
+
+@pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
+def test_an_address_of_ipv6_is_told_in_brackets() -> None:
+    served = Served("--port", "0", "--ephemeral", "--host", "::1")
+    assert served.ready.startswith(f"barnabas ready [::1]:{served.port} ")
+    served.connect("::1").close()
+    assert served.stop()[0] == 0
+
+
+def test_connections_leave_descriptors_for_files() -> None:
+    served = Served("--port", "0", "--ephemeral", "--topic", "wide:20", descriptor_limit=96)
+    with Wire(served.port) as first, ExitStack() as strangers:
+        for _ in range(150):
+            last = strangers.enter_context(served.connect())
+        assert last.recv(1) == b""  # all before it were accepted or refused
+        for partition in range(20):
+            data = TopicProduceData(
+                name="wide", partition_data=[PartitionProduceData(index=partition, records=batch("v"))]
+            )
+            answer = first.ask(ProduceRequest(acks=-1, timeout_ms=2000, topic_data=[data]), 11)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+    status, log = served.stop()
+    assert status == 0
+    assert "Traceback" not in log
+    assert "the limit of open files (ulimit -n) allows" in log
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_cleanly(served: Served, tmp_path: Path, number: signal.Signals) -> None:
+    assert served.stop(number)[0] == 0
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_an_ephemeral_directory_is_gone_at_the_end() -> None:
+    served = Served("--port", "0", "--ephemeral")
+    data = Path(served.ready.rpartition("data=")[2])
+    assert data.is_dir()
+    assert served.stop()[0] == 0
+    assert not data.exists()
+
+
+def test_it_ends_with_its_stdin_where_that_is_asked_for(tmp_path: Path) -> None:
+    served = Served("--port", "0", "--data-dir", str(tmp_path), "--stop-with-stdin", stdin=subprocess.PIPE)
+    assert served.process.stdin is not None
+    served.process.stdin.write("a word is no end\n")
+    served.process.stdin.flush()
+    served.connect().close()
+    status, _ = served.end()  # which closes stdin
+    assert status == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_topics_are_created_at_the_start_and_kept(tmp_path: Path) -> None:
+    for _ in range(2):
+        served = Served("--port", "0", "--data-dir", str(tmp_path), "--topic", "words:3", "--topic=lines")
+        assert served.stop()[0] == 0
+        catalogue = open_catalogue(tmp_path)
+        assert {name: len(topic.partitions) for name, topic in catalogue.topics.items()} == {"words": 3, "lines": 1}
+        catalogue.close()
+
+
+def test_a_feature_has_the_level_that_was_last_asked_for(tmp_path: Path) -> None:
+    for words, level in (
+        (["--feature", "transaction.version=1"], 1),
+        ([], 1),
+        (["--feature=transaction.version=2"], 2),
+    ):
+        served = Served("--port", "0", "--data-dir", str(tmp_path), *words)
+        assert served.stop()[0] == 0
+        catalogue = open_catalogue(tmp_path)
+        assert catalogue.feature_level("transaction.version") == level
+        catalogue.close()
+
+
+def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("log.dirs=/nowhere\nnode.id=7\nnum.partitions=4\nlisteners=PLAINTEXT://127.0.0.1:1\n")
+    served = Served(
+        "--config", str(file), "--set", "log.dirs=/nowhere/else", "--data-dir", str(tmp_path / "d"), "--port", "0",
+        environment={"KAFKA_NODE_ID": "8", "KAFKA_HEAP_OPTS": "-Xmx1G"},
+    )  # fmt: skip
+    assert served.stop()[0] == 0
+    assert "node.id=8" in (tmp_path / "d" / "meta.properties").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--nonsense"], 2, "'--nonsense' is no option"),
+        (["extra"], 2, "'extra' is no option"),
+        (["--port"], 2, "--port needs a value"),
+        (["--port", "http"], 2, "--port http is no port"),
+        (["--topic", "t:none"], 2, "--topic t:none is not NAME[:PARTITIONS]"),
+        (["--feature", "transaction.version"], 2, "--feature transaction.version is not NAME=LEVEL"),
+        (["--feature", "transaction.version=3"], 2, "the levels of transaction.version are 0 to 2"),
+        (["--feature", "x=1"], 2, "there is no feature but"),
+        (["--log-level", "loud"], 2, "--log-level loud is none of"),
+        (["--ephemeral", "--data-dir", "x"], 2, "exclude each other"),
+        (["--ephemeral=yes"], 2, "takes no value"),
+        (["--set", "num.partitions"], 1, "num.partitions"),
+        (["--set", "num.partitions=none"], 1, "num.partitions"),
+        (["--set", "listeners=SSL://127.0.0.1:0"], 1, "SSL"),
+        (["--config", "/does/not/exist"], 1, "/does/not/exist"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
+    refused: Refused, arguments: list[str], status: int, words: str
+) -> None:
+    assert (status, True) == ((told := refused(*arguments))[0], words in told[1]), told
+
+
+def test_a_port_in_use_is_told(refused: Refused, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        status, said = refused("--port", str(port), "--data-dir", str(tmp_path))
+    assert (status, f"127.0.0.1:{port} is in use" in said) == (1, True), said
+
+
+def test_a_directory_in_use_is_told_with_the_process_that_uses_it(
+    served: Served, refused: Refused, tmp_path: Path
+) -> None:
+    status, said = refused("--port", "0", "--data-dir", str(tmp_path / "data"))
+    assert (status, f"process {served.process.pid}" in said) == (1, True), said
+
+
+def test_a_directory_of_something_else_is_told(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"x")
+    status, said = refused("--port", "0", "--data-dir", str(tmp_path))
+    assert (status, str(tmp_path) in said) == (1, True), said
+
+
+STRANGERS = {
+    "a TLS hello": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "TLS"),
+    "an HTTP request": (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP"),
+    "a negative size": (b"\xff\xff\xff\xff", "reason"),
+    "a size that is too large": (b"\x7f\xff\xff\xff", "the limit is"),
+    "an unknown API": (b"\x00\x00\x00\x0a\x03\xe7\x00\x00\x00\x00\x00\x01\xff\xff", "999"),
+    "a cut request": (b"\x00\x00\x00\x0a\x00\x03\x00\x09\x00\x00\x00\x01\xff\xff", "Metadata"),
+    "a claim of two thousand million topics": (
+        b"\x00\x00\x00\x0e\x00\x03\x00\x01\x00\x00\x00\x01\xff\xff\x7f\xff\xff\xff", "Metadata",
+    ),
+}  # fmt: skip
+
+
+def test_strangers_are_shown_out_with_one_line_each_and_nobody_else_notices(served: Served) -> None:
+    kind = served.connect()
+    for sent, _ in STRANGERS.values():
+        with served.connect() as stranger:
+            stranger.sendall(sent)
+            assert stranger.recv(100) == b""
+    kind.sendall(b"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x2a\xff\xff")
+    assert kind.recv(10_000)[4:10] == b"\x00\x00\x00\x2a\x00\x00"
+    kind.close()
+    status, log = served.stop()
+    assert status == 0
+    lines = [line for line in log.splitlines() if "connection closed" in line]
+    assert [word in line for (_, word), line in zip(STRANGERS.values(), lines, strict=True)] == [True] * len(STRANGERS)
+    assert "Traceback" not in log

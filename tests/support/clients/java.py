@@ -1,0 +1,119 @@
+"""Java programs and Kafka's own command-line tools, run for the tests: compiled once, few starts, no build tool.
+
+A start of a JVM costs about half a second of both cores, so a test program does many things in one start.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.kafka.jars import CACHE, KAFKA_VERSION, client_libs, kafka_libs
+from tests.support.processes.server import ROOT
+
+TIMEOUT_S = 120
+_LOG4J = """\
+<Configuration status="OFF">
+  <Appenders><Console name="out" target="{target}"><PatternLayout pattern="%d %p %m (%c)%n"/></Console></Appenders>
+  <Loggers><Root level="{level}"><AppenderRef ref="out"/></Root></Loggers>
+</Configuration>
+"""
+# What makes short programs quick: no second compiler, the simplest collector, the archive of the JDK's own classes.
+FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+
+
+@functools.cache
+def logging_options(level: str, target: str) -> tuple[str, ...]:
+    """The JVM options that make log4j write lines of at least `level` to SYSTEM_OUT or SYSTEM_ERR."""
+    path = CACHE / f"log4j2-{level}-{target}.xml"
+    _write_once(path, _LOG4J.format(level=level, target=target))
+    return (f"-Dlog4j2.configurationFile={path}",)
+
+
+def run_tool(main_class: str, *arguments: str, stdin: str | None = None, version: str = KAFKA_VERSION) -> str:
+    """What one of Kafka's tools, `org.apache.kafka.tools.TopicCommand` say, prints on stdout; it must succeed."""
+    return _run(tool_command(main_class, *arguments, version=version), stdin)
+
+
+def tool_command(main_class: str, *arguments: str, version: str = KAFKA_VERSION) -> list[str]:
+    """The command that runs one of Kafka's tools, for a test that goes on while it runs."""
+    return _java("-cp", f"{kafka_libs(version)}/*", main_class, *arguments)
+
+
+def run_program(source: Path, *arguments: str, client_version: str | None = None, stdin: str | None = None) -> str:
+    """What the single-file Java program `source` prints on stdout.
+
+    client_version: run it with that version of kafka-clients alone; by default with the jars of the whole of Kafka.
+    """
+    return _run(program_command(source, *arguments, client_version=client_version), stdin)
+
+
+def program_command(
+    source: Path, *arguments: str, client_version: str | None = None, libs: Path | None = None
+) -> list[str]:
+    """The command that runs the program `source`, for a test that talks with it while it runs.
+
+    libs: the directory of jars to run it with, where neither one client's nor the whole of Kafka's will do.
+    """
+    libs = libs or (client_libs(client_version) if client_version else kafka_libs())
+    return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)
+
+
+def class_command(libs: Path, main_class: str, *arguments: str) -> list[str]:
+    """The command that runs a class from a directory of jars and logs to stdout, which shows how far it is."""
+    return [
+        "java",
+        "-Xmx256m",
+        *FAST_START,
+        *logging_options("INFO", "SYSTEM_OUT"),
+        "-cp",
+        f"{libs}/*",
+        main_class,
+        *arguments,
+    ]
+
+
+def compile_program(source: Path, libs: Path) -> Path:
+    """The directory of classes of `source`, compiled against `libs` if that has not been done yet."""
+    return compile_programs([source], libs)
+
+
+def compile_programs(sources: Sequence[Path], libs: Path) -> Path:
+    """The same of several files that belong together."""
+    text = b"".join(source.read_bytes() for source in sources)
+    classes = ROOT / ".cache" / "java" / hashlib.sha256(text + str(libs).encode()).hexdigest()[:16]
+    if not classes.is_dir():
+        partial = classes.with_name(f"{classes.name}.{os.getpid()}")
+        partial.mkdir(parents=True)
+        command = ["javac", "-proc:none", "-Xlint:none", "-nowarn", "-cp", f"{libs}/*", "-d", str(partial)]
+        command += map(str, sources)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{sources} does not compile:\n{done.stdout}{done.stderr}"
+        try:
+            partial.rename(classes)
+        except OSError:  # another process was quicker
+            shutil.rmtree(partial)
+    return classes
+
+
+def _java(*arguments: str) -> list[str]:
+    return ["java", "-Xmx256m", *FAST_START, *logging_options("WARN", "SYSTEM_ERR"), *arguments]
+
+
+def _run(command: list[str], stdin: str | None) -> str:
+    given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **given)
+    assert done.returncode == 0, f"{command} failed ({done.returncode}):\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    return done.stdout
+
+
+def _write_once(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    partial.rename(path)

@@ -1,0 +1,78 @@
+"""A word count of Kafka Streams over a stream of lines, with an account of what was written and what it makes of it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from tests.compat.clients.confluent import Confluent
+from tests.compat.tools import TOPICS, Tools
+from tests.support.clients.java import program_command
+from tests.support.kafka.jars import streams_libs
+from tests.support.processes.program import Program
+from tests.support.processes.server import Server
+
+_SOURCE = Path(__file__).resolve().parents[2] / "compat" / "java" / "WordCount.java"
+_SENTENCE = "someone must have slandered josef k for one morning without having done anything wrong he was arrested"
+_WORDS = _SENTENCE.split()
+_WORDS_PER_LINE = 6
+_LINES_AT_A_TIME = 2
+
+SETTINGS = {"group.min.session.timeout.ms": 1000}  # a killed program's membership ends after two seconds
+ENDED_BY_SIGTERM = 143
+
+
+class WordCount:
+    """One application, `name`, its topics made by `tools`; guarantee: at_least_once or exactly_once_v2."""
+
+    def __init__(self, server: Server, tools: Tools, name: str, guarantee: str) -> None:
+        self.written: Counter[str] = Counter()  # by word, what was acknowledged
+        self._server, self._name, self._guarantee = server, name, guarantee
+        self._lines, self._counts = f"{name}-lines", f"{name}-counts"
+        for topic in (self._lines, self._counts):
+            tools.ask(server, TOPICS, "--create", "--topic", topic, "--partitions", "2")
+        self._producer = Producer({"bootstrap.servers": server.address, "enable.idempotence": True, "linger.ms": 0})
+        self._line = 0
+
+    def run(self, state: Path) -> Program:
+        """Start the program; it keeps its state in the directory `state`."""
+        arguments = (self._server.address, self._name, str(state), self._guarantee, self._lines, self._counts)
+        return Program(program_command(_SOURCE, *arguments, libs=streams_libs()))
+
+    def write(self, lines: int) -> None:
+        """Write so many lines more."""
+        for _ in range(lines):
+            first, self._line = self._line, self._line + 1
+            words = [_WORDS[(first * 5 + each * each) % len(_WORDS)] for each in range(_WORDS_PER_LINE)]
+            self._producer.produce(self._lines, key=b"%d" % first, value=" ".join(words))
+            self.written.update(words)
+        assert self._producer.flush(60) == 0
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Lines are written all the while."""
+        enough = threading.Event()
+
+        def write() -> None:
+            while not enough.wait(0.02):
+                self.write(_LINES_AT_A_TIME)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            writer.join()
+
+    def counted(self) -> Counter[str]:
+        """By word, the last count that was told (to a reader at read_committed)."""
+        counts: Counter[str] = Counter()
+        for record in Confluent().read(self._server.address, self._counts):
+            counts[(record.key or b"").decode()] = int(record.value or b"")
+        return counts

@@ -1,0 +1,305 @@
+"""A sound partition, and every way in which its files can be damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from lz4.frame import LZ4FrameCompressor  # type: ignore[import-untyped]  # because lz4 ships no types
+
+from barnabas.logfiles.findings import Kind
+from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
+from barnabas.protocol.files.checkpoints import encode_leader_epochs
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD
+from barnabas.protocol.records.record import iter_records
+from tests.support.files.segment_files import TIME_MS, LogWriter
+
+SECOND, LAST = 9, 15  # base offsets of the segments behind the first
+GONE = 5  # a producer whose transaction was aborted
+ABORTED_AT = 8  # the offset of its marker
+
+
+def write_sound_log(data_dir: Path) -> Path:
+    """The directory of a partition of three segments, with all codecs, both markers and every file beside them."""
+    log = LogWriter(data_dir)
+    log.data([b"a", b"b"])
+    log.data([b"c"], producer=(GONE, 0))
+    log.data([b"d", b"e"], compression=GZIP)
+    log.data([b"f"], compression=SNAPPY)
+    log.data([b"g", b"h"], producer=(GONE, 0), sequence=1, compression=ZSTD)
+    log.marker((GONE, 0), commit=False)
+    log.aborted = [txn_index.AbortedTxn(GONE, 2, ABORTED_AT, ABORTED_AT + 1)]
+    log.roll()
+    assert log.base_offset == SECOND
+    log.data([b"i", b"j"], compression=LZ4)
+    log.data([b"k", b"l"])
+    log.data([b"m"], producer=(6, 0))
+    log.marker((6, 0), commit=True)
+    log.roll()
+    assert log.base_offset == LAST
+    log.data([b"n"])
+    log.data([b"o", b"p"])
+    log.roll()
+    for offset in (SECOND, LAST):
+        (log.directory / f"{offset:020d}.snapshot").write_bytes(producer_snapshot.encode([]))
+    (log.directory / LEADER_EPOCH_CHECKPOINT).write_bytes(encode_leader_epochs([(3, 0)]))
+    return log.directory
+
+
+Damage = Callable[[Path], None]
+Change = Callable[[bytearray], bytes | bytearray | None]
+
+
+class Way(NamedTuple):
+    """A way to damage a partition, what is to be found then, and in which file."""
+
+    name: str
+    damage: Damage
+    kind: Kind
+    file: str
+    is_note: bool = False
+
+    def __call__(self, partition: Path) -> None:
+        self.damage(partition)
+
+
+def file_of(base_offset: int, suffix: str = ".log") -> str:
+    return f"{base_offset:020d}{suffix}"
+
+
+def edit(base_offset: int, number: int, change: Change) -> Damage:
+    """Change a batch of a segment by its number; `change` works in place, or returns other bytes."""
+
+    def damage(partition: Path) -> None:
+        path = partition / file_of(base_offset)
+        data = path.read_bytes()
+        batches = [bytearray(data[at : at + header.size_in_bytes]) for at, header in iter_batches(data)]
+        changed = change(batches[number])
+        if changed is not None:
+            batches[number] = bytearray(changed)
+        path.write_bytes(b"".join(batches))
+
+    return damage
+
+
+def claim(base_offset: int, number: int, **fields: int) -> Damage:
+    """Give a batch's header other values, with the CRC that belongs to them."""
+
+    def change(batch: bytearray) -> bytearray:
+        return encode_batch(parse_header(batch)._replace(**fields), batch[HEADER_SIZE:])
+
+    return edit(base_offset, number, change)
+
+
+def put(at: int, data: bytes) -> Callable[[bytearray], None]:
+    """Overwrite bytes of a batch."""
+
+    def change(batch: bytearray) -> None:
+        batch[at : at + len(data)] = data
+
+    return change
+
+
+def write(name: str, data: bytes) -> Damage:
+    def damage(partition: Path) -> None:
+        (partition / name).write_bytes(data)
+
+    return damage
+
+
+def append(base_offset: int, data: bytes) -> Damage:
+    def damage(partition: Path) -> None:
+        path = partition / file_of(base_offset)
+        path.write_bytes(path.read_bytes() + data)
+
+    return damage
+
+
+def remove(base_offset: int, pattern: str) -> Damage:
+    """Remove files of a segment; an index that is not there is no damage."""
+
+    def damage(partition: Path) -> None:
+        for path in partition.glob(file_of(base_offset, pattern)):
+            path.unlink()
+
+    return damage
+
+
+def both(*ways: Damage) -> Damage:
+    def damage(partition: Path) -> None:
+        for way in ways:
+            way(partition)
+
+    return damage
+
+
+def with_offsets(batch: bytearray) -> bytearray:
+    """The records of a batch of two, numbered 0 and 7."""
+    header, area = parse_header(batch), batch[HEADER_SIZE:]
+    second = 1 + (area[0] >> 1)
+    area[second + 3] = 7 * 2  # behind the length, the attributes and the timestamp
+    return encode_batch(header, area)
+
+
+def with_dependent_blocks(batch: bytearray) -> bytearray:
+    rows = [NewRecord(each.key, each.value, each.headers, each.timestamp) for each in iter_records(batch)]
+    compressor = LZ4FrameCompressor(block_linked=True)
+    area = compressor.begin() + compressor.compress(bytes(build_batch(rows)[HEADER_SIZE:])) + compressor.flush()
+    return encode_batch(parse_header(batch), area)
+
+
+def with_garbage(batch: bytearray) -> bytearray:
+    return encode_batch(parse_header(batch), b"\xff" * (len(batch) - HEADER_SIZE))
+
+
+def without_a_key(batch: bytearray) -> bytearray:
+    """A marker whose record says nothing, in as many bytes."""
+    header = parse_header(batch)
+    silent = build_batch([NewRecord(b"\0", b"123456789", [], header.base_timestamp)], base_offset=header.base_offset)
+    return encode_batch(header._replace(records_count=1), silent[HEADER_SIZE:])
+
+
+def shortened(batch: bytearray) -> bytearray:
+    """A record less than the header counts."""
+    header, area = parse_header(batch), batch[HEADER_SIZE:]
+    return encode_batch(header, area[: 1 + (area[0] >> 1)])
+
+
+FIRST_OF_LAST_SIZE = 71  # bytes; a batch of one short record
+BEGUN = bytes(build_batch([NewRecord(b"k", b"v" * 50, [], TIME_MS)], base_offset=LAST + 3, leader_epoch=3))[:70]
+
+WAYS = [
+    Way("a flipped bit", edit(0, 1, put(70, b"\x7f")), Kind.CRC, file_of(0)),
+    Way("a flipped bit in the last segment", edit(LAST, 1, put(70, b"\x7f")), Kind.CRC, file_of(LAST)),
+    Way("an offset that was", edit(0, 2, put(7, b"\x01")), Kind.OFFSET, file_of(0)),
+    Way("an offset of the next segment", edit(0, 5, put(7, b"\x20")), Kind.OFFSET, file_of(0)),
+    Way("another magic", edit(0, 3, put(16, b"\x09")), Kind.NO_BATCH, file_of(0)),
+    Way("an old format", edit(SECOND, 0, put(16, b"\x01")), Kind.NO_BATCH, file_of(SECOND)),
+    Way("a length that grew", edit(0, 1, put(10, b"\x01")), Kind.NO_BATCH, file_of(0)),
+    Way("a length that shrank", edit(SECOND, 1, put(11, b"\x40")), Kind.NO_BATCH, file_of(SECOND)),
+    Way("a torn tail", append(LAST, BEGUN), Kind.TORN, file_of(LAST), is_note=True),
+    Way("a torn tail in the middle of the log", append(0, BEGUN), Kind.TORN, file_of(0)),
+    Way("zeros at the end", append(LAST, bytes(500)), Kind.ZEROS, file_of(LAST), is_note=True),
+    Way("zeros in the middle of the log", append(SECOND, bytes(500)), Kind.ZEROS, file_of(SECOND)),
+    Way("more records than offsets", claim(SECOND, 1, records_count=3), Kind.HEADER, file_of(SECOND)),
+    Way("fewer records than none", claim(SECOND, 1, records_count=-1), Kind.HEADER, file_of(SECOND)),
+    Way("offsets that end below their first", claim(SECOND, 1, last_offset_delta=-2), Kind.HEADER, file_of(SECOND)),
+    Way("a leader epoch that fell", claim(0, 2, partition_leader_epoch=2), Kind.LEADER_EPOCH, file_of(0)),
+    Way(
+        "a leader epoch below that of the segment before",
+        both(*(claim(SECOND, number, partition_leader_epoch=2) for number in range(4))),
+        Kind.LEADER_EPOCH,
+        file_of(SECOND),
+    ),
+    Way("fewer records than the header counts", edit(LAST, 1, shortened), Kind.RECORDS, file_of(LAST)),
+    Way("more records than the header counts", claim(LAST, 1, records_count=1), Kind.RECORDS, file_of(LAST)),
+    Way("a record out of its place", edit(SECOND, 1, with_offsets), Kind.RECORDS, file_of(SECOND)),
+    Way("records that cannot be decompressed", edit(0, 2, with_garbage), Kind.RECORDS, file_of(0)),
+    Way("a timestamp no record has", claim(LAST, 0, max_timestamp=TIME_MS + 999), Kind.TIMESTAMP, file_of(LAST)),
+    Way("a largest timestamp that was left out", claim(LAST, 0, max_timestamp=-1), Kind.TIMESTAMP, file_of(LAST)),
+    Way(
+        "lz4 that Java cannot read",
+        both(edit(SECOND, 0, with_dependent_blocks), remove(SECOND, ".index")),
+        Kind.COMPRESSION,
+        file_of(SECOND),
+    ),
+    Way("a marker that says nothing", edit(SECOND, 3, without_a_key), Kind.CONTROL, file_of(SECOND)),
+    Way("a segment that is gone", remove(SECOND, ".*"), Kind.HOLE, file_of(0)),
+    Way(
+        "a segment that is empty",
+        both(write(file_of(SECOND), b""), remove(SECOND, ".*index")),
+        Kind.HOLE,
+        file_of(SECOND),
+    ),
+    Way(
+        "offsets that are in two segments",
+        both(claim(SECOND, 3, last_offset_delta=5), remove(SECOND, ".index")),
+        Kind.OVERLAP,
+        file_of(SECOND),
+    ),
+    Way(
+        "an index of what does not begin",
+        write(file_of(0, ".index"), offset_index.encode([(2, 1), (5, 200)])),
+        Kind.OFFSET_INDEX,
+        file_of(0, ".index"),
+    ),
+    Way(
+        "an index with another offset",
+        write(file_of(LAST, ".index"), offset_index.encode([(1, FIRST_OF_LAST_SIZE)])),
+        Kind.OFFSET_INDEX,
+        file_of(LAST, ".index"),
+    ),
+    Way(
+        "an index that goes on behind the log",
+        write(file_of(LAST, ".index"), offset_index.encode([(9, 5000)])),
+        Kind.OFFSET_INDEX,
+        file_of(LAST, ".index"),
+    ),
+    Way(
+        "an index out of order",
+        write(file_of(0, ".index"), offset_index.encode([(4, 300), (2, 100)])),
+        Kind.OFFSET_INDEX,
+        file_of(0, ".index"),
+    ),
+    Way(
+        "a time that no batch has",
+        write(file_of(0, ".timeindex"), time_index.encode([(TIME_MS + 77, 4)])),
+        Kind.TIME_INDEX,
+        file_of(0, ".timeindex"),
+    ),
+    Way(
+        "a time behind the log",
+        write(file_of(LAST, ".timeindex"), time_index.encode([(TIME_MS + 77, 50)])),
+        Kind.TIME_INDEX,
+        file_of(LAST, ".timeindex"),
+    ),
+    Way(
+        "times out of order",
+        write(file_of(0, ".timeindex"), time_index.encode([(TIME_MS + 4, 4), (TIME_MS + 2, 2)])),
+        Kind.TIME_INDEX,
+        file_of(0, ".timeindex"),
+    ),
+    Way(
+        "an abort that never was",
+        write(file_of(SECOND, ".txnindex"), txn_index.encode([txn_index.AbortedTxn(6, 13, 14, 15)])),
+        Kind.TRANSACTION_INDEX,
+        file_of(SECOND, ".txnindex"),
+    ),
+    Way(
+        "an abort below the segment",
+        write(file_of(SECOND, ".txnindex"), txn_index.encode([txn_index.AbortedTxn(GONE, 2, ABORTED_AT, SECOND)])),
+        Kind.TRANSACTION_INDEX,
+        file_of(SECOND, ".txnindex"),
+    ),
+    Way(
+        "an abort that is missing", write(file_of(0, ".txnindex"), b""), Kind.TRANSACTION_INDEX, file_of(0, ".txnindex")
+    ),
+    Way(
+        "nonsense about aborts",
+        write(file_of(0, ".txnindex"), b"?" * 34),
+        Kind.TRANSACTION_INDEX,
+        file_of(0, ".txnindex"),
+    ),
+    Way(
+        "a snapshot with another CRC",
+        write(file_of(LAST, ".snapshot"), b"\x00\x01" + bytes(8)),
+        Kind.PRODUCER_SNAPSHOT,
+        file_of(LAST, ".snapshot"),
+    ),
+    Way(
+        "a damaged snapshot between two segments",
+        write(file_of(LAST + 1, ".snapshot"), b"nonsense"),
+        Kind.PRODUCER_SNAPSHOT,
+        file_of(LAST + 1, ".snapshot"),
+    ),
+    Way(
+        "leader epochs out of order",
+        write(LEADER_EPOCH_CHECKPOINT, b"0\n2\n3 0\n2 4\n"),
+        Kind.LEADER_EPOCHS,
+        LEADER_EPOCH_CHECKPOINT,
+    ),
+]

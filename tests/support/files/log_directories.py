@@ -1,0 +1,68 @@
+"""A data directory as the tests of storage start, fill, stop and kill it, with ids that repeat."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.files import Files
+from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.records.batches import batch_of
+
+CONFIG = LogConfig()
+TOPIC_ID = bytes(range(16))
+NODE_ID = 1
+MARKER = ".kafka_cleanshutdown"
+
+
+def ids() -> Callable[[], bytes]:
+    """Ids that look random and are not."""
+    numbers = itertools.count(1)
+    return lambda: (0x3C0FFEE << 96 | next(numbers)).to_bytes(16, "big")
+
+
+def start(files: Files, path: str = "/data", *, node_id: int = NODE_ID, open_files_max: int = 64) -> LogDirectory:
+    return LogDirectory.open(path, files, node_id=node_id, new_id=ids(), open_files_max=open_files_max)
+
+
+def open_log(directory: LogDirectory, topic: str = "t", partition: int = 0, topic_id: bytes = TOPIC_ID) -> PartitionLog:
+    return directory.open_log(topic, partition, topic_id, CONFIG, now_ms=1_000)
+
+
+def append(log: PartitionLog, count: int = 1) -> int:
+    """Append a batch; returns its base offset."""
+    return log.append(batch_of([1_000] * count), leader_epoch=0, now_ms=1_000).base_offset
+
+
+def flush(log: PartitionLog) -> None:
+    plan = log.begin_flush()
+    if plan is not None:
+        plan.run()
+        log.end_flush(plan)
+
+
+def checkpoint(directory: LogDirectory) -> None:
+    job = directory.begin_checkpoint()
+    if job is not None:
+        job.run()
+        directory.end_checkpoint(job)
+
+
+def kill(files: MemoryFiles) -> None:
+    """End the process, not the machine."""
+    files.crash("everything")
+
+
+def content(files: Files, path: str) -> bytes:
+    file = files.open(path, read_only=True)
+    with_size = file.size()
+    data = file.pread(with_size, 0)
+    file.close()
+    return data
+
+
+def names_in(files: Files, path: str = "/data") -> set[str]:
+    return {entry.name for entry in files.entries(path)}

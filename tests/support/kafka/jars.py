@@ -1,0 +1,125 @@
+"""Apache Kafka's jars, for the tests that use Kafka itself as the oracle.
+
+`kafka_libs()` gives a directory with every jar one needs to run a broker, its tools and its clients, fetched once by
+Maven (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is
+safe to call from several processes at once: one downloads, the others wait for it.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+KAFKA_VERSION = "4.3.1"
+CLIENT_VERSIONS = ("4.3.1", "3.9.1", "2.8.2")
+CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
+
+_KAFKA = "org.apache.kafka"
+_LOGGER = [("org.apache.logging.log4j", name, "2.25.1") for name in ("log4j-slf4j-impl", "log4j-core")]
+_POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>barnabas.tests</groupId><artifactId>kafka-libs</artifactId><version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = """\
+    <dependency>
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
+    </dependency>"""
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+
+def kafka_libs(version: str = KAFKA_VERSION) -> Path:
+    """The directory of jars of a whole Apache Kafka `version`: broker, tools, clients and a logger."""
+    return _libs(version, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), *_LOGGER])
+
+
+def streams_libs() -> Path:
+    """The directory of jars of Kafka Streams, its state stores and a logger."""
+    return _libs(f"streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), *_LOGGER])
+
+
+def connect_libs() -> Path:
+    """The directory of jars of Kafka Connect's worker, the connectors for files and a logger."""
+    parts = [(_KAFKA, "connect-runtime", KAFKA_VERSION), (_KAFKA, "connect-file", KAFKA_VERSION)]
+    return _libs(f"connect-{KAFKA_VERSION}", [*parts, *_LOGGER])
+
+
+def client_libs(version: str) -> Path:
+    """The directory of jars of the Java client `version` alone, for speaking as an older client does."""
+    return _libs(f"client-{version}", [(_KAFKA, "kafka-clients", version)])
+
+
+def junit_libs() -> Path:
+    """The directory of jars of JUnit 5 with its console launcher, and the Java client."""
+    parts = [("org.junit.platform", "junit-platform-console-standalone", "1.13.4")]
+    return _libs(f"junit-{KAFKA_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION)])
+
+
+def spark_connector_libs() -> Path:
+    """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
+
+    The token provider has no release 4.2.0; 4.0.0 beside the connector 4.2.0 works. Everything else they name as
+    dependencies is among Spark's own jars already, some of it in other versions, so each jar comes alone.
+    """
+    return _libs(
+        "spark-connector-4.2.0",
+        [
+            ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+            ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+            ("org.apache.kafka", "kafka-clients", "3.9.2"),
+            ("org.apache.commons", "commons-pool2", "2.13.1"),
+        ],
+        alone=True,
+    )
+
+
+def fetch_all() -> None:
+    """Have all of these now, as far as tests against our broker use them, so that none of them waits for a download."""
+    kafka_libs()
+    streams_libs()
+    connect_libs()
+    junit_libs()
+    spark_connector_libs()
+    for version in CLIENT_VERSIONS:
+        client_libs(version)
+
+
+def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = False) -> Path:
+    home = CACHE / name
+    libs = home / "libs"
+    if libs.is_dir():  # it appears by a rename, so it is whole once it is there
+        return libs
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        if not libs.is_dir():
+            dependencies = [_DEPENDENCY.format(*artifact, _ALONE if alone else "") for artifact in artifacts]
+            _download(home, libs, dependencies)
+    return libs
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _download(home: Path, libs: Path, dependencies: list[str]) -> None:
+    if shutil.which("mvn") is None:
+        raise RuntimeError("Apache Kafka's jars are fetched with Maven: install it (Debian: apt install maven)")
+    pom = home / "pom.xml"
+    pom.write_text(_POM.format(dependencies="\n".join(dependencies)))
+    partial = home / f"partial-{os.getpid()}"
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    partial.rename(libs)

@@ -1,0 +1,97 @@
+"""Apache Kafka itself, one KRaft node, from its Maven jars: the oracle, with the same handles as Barnabas.
+
+A data directory that has no meta.properties yet is formatted first; one that has (Barnabas's, say) is opened as it is.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support.clients.java import FAST_START, logging_options, run_tool
+from tests.support.kafka.jars import KAFKA_VERSION, kafka_libs
+from tests.support.processes.server import Server
+
+# One node that needs no second one, and does not wait for members that a test does not start.
+ONE_NODE = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "offsets.topic.replication.factor": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    "group.initial.rebalance.delay.ms": 0,
+}
+
+
+class KafkaProcess(Server):
+    """A Kafka broker of `version` over `data_dir`, formatted with `format_arguments` when it is new.
+
+    The JVM's options are those that start fast, unless others are given: then the broker also runs fast.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        settings: Mapping[str, object] | None = None,
+        *,
+        version: str = KAFKA_VERSION,
+        format_arguments: tuple[str, ...] = (),
+        jvm_options: tuple[str, ...] = ("-Xmx1g", *FAST_START),
+    ) -> None:
+        super().__init__(data_dir, settings)
+        self._jvm_options = jvm_options
+        self._version = version
+        self._format_arguments = format_arguments
+        self._controller_port = 0
+
+    def command(self) -> list[str]:
+        if self.port == 0:
+            self.port, self._controller_port = _free_ports(2)
+        properties = self._write_properties()
+        if not (self.data_dir / "meta.properties").exists():
+            self._format(properties)
+        options = [*self._jvm_options, *logging_options("INFO", "SYSTEM_OUT")]
+        return ["java", *options, "-cp", f"{kafka_libs(self._version)}/*", "kafka.Kafka", str(properties)]
+
+    def is_ready_line(self, line: str) -> bool:
+        return "Kafka Server started" in line
+
+    def port_of(self, ready_line: str) -> int:
+        return self.port
+
+    @property
+    def log(self) -> str:
+        return self._stdout.text() if self._stdout else ""
+
+    def _write_properties(self) -> Path:
+        ports = {
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "log.dirs": self.data_dir,
+        }
+        path = self.data_dir.with_name(f"{self.data_dir.name}.properties")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{key}={value}\n" for key, value in (ONE_NODE | ports | self.settings).items()))
+        return path
+
+    def _format(self, properties: Path) -> None:
+        tool = "kafka.tools.StorageTool"
+        cluster_id = run_tool(tool, "random-uuid", version=self._version).strip()
+        arguments = ("-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
+        run_tool(tool, "format", *arguments, version=self._version)
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now; all are held until the last is found, so that they differ."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(server.getsockname()[1]) for server in sockets]
+    for server in sockets:
+        server.close()
+    return ports

@@ -1,0 +1,189 @@
+"""A whole broker without sockets, disk or time: real parts, on files in memory and a clock that stands still.
+
+Needs a running event loop, since futures do; use it in async tests. `await settle()` lets everything happen that is
+due now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from struct import Struct
+from typing import Any
+
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.clock import Stopwatch
+from barnabas.broker.cluster.cluster import Cluster
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.environment import Environment
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.network import Network
+from barnabas.protocol.headers import encode_request_header, parse_response_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from barnabas.protocol.schema import Request
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.memory_network import MemoryNetwork
+from tests.support.worlds.memory_transport import MemoryTransport
+
+_SIZE = Struct(">i")
+_TURNS = 20
+ANSWER_TIMEOUT_S = 30
+
+
+async def settle() -> None:
+    """Let the loop run until everything that was scheduled, and what that scheduled, is done."""
+    for _ in range(_TURNS):
+        await turn()
+
+
+async def turn() -> None:
+    """Let the loop turn once."""
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+    loop.call_soon(over.set_result, None)
+    await over
+
+
+class BrokerWorld:
+    """The broker, and what surrounds it."""
+
+    def __init__(
+        self,
+        settings: dict[str, str] | None = None,
+        files: MemoryFiles | None = None,
+        stopwatch: Stopwatch = lambda: 0.0,
+        network: Network | None = None,
+        cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+    ) -> None:
+        """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
+
+        `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's.
+        """
+        self.is_closed = False
+        self.clock = VirtualClock()
+        self.files = files or MemoryFiles(0)
+        self.config = BrokerConfig({"log.dirs": "/data", **(settings or {})})
+        self.dice = random.Random(0)
+        self.network = MemoryNetwork()
+        self.environment = Environment(
+            clock=self.clock,
+            stopwatch=stopwatch,
+            files=self.files,
+            network=network or self.network,
+            random=self.dice.randbytes,
+        )
+        directory = open_directory(self.config, self.files, self.dice.randbytes, 1000)
+        address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
+        self.broker = Broker(
+            self.config,
+            directory,
+            self.environment,
+            asyncio.get_running_loop(),
+            [BoundAddress(address, address, [])],
+            cluster=cluster,
+        )
+        self.services = self.broker.services
+        self.dispatcher = Dispatcher(self.services)
+
+    @property
+    def listener(self) -> Any:
+        return self.broker.listener
+
+    def connect(self, kernel_bytes: int = 1 << 30) -> Peer:
+        """A new connection."""
+        return Peer(MemoryTransport(Connection(self.broker.listener, self.dispatcher), kernel_bytes))
+
+    def batch(self, *values: bytes, producer: tuple[int, int, int] | None = None, transactional: bool = False) -> bytes:
+        """A batch as a producer sends it; `producer` is (id, epoch, base sequence)."""
+        producer_id, producer_epoch, base_sequence = producer or (-1, -1, -1)
+        return bytes(
+            build_batch(
+                [NewRecord(None, value, (), self.clock.now_ms()) for value in values],
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                base_sequence=base_sequence,
+                transactional=transactional,
+            )
+        )
+
+    async def close(self) -> None:
+        """A clean stop; nothing if there was one."""
+        if not self.is_closed:
+            self.is_closed = True
+            await self.broker.stop()
+
+
+def request_frame(request: Request, version: int, correlation_id: int = 1, client_id: str | None = "test") -> bytes:
+    """A whole request frame, its size included."""
+    key = request.__schema__.key
+    assert key is not None
+    payload = encode_request_header(key, version, correlation_id, client_id)
+    payload += request_codec(key, version).encode(request)
+    return _SIZE.pack(len(payload)) + payload
+
+
+class Peer:
+    """The other end of a connection."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self.transport = transport
+        self._received = bytearray()
+        self._asked: list[tuple[int, int]] = []
+
+    @property
+    def connection(self) -> Connection:
+        assert isinstance(self.transport.protocol, Connection)
+        return self.transport.protocol
+
+    @property
+    def is_closed(self) -> bool:
+        return self.transport.is_lost
+
+    def ask(self, request: Request, version: int | None = None, correlation_id: int = 1) -> None:
+        """Send a request, in its newest version unless told."""
+        key = request.__schema__.key
+        assert key is not None
+        version = ApiKey(key).max_version if version is None else version
+        self._asked.append((key, version))
+        self.transport.send(request_frame(request, version, correlation_id))
+
+    async def until_answered(self) -> None:
+        """Wait for the next response that is not here yet: work in a thread takes its time."""
+        await asyncio.wait_for(self.transport.written.wait(), ANSWER_TIMEOUT_S)
+        await settle()
+
+    def frames(self) -> list[bytes]:
+        """Every response frame that has come, without its size."""
+        self._received += self.transport.read()
+        self.transport.written.clear()
+        frames = []
+        while len(self._received) >= 4:
+            (size,) = _SIZE.unpack_from(self._received)
+            if len(self._received) < 4 + size:
+                break
+            frames.append(bytes(self._received[4 : 4 + size]))
+            del self._received[: 4 + size]
+        return frames
+
+    def answers(self) -> list[Any]:
+        """The decoded responses that have come, in order."""
+        found = []
+        for frame in self.frames():
+            key, version = self._asked.pop(0)
+            _, position = parse_response_header(key, version, frame)
+            message, end = response_codec(key, version).decode(frame, position)
+            assert end == len(frame), "bytes behind the response"
+            found.append(message)
+        return found
+
+    def answer(self) -> Any:
+        """The one response that has come."""
+        (message,) = self.answers()
+        return message

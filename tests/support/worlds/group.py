@@ -1,0 +1,241 @@
+"""A group coordinator on virtual time and a log in memory, with ids that count up: everything a group test needs.
+
+Nothing runs by itself: time moves with `advance`, parked requests are futures to look at. `crash` forgets all that is
+not in the log and starts a new coordinator over it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any
+
+from barnabas.broker.coordinator.group.classic.model import (
+    CommitRequest,
+    GroupConfig,
+    JoinRequest,
+    LeavingMember,
+    OffsetToCommit,
+    SyncRequest,
+)
+from barnabas.broker.coordinator.groups import GroupCoordinator
+from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.slices import Slices
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.control import EndTxnMarker
+from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.memory_topic import MemoryTopic
+
+TOPIC_IDS = {"t": b"\x01" * 16, "u": b"\x02" * 16}
+
+
+class GroupWorld:
+    """One broker's groups."""
+
+    def __init__(self, config: GroupConfig | None = None, topic: MemoryTopic | None = None) -> None:
+        self.config = config or GroupConfig()
+        self.loop = asyncio.new_event_loop()
+        self.topic = topic or MemoryTopic()
+        self.topic_ids = dict(TOPIC_IDS)
+        self.clock = VirtualClock()
+        self._ids_given = 0
+        self.coordinator = self._start()
+
+    def __enter__(self) -> GroupWorld:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.loop.close()
+
+    def _start(self) -> GroupCoordinator:
+        self.upkeep = Slices(self.loop, self.clock.monotonic, rests=False)
+        return GroupCoordinator(
+            topic=self.topic,
+            config=self.config,
+            clock=self.clock,
+            upkeep=self.upkeep,
+            random_bytes=self._random_bytes,
+            topic_ids=self.topic_ids.get,
+        )
+
+    def _random_bytes(self, size: int) -> bytes:
+        self._ids_given += 1
+        return self._ids_given.to_bytes(size, "big")
+
+    def crash(self) -> None:
+        """kill -9: nothing is answered, nothing is written, and time went by."""
+        self.upkeep.close()
+        passed_ms = self.clock.now_ms()
+        self.clock = VirtualClock(start_ms=passed_ms)
+        self.topic.held.clear()
+        self.coordinator = self._start()
+
+    def advance(self, delay_ms: float) -> None:
+        self.clock.advance(delay_ms)
+        self.settle()
+        while not self.upkeep.are_over:
+            self.settle()
+
+    def settle(self) -> None:
+        """Let the callbacks of completed futures run, and theirs."""
+        for _ in range(2):
+            self.loop.call_soon(self.loop.stop)
+            self.loop.run_forever()
+
+    def turns(self) -> None:
+        """Let the loop turn as often as it takes to do what is done turn by turn."""
+        self.settle()
+        while not self.upkeep.are_over:
+            self.settle()
+
+    # Requests, with what a test usually wants as defaults
+
+    def join(
+        self,
+        group_id: str = "g",
+        member_id: str = "",
+        *,
+        instance: str | None = None,
+        client: str = "c",
+        session_ms: int = 10_000,
+        rebalance_ms: int = 60_000,
+        protocol_type: str = "consumer",
+        protocols: Iterable[tuple[str, bytes]] = (("range", b"m"),),
+        version: int = 9,
+    ) -> Any:
+        return self.coordinator.join(
+            JoinRequest(
+                group_id,
+                member_id,
+                instance,
+                client,
+                "/127.0.0.1",
+                session_ms,
+                rebalance_ms,
+                protocol_type,
+                tuple(protocols),
+                requires_known_member_id=version >= 4,
+                may_skip_assignment=version >= 9,
+            )
+        )
+
+    def sync(
+        self,
+        member_id: str,
+        generation_id: int,
+        assignments: Iterable[tuple[str, bytes]] = (),
+        *,
+        group_id: str = "g",
+        instance: str | None = None,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+    ) -> Any:
+        return self.coordinator.sync(
+            SyncRequest(group_id, generation_id, member_id, instance, protocol_type, protocol_name, tuple(assignments))
+        )
+
+    def heartbeat(self, member_id: str, generation_id: int, *, group_id: str = "g", instance: str | None = None) -> Any:
+        return self.coordinator.heartbeat(group_id, member_id, instance, generation_id)
+
+    def leave(self, *members: tuple[str, str | None], group_id: str = "g") -> Any:
+        return self.coordinator.leave(group_id, [LeavingMember(*member) for member in members])
+
+    def commit(
+        self,
+        offsets: Sequence[tuple[str, int, int]],
+        *,
+        group_id: str = "g",
+        member_id: str = "",
+        generation_id: int = -1,
+        instance: str | None = None,
+        metadata: str = "",
+        expire_ms: int = -1,
+        missing_group: ErrorCode = ErrorCode.GROUP_ID_NOT_FOUND,
+    ) -> Any:
+        """Commit (topic, partition, offset)s."""
+        wanted = tuple(
+            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata, expire_ms)
+            for topic, partition, offset in offsets
+        )
+        request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
+        return self.coordinator.commit_offsets(request, missing_group=missing_group)
+
+    def txn_commit(
+        self,
+        producer_id: int,
+        offsets: Sequence[tuple[str, int, int]],
+        *,
+        group_id: str = "g",
+        member_id: str = "",
+        generation_id: int = -1,
+        instance: str | None = None,
+        metadata: str = "",
+    ) -> Any:
+        """Commit (topic, partition, offset)s in the transaction that the producer has open."""
+        wanted = tuple(
+            OffsetToCommit(topic, self.topic_ids.get(topic, bytes(16)), partition, offset, 7, metadata)
+            for topic, partition, offset in offsets
+        )
+        request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
+        return self.coordinator.commit_offsets_in_transaction(request, Producer(producer_id, 0))
+
+    def marker(self, producer_id: int, *, is_commit: bool, hold: bool = False, group_id: str = "g") -> None:
+        """End the producer's transaction where the group's offsets are."""
+        marker = EndTxnMarker(is_commit, producer_id, 0, 0, 0, self.clock.now_ms())
+        partition = self.coordinator.offsets_partition(group_id)
+        self.coordinator.append_marker(partition, marker, transaction_version=1, hold=hold)
+
+    def release(self, producer_id: int, *, is_commit: bool, group_id: str = "g") -> None:
+        """Show the end that was held."""
+        partition = self.coordinator.offsets_partition(group_id)
+        self.coordinator.release_marker(partition, producer_id, is_commit)
+
+    def unstable(self, group_id: str = "g") -> set[tuple[str, int]]:
+        """(topic, partition) with an offset in an open transaction."""
+        return set(self.coordinator.fetch_offsets(group_id).unstable)
+
+    def committed(self, group_id: str = "g") -> dict[tuple[str, int], int]:
+        """(topic, partition) -> offset."""
+        offsets = self.coordinator.fetch_offsets(group_id).offsets
+        return {
+            (topic, partition): committed.offset
+            for topic, partitions in offsets.items()
+            for partition, committed in partitions.items()
+        }
+
+    def stable_group(self, *clients: str, group_id: str = "g", **join: Any) -> list[str]:
+        """A Stable group of dynamic members, one per client name; their member ids, the leader's first."""
+        ids = [self.join(group_id, client=client, **join).member_id for client in clients]
+        joins = [
+            self.join(group_id, member_id, client=client, **join)
+            for member_id, client in zip(ids, clients, strict=True)
+        ]
+        self.advance(0)
+        replies = [future.result() for future in joins]
+        generation_id = replies[0].generation_id
+        assignments = [(member_id, client.encode()) for member_id, client in zip(ids, clients, strict=True)]
+        leader_id = replies[0].leader_id
+        syncs = [
+            self.sync(member_id, generation_id, assignments if member_id == leader_id else (), group_id=group_id)
+            for member_id in ids
+        ]
+        self.settle()
+        assert [reply_of(sync).assignment for sync in syncs] == [client.encode() for client in clients]
+        return sorted(ids, key=lambda member_id: member_id != leader_id)
+
+
+def reply_of(answered: Any) -> Any:
+    """The reply, whether it came at once or through a future that is done."""
+    return answered.result() if isinstance(answered, asyncio.Future) else answered
+
+
+def refusal(call: Any) -> ErrorCode:
+    """The code of the KafkaError that the call raises."""
+    try:
+        call()
+    except KafkaError as error:
+        return error.code
+    raise AssertionError("the call was not refused")

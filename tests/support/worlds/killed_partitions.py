@@ -1,0 +1,43 @@
+"""A broker over what a killed one left, and the requests that meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.worlds.broker import BrokerWorld, Peer
+
+
+async def killed(*sizes: int) -> BrokerWorld:
+    """A broker over what a killed one left: topic `t` with so many batches in each partition."""
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", len(sizes))
+    for partition, size in enumerate(sizes):
+        for _ in range(size):
+            world.services.partitions.append("t", partition, bytearray(world.batch(b"v")))
+    world.files.crash("everything")
+    return BrokerWorld(files=world.files)
+
+
+def produce(world: BrokerWorld, *partitions: int, timeout_ms: int = 1_000) -> ProduceRequest:
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    data = [PartitionProduceData(index=index, records=world.batch(b"new")) for index in partitions]
+    topic_data = [TopicProduceData(name="t", topic_id=topic_id, partition_data=data)]
+    return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=timeout_ms, topic_data=topic_data)
+
+
+def fetch(world: BrokerWorld, *partitions: int, max_wait_ms: int = 500) -> FetchRequest:
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    wanted = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in partitions]
+    topics = [FetchTopic(topic="t", topic_id=topic_id, partitions=wanted)]
+    return FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=1 << 20, topics=topics)
+
+
+def produced(peer: Peer) -> Sequence[Any]:
+    return [each for topic in peer.answer().responses for each in topic.partition_responses]
+
+
+def fetched(peer: Peer) -> Sequence[Any]:
+    return [each for topic in peer.answer().responses for each in topic.partitions]

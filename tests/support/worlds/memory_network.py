@@ -1,0 +1,43 @@
+"""A network without sockets: a `barnabas.broker.net.network.Network` whose peers are made by the test."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.worlds.memory_transport import MemoryTransport
+
+
+class MemoryListening:
+    """One socket that is listened on."""
+
+    def __init__(self, connection: Callable[[], asyncio.BaseProtocol]) -> None:
+        self.is_closed = False
+        self._connection = connection
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def connect(self) -> MemoryTransport:
+        """A peer connects."""
+        assert not self.is_closed, "connection refused"
+        protocol: Any = self._connection()
+        return MemoryTransport(protocol)
+
+
+class MemoryNetwork:
+    """Remembers what is listened on, in order."""
+
+    def __init__(self) -> None:
+        self.listening: list[MemoryListening] = []
+
+    async def listen(
+        self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
+    ) -> MemoryListening:
+        self.listening.append(MemoryListening(connection))
+        return self.listening[-1]
+
+    def default_gateways(self) -> set[str]:
+        return set()
