@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from barnabas.broker.cli.failures import FAILURE, INTERRUPTED, USAGE_ERROR, describe
+from barnabas.broker.cli.terminal.failures import FAILURE, INTERRUPTED, USAGE_ERROR, describe
 
 COMMANDS = {
     "serve": "run a broker",

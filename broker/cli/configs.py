@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
-from barnabas.broker.cli.options import (
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import (
     Parser,
     assignment,
     connected,
@@ -14,7 +14,7 @@ from barnabas.broker.cli.options import (
     unique_keys,
     whole,
 )
-from barnabas.broker.cli.output import print_json, print_table
+from barnabas.broker.cli.terminal.output import print_json, print_table
 from barnabas.client.admin.configs import (
     ConfigChange,
     ConfigOperation,

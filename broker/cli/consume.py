@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, Protocol
 
-from barnabas.broker.cli.failures import UsageError
-from barnabas.broker.cli.options import Parser, connected, positive, shared_options, whole
-from barnabas.broker.cli.output import Progress, counted
-from barnabas.broker.cli.stopping import StopSignals
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import Parser, connected, positive, shared_options, whole
+from barnabas.broker.cli.terminal.output import Progress, counted
+from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import FAILURE, UsageError
-from barnabas.broker.cli.output import counted, print_json
 from barnabas.broker.cli.serve_options import OPTIONS, Options, Table, http_address, load, parse, table_text, wishes
+from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
+from barnabas.broker.cli.terminal.output import counted, print_json
 from barnabas.broker.doctor.finding import Finding, Level, problem
 
 _TIMEOUT_MS = 3_000

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from barnabas.broker.cli.options import whole
-from barnabas.broker.cli.output import print_json, print_table
+from barnabas.broker.cli.terminal.options import whole
+from barnabas.broker.cli.terminal.output import print_json, print_table
 from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.broker.cli import group_offsets
-from barnabas.broker.cli.options import Parser, connected, shared_options
-from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table
 from barnabas.client.admin import groups
 from barnabas.client.admin.groups import GroupInfo, GroupMember
 from barnabas.client.client import Client

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from barnabas.broker.cli.failures import UsageError
-from barnabas.broker.cli.lines import lines_as_they_come
-from barnabas.broker.cli.options import Parser, assignment, connected, shared_options, whole
-from barnabas.broker.cli.output import Progress, counted, print_json
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.lines import lines_as_they_come
+from barnabas.broker.cli.terminal.options import Parser, assignment, connected, shared_options, whole
+from barnabas.broker.cli.terminal.output import Progress, counted, print_json
 from barnabas.client.client import Client
 from barnabas.client.produce.batching import Delivery
 from barnabas.client.produce.producer import Producer

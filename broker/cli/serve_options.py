@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import LoadedConfig

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.cli.options import (
+from barnabas.broker.cli.terminal.options import (
     Parser,
     assignment,
     connected,
@@ -14,7 +14,7 @@ from barnabas.broker.cli.options import (
     shared_options,
     unique_keys,
 )
-from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, describe_topics, list_topics
 from barnabas.client.client import Client

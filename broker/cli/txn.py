@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from barnabas.broker.cli import txn_words
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.group_offsets import add_topic_option, named_partitions
-from barnabas.broker.cli.options import Parser, connected, shared_options, whole
-from barnabas.broker.cli.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
     STATES,

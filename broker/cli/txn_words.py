@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from barnabas.broker.cli.output import counted
+from barnabas.broker.cli.terminal.output import counted
 from barnabas.client.admin.transactions import Hold, PartitionProducer, TransactionInfo
 from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
 

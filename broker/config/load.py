@@ -104,7 +104,7 @@ def _examine(static: Mapping[str, str]) -> list[str]:
         if key is None:
             warnings.append(f"{UNKNOWN_KEY}{name}: ignored")
         elif _changes_nothing(key, text):
-            from barnabas.broker.config.docs import why_without_effect
+            from barnabas.broker.config.reference.descriptions import why_without_effect
 
             idle.setdefault(why_without_effect(name), []).append(name)
     return warnings + [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]

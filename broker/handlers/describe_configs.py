@@ -164,7 +164,7 @@ def _synonym(synonym: Synonym, is_sensitive: bool) -> DescribeConfigsSynonym:
 
 
 def _documentation(name: str) -> str | None:
-    from barnabas.broker.config.docs import documentation  # texts nobody else needs
+    from barnabas.broker.config.reference.descriptions import documentation  # texts nobody else needs
 
     return documentation(name)
 

@@ -30,7 +30,7 @@ from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fai
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
 from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.ledger_access import LedgerAccess
+from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 

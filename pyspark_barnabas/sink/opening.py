@@ -13,7 +13,7 @@ from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
 from pyspark_barnabas.sink.driver_transaction import Fenced, write_record
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.ledger_access import LedgerAccess
+from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.limits import check_timeout
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 

@@ -25,9 +25,9 @@ from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
-from pyspark_barnabas.sink.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.ledger_access import LedgerAccess
+from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
 from pyspark_barnabas.sink.own_ids import OwnIds
 from pyspark_barnabas.sink.sentences import explain
@@ -36,8 +36,8 @@ from pyspark_barnabas.sink.task_transaction import TaskTransaction
 from pyspark_barnabas.sink.topics import PartitionCounts
 
 if TYPE_CHECKING:
-    from pyspark_barnabas.sink.encode import Encoder
-    from pyspark_barnabas.sink.plain_encode import PlainEncoder
+    from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
+    from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
 _ABORT_TIMEOUT_MS = 2_000
 
@@ -144,10 +144,10 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts) -> Encoder
 def encoder_class() -> type[Encoder] | type[PlainEncoder]:
     """Column by column where there is numpy, row by row where there is none."""
     if find_spec("numpy") is None:
-        from pyspark_barnabas.sink.plain_encode import PlainEncoder
+        from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
         return PlainEncoder
-    from pyspark_barnabas.sink.encode import Encoder
+    from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
 
     return Encoder
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from pyspark_barnabas.source.batch_plan import plan_batch
 from pyspark_barnabas.source.options import batch_settings
 from pyspark_barnabas.source.partition import RangePartition
+from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.row_schema import check_schema
 from pyspark_barnabas.workers import keep_what_is_loaded
 

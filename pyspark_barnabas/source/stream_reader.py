@@ -18,8 +18,8 @@ from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source.offsets import Json, from_json, to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
+from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.row_schema import check_schema
-from pyspark_barnabas.source.stream_plan import StreamPlan
 from pyspark_barnabas.workers import keep_what_is_loaded
 
 

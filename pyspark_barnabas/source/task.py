@@ -17,12 +17,12 @@ from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.clients import client_for
 from pyspark_barnabas.source import cluster
-from pyspark_barnabas.source.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
+from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
+from pyspark_barnabas.source.decoding.visible import visible
 from pyspark_barnabas.source.errors import SourceError, lose
 from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
-from pyspark_barnabas.source.visible import visible
 
 _FIELDS = [
     pa.field("key", pa.binary()),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.source.decoded_columns import read_columns
+from pyspark_barnabas.source.decoding.decoded_columns import read_columns
 
 Figures = dict[str, float]
 

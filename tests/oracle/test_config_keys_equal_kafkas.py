@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
 from barnabas.broker.config.values import OneOf, Range, ThrottledReplicas
 from tests.support.clients.java import run_program

@@ -16,8 +16,8 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.source import decoded_columns, record_layout
-from pyspark_barnabas.source.decoded_columns import ROWS, read_columns
+from pyspark_barnabas.source.decoding import decoded_columns, record_layout
+from pyspark_barnabas.source.decoding.decoded_columns import ROWS, read_columns
 from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)

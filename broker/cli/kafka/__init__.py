@@ -50,7 +50,7 @@ MISSING = {
 def main(arguments: Sequence[str]) -> int:
     """Run the tool named first, with the arguments that follow; the exit status."""
     from barnabas.broker.cli import guarded
-    from barnabas.broker.cli.failures import FAILURE
+    from barnabas.broker.cli.terminal.failures import FAILURE
 
     name, given = arguments[0], list(arguments[1:])
     module = TOOLS.get(name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka.flags import parse, tool
-from barnabas.broker.cli.options import connected
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import connected
 from barnabas.protocol.registry import ApiKey
 
 

@@ -6,8 +6,8 @@ import argparse
 import re
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
+from barnabas.broker.cli.terminal.failures import UsageError
 
 _ACTIONS = ("describe", "alter")
 _ASSIGNMENT = re.compile(r"([^=,\s]+)=(?:\[([^]]*)\]|([^,]*))(?:,|$)")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka.flags import barnabas, pairs, parse, refuse_security, tool
+from barnabas.broker.cli.terminal.failures import UsageError
 
 _PRINTED = ("timestamp", "partition", "offset", "headers", "key")
 _FORMATTERS = ("DefaultMessageFormatter",)

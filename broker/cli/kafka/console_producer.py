@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka.flags import barnabas, pairs, parse, refuse_security, tool
+from barnabas.broker.cli.terminal.failures import UsageError
 
 _WITHOUT_EFFECT = ["batch-size", "timeout", "max-block-ms", "max-memory-bytes", "max-partition-memory-bytes"]
 _WITHOUT_EFFECT += ["message-send-max-retries", "metadata-expiry-ms", "request-timeout-ms", "retry-backoff-ms"]

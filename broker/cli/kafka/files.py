@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from barnabas.broker.cli.log import run
-from barnabas.broker.cli.options import Parser
+from barnabas.broker.cli.terminal.options import Parser
 
 _WITHOUT_EFFECT = ["deep-iteration", "verify-index-only", "index-sanity-check", "offsets-decoder"]
 _WITHOUT_EFFECT += ["transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"]

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from barnabas.broker.cli.failures import UsageError
-from barnabas.broker.cli.options import Parser
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import Parser
 
 _SETTINGS_FILES = [f"--{word}" for word in ("command-config", "consumer.config", "producer.config")]
 _SETTINGS_FILES += ["--consumer-config", "--producer-config"]

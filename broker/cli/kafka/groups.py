@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from barnabas.broker.cli.group_offsets import log_ends
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
-from barnabas.broker.cli.options import Parser, connected
-from barnabas.broker.cli.output import print_table
+from barnabas.broker.cli.terminal.options import Parser, connected
+from barnabas.broker.cli.terminal.output import print_table
 from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets

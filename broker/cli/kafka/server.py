@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.protocol.primitives import uuid_text
 
 

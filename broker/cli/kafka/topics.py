@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from barnabas.broker.cli.kafka.flags import barnabas, choose, parse, tool
-from barnabas.broker.cli.options import connected
+from barnabas.broker.cli.terminal.options import connected
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.admin.topics import describe_topics, list_topics
 from barnabas.client.client import Client

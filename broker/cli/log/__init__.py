@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from barnabas.broker.cli.options import Parser
+from barnabas.broker.cli.terminal.options import Parser
 
 FOUND_SOMETHING = 1
 

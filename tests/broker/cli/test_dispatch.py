@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.cli import COMMANDS, main
-from barnabas.broker.cli.failures import UsageError, describe
+from barnabas.broker.cli.terminal.failures import UsageError, describe
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas

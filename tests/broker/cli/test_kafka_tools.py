@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.cli.failures import UsageError
 from barnabas.broker.cli.kafka import MISSING, TOOLS, main
 from barnabas.broker.cli.kafka.configs import assignments
+from barnabas.broker.cli.terminal.failures import UsageError
 from tests.support.command_line import Outcome, run_here
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.source_tree import ROOT

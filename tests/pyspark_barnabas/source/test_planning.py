@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.metadata import PartitionInfo, TopicInfo
-from pyspark_barnabas.source.changes import find_changes
 from pyspark_barnabas.source.errors import DataLoss, lose
-from pyspark_barnabas.source.limits import Patience, limit, waiting
 from pyspark_barnabas.source.offsets import OffsetsError, from_json, to_json
+from pyspark_barnabas.source.planning.changes import find_changes
+from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
 from pyspark_barnabas.source.subscription import Assigned, Named, Pattern, Subscription, subscribed
 

@@ -13,12 +13,12 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
-from pyspark_barnabas.source.batch_plan import plan_batch
 from pyspark_barnabas.source.errors import DataLoss, SourceError
 from pyspark_barnabas.source.offsets import Offsets
 from pyspark_barnabas.source.options import batch_settings, stream_settings
+from pyspark_barnabas.source.planning.batch_plan import plan_batch
+from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.ranges import OffsetRange
-from pyspark_barnabas.source.stream_plan import StreamPlan
 from tests.support.processes.own_broker import OwnBroker
 
 START_MS = 1_700_000_000_000

@@ -15,9 +15,9 @@ from barnabas.protocol.primitives import write_varlong
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas import digest, encoded_columns
-from pyspark_barnabas.sink.batch_layout import BadRows, Layout
-from pyspark_barnabas.sink.encode import Encoder
-from pyspark_barnabas.sink.plain_encode import PlainEncoder
+from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
 PARTITIONS = {"a": 3, "b": 5, "d": 4}
 NOW_MS = 1_700_000_000_000

@@ -18,8 +18,9 @@ from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.connection import ConnectionSettings
-from pyspark_barnabas.sink import driver, ledger_access, topics
+from pyspark_barnabas.sink import driver, topics
 from pyspark_barnabas.sink.failure import SinkFailed
+from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.processes.broker import BrokerProcess
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows

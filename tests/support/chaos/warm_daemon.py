@@ -9,7 +9,7 @@ import pyspark.sql.worker.write_into_data_source
 from pyspark.daemon import manager
 
 import pyspark_barnabas.sink.driver
-import pyspark_barnabas.sink.encode
+import pyspark_barnabas.sink.encoding.arrow_batches
 import pyspark_barnabas.sink.task
 import tests.support.chaos.source
 

@@ -10,11 +10,11 @@ from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.source import cluster
-from pyspark_barnabas.source.changes import find_changes, new_partitions
 from pyspark_barnabas.source.errors import lose
-from pyspark_barnabas.source.limits import Patience, limit, waiting
 from pyspark_barnabas.source.offsets import Offsets
 from pyspark_barnabas.source.options import SourceSettings
+from pyspark_barnabas.source.planning.changes import find_changes, new_partitions
+from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
 
 _LOG = logging.getLogger("pyspark_barnabas.source")

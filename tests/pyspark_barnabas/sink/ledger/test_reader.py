@@ -13,9 +13,9 @@ from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerDamaged, encode_value
-from pyspark_barnabas.sink import ledger_reader
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.ledger_reader import LedgerReader
+from pyspark_barnabas.sink.ledger import reader as ledger_reader
+from pyspark_barnabas.sink.ledger.reader import LedgerReader
 from tests.support.processes.own_broker import OwnBroker
 
 

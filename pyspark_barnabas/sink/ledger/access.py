@@ -7,8 +7,8 @@ import threading
 
 from barnabas.client.client import Client
 from pyspark_barnabas.commit.ledger import Ledger
-from pyspark_barnabas.sink.ledger_reader import LedgerReader
-from pyspark_barnabas.sink.ledger_topic import find_ledger, ledger_topic
+from pyspark_barnabas.sink.ledger.reader import LedgerReader
+from pyspark_barnabas.sink.ledger.topic import find_ledger, ledger_topic
 
 _kept = threading.local()
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_barnabas.encoded_columns import Headers, as_binary, read_headers
-from pyspark_barnabas.sink.batch_layout import BadRows
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows
 
 NO_PARTITION = -1
 

@@ -24,8 +24,8 @@ from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
 from barnabas.protocol.records.compression import NONE, decompress_chunks
 from barnabas.protocol.records.record import Record, iter_records
-from pyspark_barnabas.source.record_layout import Layout, Pieces, find_layout
-from pyspark_barnabas.source.varints import Array, Unusual
+from pyspark_barnabas.source.decoding.record_layout import Layout, Pieces, find_layout
+from pyspark_barnabas.source.decoding.varints import Array, Unusual
 
 ROWS = 10_000  # a piece has so many rows at most
 PIECE_BYTES = 4 << 20  # and is begun anew where the records before it have so many bytes

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.docs import documentation
 from barnabas.broker.config.keys import KEYS
-from barnabas.broker.config.reference_page import render
+from barnabas.broker.config.reference.descriptions import documentation
+from barnabas.broker.config.reference.page import render
 from barnabas.broker.config.topic_configs import TOPIC_KEYS
 
 ROOT = Path(__file__).parents[3]
@@ -21,14 +21,14 @@ def test_the_key_is_documented(name: str) -> None:
 
 
 def test_there_are_no_texts_of_keys_that_do_not_exist() -> None:
-    from barnabas.broker.config import docs
+    from barnabas.broker.config.reference import descriptions as docs
 
     assert docs._TEXTS.keys() == KEYS.keys() | TOPIC_KEYS.keys()
     assert not KEYS.keys() & ACCEPTED.keys()
 
 
 def test_the_page_in_docs_is_the_one_the_tables_make() -> None:
-    """`python -m barnabas.broker.config.reference_page > docs/config.md` brings it up to date."""
+    """`python -m barnabas.broker.config.reference.page > docs/config.md` brings it up to date."""
     assert (ROOT / "docs" / "config.md").read_text() == render()
 
 

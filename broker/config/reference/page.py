@@ -1,13 +1,13 @@
-"""docs/config.md, made from the tables of keys: `python -m barnabas.broker.config.reference_page > docs/config.md`."""
+"""docs/config.md, made from the tables of keys: `python -m barnabas.broker.config.reference.page > docs/config.md`."""
 
 import sys
 from collections.abc import Iterable, Iterator
 
 from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.differences import DIFFERENT_DEFAULTS
-from barnabas.broker.config.docs import documentation, why_without_effect
 from barnabas.broker.config.environment import NOT_KEYS
 from barnabas.broker.config.keys import KEYS, Key, Update
+from barnabas.broker.config.reference.descriptions import documentation, why_without_effect
+from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
 

@@ -26,8 +26,8 @@ from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
 from pyspark_barnabas import encoded_columns
 from pyspark_barnabas.digest import MODULUS, digest, seed
-from pyspark_barnabas.sink.batch_layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
-from pyspark_barnabas.sink.rows import NO_PARTITION, Rows, read_rows
+from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
+from pyspark_barnabas.sink.encoding.columns import NO_PARTITION, Rows, read_rows
 
 _KEPT_BYTES = 32 * 1024 * 1024
 _PIECE_BYTES = 32 * 1024 * 1024

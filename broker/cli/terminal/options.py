@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from barnabas.broker.cli.failures import UsageError
+from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.client.client import Client
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"

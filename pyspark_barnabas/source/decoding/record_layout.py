@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barnabas.protocol.records.record import RECORD_BYTES_MAX
-from pyspark_barnabas.source.varints import LONG_BYTES, Array, Unusual, read_varints
+from pyspark_barnabas.source.decoding.varints import LONG_BYTES, Array, Unusual, read_varints
 
 HEADERS_MAX = 64  # of one record: each costs a step over all records that have so many
 

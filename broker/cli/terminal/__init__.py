@@ -1,0 +1,1 @@
+"""How commands meet a terminal: options, input lines, output, signals and failures."""

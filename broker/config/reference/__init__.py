@@ -1,0 +1,1 @@
+"""What the keys mean, in sentences: for DescribeConfigs, for error messages and for docs/config.md."""

@@ -1,0 +1,1 @@
+"""From rows to record batches, one partition each: by columns with numpy, or row by row."""
