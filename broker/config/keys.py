@@ -1,9 +1,9 @@
 """The broker's configuration keys that have an effect here, under Kafka's names: one row each.
 
 A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
-does is in `docs.py`, which is only imported when somebody asks; the keys of Apache Kafka that are known but do
-nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.3.1's, and so are the defaults, except
-where docs/config.md says why not.
+does is in `reference/descriptions.py`, which is imported only when somebody asks; the keys of Apache Kafka that are
+known but do nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.3.1's, and so are the
+defaults, except where docs/config.md says why not.
 """
 
 from enum import Enum

@@ -12,7 +12,7 @@ from barnabas.broker.config.reference.descriptions import documentation
 from barnabas.broker.config.reference.page import render
 from barnabas.broker.config.topic_configs import TOPIC_KEYS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.parametrize("name", [*KEYS, *TOPIC_KEYS, *ACCEPTED])
@@ -21,9 +21,9 @@ def test_the_key_is_documented(name: str) -> None:
 
 
 def test_there_are_no_texts_of_keys_that_do_not_exist() -> None:
-    from barnabas.broker.config.reference import descriptions as docs
+    from barnabas.broker.config.reference import descriptions
 
-    assert docs._TEXTS.keys() == KEYS.keys() | TOPIC_KEYS.keys()
+    assert descriptions._TEXTS.keys() == KEYS.keys() | TOPIC_KEYS.keys()
     assert not KEYS.keys() & ACCEPTED.keys()
 
 
@@ -33,6 +33,6 @@ def test_the_page_in_docs_is_the_one_the_tables_make() -> None:
 
 
 def test_every_key_with_an_effect_is_read_somewhere() -> None:
-    tables = {"keys.py", "docs.py"}
+    tables = {"keys.py", "descriptions.py"}
     sources = [path.read_text() for path in (ROOT / "broker").rglob("*.py") if path.name not in tables]
     assert [name for name in KEYS if not any(f'"{name}"' in source for source in sources)] == []
