@@ -14,7 +14,7 @@ from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Clock, Deadline, SystemClock
 from barnabas.client.connection import Connection
 from barnabas.client.errors import ConnectionFailed, raise_for
-from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, read_metadata
+from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
 from barnabas.client.retries import retry
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -131,6 +131,18 @@ class Client:
         except KafkaError:
             self._refresh([topic], deadline, auto_create=auto_create)
         return self.cluster.leader(topic, partition)
+
+    def leaders(self, places: Iterable[TopicPartition], deadline: Deadline) -> Leaders:
+        """As `leader`, for several partitions: all that are not known are asked for at once, and raise nothing."""
+        known = self.cluster.leaders(places)
+        if not known.failures:
+            return known
+        missing = list(known.failures)
+        try:
+            self._refresh(sorted({topic for topic, _ in missing}), deadline)
+        except KafkaError as error:
+            return Leaders(known.by_node, dict.fromkeys(missing, error))
+        return self.cluster.leaders([*(where for each in known.by_node.values() for where in each), *missing])
 
     def forget(self, topics: Iterable[str]) -> None:
         """Look these topics up again before they are next used."""

@@ -5,6 +5,8 @@ All are KafkaErrors, so that one loop decides by the code what is retried.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
@@ -37,3 +39,8 @@ def raise_for(code: int, message: str | None, where: str) -> None:
     except ValueError:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{where}: unknown error code {code}") from None
     raise KafkaError(known, f"{where}: {message or known.message}")
+
+
+def worst(failures: Iterable[KafkaError]) -> KafkaError:
+    """Of at least one the first that trying again does not cure, or else the first."""
+    return max(failures, key=lambda each: not each.code.retriable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.client.addresses import Address
@@ -32,6 +33,13 @@ class TopicInfo(NamedTuple):
     partitions: dict[int, PartitionInfo]
 
 
+class Leaders(NamedTuple):
+    """Partitions by the node that leads them; and why none is known of the others."""
+
+    by_node: dict[int, list[TopicPartition]]
+    failures: dict[TopicPartition, KafkaError]
+
+
 class ClusterInfo(NamedTuple):
     """Brokers, and the topics that were asked for."""
 
@@ -56,6 +64,16 @@ class ClusterInfo(NamedTuple):
         if info.leader_id not in self.brokers:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{name}-{partition} has no leader")
         return info.leader_id
+
+    def leaders(self, places: Iterable[TopicPartition]) -> Leaders:
+        """As `leader`, for each of these partitions."""
+        found = Leaders({}, {})
+        for where in places:
+            try:
+                found.by_node.setdefault(self.leader(*where), []).append(where)
+            except KafkaError as error:
+                found.failures[where] = error
+        return found
 
     def merged(self, newer: ClusterInfo) -> ClusterInfo:
         """The brokers of `newer`, and its topics over the ones known so far."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.errors import raise_for
+from barnabas.client.errors import raise_for, worst
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_offsets import (
@@ -55,19 +55,32 @@ def list_offsets(
     found: dict[TopicPartition, FoundOffset] = {}
 
     def attempt() -> None:
-        by_leader: dict[int, dict[TopicPartition, int]] = {}
-        for where, timestamp in wanted.items():
-            if where not in found:
-                by_leader.setdefault(client.leader(*where, deadline), {})[where] = timestamp
-        failure: KafkaError | None = None
-        for leader, part in by_leader.items():
-            response = client.node(leader, deadline).ask(_list_offsets_request(part, isolation, deadline), deadline)
-            failure = _read_offsets(response, found) or failure
-        if failure is not None:
-            raise failure
+        missing = {where: timestamp for where, timestamp in wanted.items() if where not in found}
+        told, failures = ask_offsets(client, missing, isolation, deadline)
+        found.update(told)
+        if failures:
+            raise worst(failures.values())
 
     client.with_retries(attempt, deadline, lambda error: client.forget({topic for topic, _ in wanted}))
     return found
+
+
+def ask_offsets(
+    client: Client, wanted: Mapping[TopicPartition, int], isolation: int, deadline: Deadline
+) -> tuple[dict[TopicPartition, FoundOffset], dict[TopicPartition, KafkaError]]:
+    """As list_offsets, in one attempt: what was found, and why the others were not."""
+    found: dict[TopicPartition, FoundOffset] = {}
+    by_leader, failures = client.leaders(wanted, deadline)
+    for leader, places in by_leader.items():
+        request = _list_offsets_request({where: wanted[where] for where in places}, isolation, deadline)
+        try:
+            _read_offsets(client.node(leader, deadline).ask(request, deadline), found, failures)
+        except KafkaError as error:
+            failures.update(dict.fromkeys(places, error))
+    for where in wanted.keys() - found.keys() - failures.keys():
+        reason = f"{where[0]}-{where[1]} is missing from the answer"
+        failures[where] = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
+    return found, failures
 
 
 def _list_offsets_request(
@@ -84,20 +97,20 @@ def _list_offsets_request(
     )
 
 
-def _read_offsets(response: ListOffsetsResponse, found: dict[TopicPartition, FoundOffset]) -> KafkaError | None:
-    failure: KafkaError | None = None
+def _read_offsets(
+    response: ListOffsetsResponse,
+    found: dict[TopicPartition, FoundOffset],
+    failures: dict[TopicPartition, KafkaError],
+) -> None:
     for topic in response.topics:
         for answer in topic.partitions:
+            where = topic.name, answer.partition_index
             try:
                 raise_for(answer.error_code, None, f"{topic.name}-{answer.partition_index}")
             except KafkaError as error:
-                if failure is None or not error.code.retriable:
-                    failure = error
-                continue
-            found[topic.name, answer.partition_index] = FoundOffset(
-                answer.offset, answer.timestamp, answer.leader_epoch
-            )
-    return failure
+                failures[where] = error
+            else:
+                found[where] = FoundOffset(answer.offset, answer.timestamp, answer.leader_epoch)
 
 
 def committed_offsets(
@@ -188,11 +201,10 @@ def commit_offsets(
     client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
 
 
-def reset_offset(client: Client, where: TopicPartition, policy: str, isolation: int, deadline: Deadline) -> int:
-    """Where to begin without an offset: `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
+def reset_timestamp(where: TopicPartition, policy: str) -> int:
+    """What to ask for without an offset: for `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
     if policy == "none":
         raise KafkaError(
             ErrorCode.OFFSET_OUT_OF_RANGE, f"{where[0]}-{where[1]} has no such offset, and no reset is set"
         )
-    wanted = {where: EARLIEST if policy == "earliest" else LATEST}
-    return list_offsets(client, wanted, isolation=isolation, deadline=deadline)[where].offset
+    return EARLIEST if policy == "earliest" else LATEST

@@ -1,11 +1,13 @@
 """A consumer of assigned partitions: positions, fetches, records.
 
 Theory of operation: each poll sends one Fetch per leader for all assigned partitions and turns what comes back into
-records; positions move past everything seen, control batches and aborted transactions included. Who assigns the
-partitions is somebody else: the caller, or barnabas.client.consume.group.
+records; positions move past everything seen, control batches and aborted transactions included. What fails does so for
+a partition: the others are read, its leader is looked for again, and where records come nevertheless, a failure that
+does not pass is raised by the next poll. Who assigns the partitions is somebody else: the caller, or
+barnabas.client.consume.group.
 
-Invariants: a position only moves when its records are handed out; a partition whose position is unknown or out of range
-is reset by policy before it is fetched again.
+Invariants: a position only moves when its records are handed out, so a round that raises moves none past a record; a
+partition whose position is unknown or out of range is reset by policy before it is fetched again.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from typing import NamedTuple
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.consume.decoding import Aborted, decode_records
-from barnabas.client.errors import raise_for
+from barnabas.client.errors import raise_for, worst
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, reset_offset
+from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, ask_offsets, list_offsets, reset_timestamp
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from barnabas.protocol.records.record import Record
@@ -35,6 +37,16 @@ class ConsumedRecord(NamedTuple):
     topic: str
     partition: int
     record: Record
+
+
+class _Round:
+    """What the leaders answered, before any of it counts; and which partitions failed."""
+
+    def __init__(self) -> None:
+        self.records: list[ConsumedRecord] = []
+        self.positions: dict[TopicPartition, int | None] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.failures: dict[TopicPartition, KafkaError] = {}
 
 
 class Consumer:
@@ -60,23 +72,29 @@ class Consumer:
         """The next offset of every assigned partition; None until it was looked up."""
         self.high_watermarks: dict[TopicPartition, int] = {}
         """The end of what may be read of every partition, as of its last fetch."""
+        self._failing: dict[TopicPartition, Deadline] = {}  # what failed in the last round, and until when it may
+        self._failure: KafkaError | None = None  # for the next poll to raise
 
     def assign(self, positions: Mapping[TopicPartition, int | None] | Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, from these offsets; without an offset, from where the reset policy says."""
         known = dict(positions) if isinstance(positions, Mapping) else dict.fromkeys(positions)
         self.positions = known
         self.high_watermarks = {where: end for where, end in self.high_watermarks.items() if where in known}
+        self._failing, self._failure = {}, None
 
     def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
         """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself.
 
         max_records: hand out no more than so many; the others are fetched again by the next poll.
         """
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         patience = self._client.deadline(timeout_ms)
         while True:
             deadline = self._client.deadline()
             wait_ms = min(FETCH_WAIT_MS, patience.left_ms)
-            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), deadline, self._look_again)
+            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), deadline)
             if records or patience.is_over:
                 return records if max_records is None else self._cut(records, max_records)
             if not self.positions:
@@ -84,9 +102,11 @@ class Consumer:
 
     def position(self, where: TopicPartition) -> int:
         """The next offset of an assigned partition, looked up if need be."""
-        self._find_positions(self._client.deadline())
         found = self.positions[where]
-        assert found is not None
+        if found is None:
+            wanted = {where: reset_timestamp(where, self._reset)}
+            found = list_offsets(self._client, wanted, isolation=self._isolation)[where].offset
+            self.positions[where] = found
         return found
 
     def is_at_end(self) -> bool:
@@ -101,29 +121,62 @@ class Consumer:
             self.positions[topic, partition] = record.offset
         return records[:max_records]
 
-    def _look_again(self, error: KafkaError) -> None:
-        self._client.forget({topic for topic, _ in self.positions})
-
-    def _find_positions(self, deadline: Deadline) -> None:
-        for where, position in list(self.positions.items()):
-            if position is None:
-                self.positions[where] = reset_offset(self._client, where, self._reset, self._isolation, deadline)
-
     def _fetch(self, wait_ms: int, deadline: Deadline) -> list[ConsumedRecord]:
-        self._find_positions(deadline)
-        by_leader: dict[int, list[TopicPartition]] = {}
-        for where in self.positions:
-            by_leader.setdefault(self._client.leader(*where, deadline), []).append(where)
-        records: list[ConsumedRecord] = []
+        """One round: what came, or a failure where nothing did."""
+        came = _Round()
+        self._find_positions(came, deadline)
+        known = [where for where, position in self.positions.items() if position is not None]
+        by_leader, failures = self._client.leaders(known, deadline)
+        came.failures.update(failures)
         for leader, places in by_leader.items():
             # Only the first leader is waited for, and only while nothing has come.
-            request = self._request(places, 0 if records else wait_ms // len(by_leader))
-            response: FetchResponse = self._client.node(leader, deadline).ask(request, deadline)
-            raise_for(response.error_code, None, "fetch")
-            failure = self._read(response, records)
-            if failure is not None and not records:
-                raise failure
-        return records
+            request = self._request(places, 0 if came.records else wait_ms // len(by_leader))
+            try:
+                response: FetchResponse = self._client.node(leader, deadline).ask(request, deadline)
+                raise_for(response.error_code, None, "fetch")
+            except KafkaError as error:
+                came.failures.update(dict.fromkeys(places, error))
+            else:
+                self._read(response, came)
+        return self._take_in(came)
+
+    def _find_positions(self, came: _Round, deadline: Deadline) -> None:
+        """Look up the positions that are not known, as far as that is possible now."""
+        wanted: dict[TopicPartition, int] = {}
+        for where, position in self.positions.items():
+            try:
+                if position is None:
+                    wanted[where] = reset_timestamp(where, self._reset)
+            except KafkaError as error:
+                came.failures[where] = error
+        if wanted:
+            found, failures = ask_offsets(self._client, wanted, self._isolation, deadline)
+            self.positions.update({where: each.offset for where, each in found.items()})
+            came.failures.update(failures)
+
+    def _take_in(self, came: _Round) -> list[ConsumedRecord]:
+        """Let the round count. Its records go before its failures, of which one that lasts is kept for the next poll."""
+        self.positions.update(came.positions)
+        self.high_watermarks.update(came.high_watermarks)
+        self._client.forget({topic for (topic, _), error in came.failures.items() if error.code.retriable})
+        lasting = self._lasting(came.failures)
+        if came.records:
+            self._failure = lasting
+        elif came.failures:
+            raise worst(came.failures.values())
+        return came.records
+
+    def _lasting(self, failures: Mapping[TopicPartition, KafkaError]) -> KafkaError | None:
+        """One that does not pass by itself: by its code, or because it stands since the client's timeout."""
+        self._failing = {where: self._failing.get(where) or self._client.deadline() for where in failures}
+        lasting = {
+            where: error
+            for where, error in failures.items()
+            if not error.code.retriable or self._failing[where].is_over
+        }
+        for where in lasting:
+            del self._failing[where]  # once it was told it has as much time again
+        return worst(lasting.values()) if lasting else None
 
     def _request(self, places: Iterable[TopicPartition], wait_ms: int) -> FetchRequest:
         topics: dict[str, list[FetchPartition]] = {}
@@ -141,25 +194,23 @@ class Consumer:
             topics=[FetchTopic(topic=name, partitions=partitions) for name, partitions in topics.items()],
         )
 
-    def _read(self, response: FetchResponse, records: list[ConsumedRecord]) -> KafkaError | None:
-        """Append what came and move the positions; the first partition's error, which the others do not suffer for."""
-        failure: KafkaError | None = None
+    def _read(self, response: FetchResponse, came: _Round) -> None:
+        """Add what an answer brought. The error of a partition is not the others'."""
         for topic in response.responses:
             for data in topic.partitions:
                 where = topic.topic, data.partition_index
                 if where not in self.positions:
                     continue
                 try:
-                    records += self._read_partition(where, data)
+                    self._read_partition(where, data, came)
                 except KafkaError as error:
-                    failure = failure or error
-        return failure
+                    came.failures[where] = error
 
-    def _read_partition(self, where: TopicPartition, data: PartitionData) -> list[ConsumedRecord]:
+    def _read_partition(self, where: TopicPartition, data: PartitionData, came: _Round) -> None:
         name = f"{where[0]}-{where[1]}"
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._reset != "none":
-            self.positions[where] = None
-            return []
+            came.positions[where] = None
+            return
         raise_for(data.error_code, None, name)
         position = self.positions[where]
         assert position is not None
@@ -169,6 +220,6 @@ class Consumer:
             aborted = [Aborted(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
             end = data.last_stable_offset
         decoded = decode_records(data.records or b"", position, aborted, where=name)
-        self.positions[where] = decoded.next_offset
-        self.high_watermarks[where] = end
-        return [ConsumedRecord(*where, record) for record in decoded.records]
+        came.positions[where] = decoded.next_offset
+        came.high_watermarks[where] = end
+        came.records += [ConsumedRecord(*where, record) for record in decoded.records]

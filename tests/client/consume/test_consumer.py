@@ -1,0 +1,223 @@
+"""The consumer against two scripted leaders: what is handed out, and what is told, where one of them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from barnabas.client.client import Client
+from barnabas.client.connection import Connection
+from barnabas.client.consume.consumer import Consumer
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from barnabas.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.registry import ApiKey
+from tests.support.client_clock import StandingClock
+from tests.support.scripted.broker import HANG_UP, Answer
+from tests.support.scripted.cluster import NOBODY_LEADS, ScriptedCluster
+
+E = ErrorCode
+A, B, GONE = ("a", 0), ("b", 0), ("gone", 0)
+TIMEOUT_MS = 5000
+
+
+class Leaders(ScriptedCluster):
+    """Node 1 leads topic a, node 2 topic b. An answer brings one record of each partition, without end."""
+
+    def __init__(self) -> None:
+        super().__init__({A: 1, B: 2})
+        self.errors: dict[TopicPartition, ErrorCode] = {}
+        self.quiet: set[TopicPartition] = set()
+        self.hang_ups = 0
+        """How many Fetch requests node 2 does not answer."""
+        for number, node in self.nodes.items():
+            node.script[ApiKey.FETCH] = lambda request, number=number: self._fetch(request, number)
+            node.script[ApiKey.LIST_OFFSETS] = self._offsets
+
+    def _fetch(self, request: FetchRequest, node: int) -> Answer:
+        if node == 2 and self.hang_ups:
+            self.hang_ups -= 1
+            return HANG_UP
+        return FetchResponse(
+            responses=[
+                FetchableTopicResponse(
+                    topic=topic.topic,
+                    partitions=[
+                        self._partition((topic.topic, each.partition), each.fetch_offset, node)
+                        for each in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    def _partition(self, where: TopicPartition, offset: int, node: int) -> PartitionData:
+        code = self.errors.get(where, E.NONE) if self.leaders[where] == node else E.NOT_LEADER_OR_FOLLOWER
+        value = b"%s%d" % (where[0].encode(), offset)
+        has_records = not code and where not in self.quiet
+        return PartitionData(
+            partition_index=where[1],
+            error_code=code,
+            high_watermark=1 << 40,
+            aborted_transactions=None,
+            records=build_batch([NewRecord(None, value, (), 0)], base_offset=offset) if has_records else None,
+        )
+
+    def _offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        return ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[
+                        ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=0, offset=7)
+                        for each in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+
+@pytest.fixture
+def leaders() -> Iterator[Leaders]:
+    with Leaders() as leaders:
+        yield leaders
+
+
+@contextmanager
+def reading(
+    leaders: Leaders, positions: dict[TopicPartition, int | None] | None = None, **options: Any
+) -> Iterator[tuple[Client, Consumer]]:
+    """A consumer of both partitions, from their beginning."""
+    with Client(leaders.address, clock=StandingClock(), timeout_ms=TIMEOUT_MS) as client:
+        consumer = Consumer(client, **options)
+        consumer.assign(positions or {A: 0, B: 0})
+        yield client, consumer
+
+
+def values(consumer: Consumer, polls: int = 1) -> list[bytes | None]:
+    return [each.record.value for _ in range(polls) for each in consumer.poll(0)]
+
+
+def of(topic: str, found: Iterable[bytes | None]) -> list[bytes]:
+    return [value for value in found if value is not None and value.startswith(topic.encode())]
+
+
+def test_what_one_leader_brought_is_handed_out_where_the_next_one_hangs_up(leaders: Leaders) -> None:
+    leaders.hang_ups = 1
+    with reading(leaders) as (_, consumer):
+        found = values(consumer, 3)
+        assert of("a", found) == [b"a0", b"a1", b"a2"]
+        assert of("b", found) == [b"b0", b"b1"]
+
+
+def test_an_interrupt_between_two_leaders_loses_nothing(leaders: Leaders) -> None:
+    with reading(leaders) as (client, consumer):
+        values(consumer)
+        node = client.node
+
+        def interrupted(node_id: int, *rest: Any) -> Connection:
+            if node_id == 2:
+                raise KeyboardInterrupt
+            return node(node_id, *rest)
+
+        client.node = interrupted  # type: ignore[method-assign]  # because ^C comes between the two leaders
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(0)
+        assert consumer.positions == {A: 1, B: 1}
+        client.node = node  # type: ignore[method-assign]  # because it came once
+        assert sorted(filter(None, values(consumer))) == [b"a1", b"b1"]
+
+
+def test_a_partition_that_moved_is_found_again_though_another_always_brings_records(leaders: Leaders) -> None:
+    with reading(leaders) as (_, consumer):
+        values(consumer)
+        leaders.leaders[B] = 1
+        assert of("b", values(consumer, 2)) == [b"b1"]
+
+
+@pytest.mark.parametrize("code", [E.TOPIC_AUTHORIZATION_FAILED, E.INVALID_TOPIC_EXCEPTION])
+def test_what_does_not_pass_is_told_by_the_next_poll_where_another_partition_brought_records(
+    leaders: Leaders, code: ErrorCode
+) -> None:
+    leaders.errors[B] = code
+    with reading(leaders) as (_, consumer):
+        assert values(consumer) == [b"a0"]
+        with pytest.raises(KafkaError, match=f"{code.name}: b-0"):
+            consumer.poll(0)
+        assert values(consumer) == [b"a1"]
+
+
+def test_what_may_pass_and_does_not_is_told_though_another_partition_brings_records(leaders: Leaders) -> None:
+    leaders.errors[B] = E.CORRUPT_MESSAGE
+    with reading(leaders) as (client, consumer):
+        assert values(consumer, 3) == [b"a0", b"a1", b"a2"]
+        client.clock.sleep(TIMEOUT_MS / 1000)
+        assert values(consumer) == [b"a3"]
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: b-0"):
+            consumer.poll(0)
+        assert values(consumer, 2) == [b"a4", b"a5"]
+
+
+def test_without_a_reset_a_partition_without_an_offset_is_told_and_holds_nobody_up(leaders: Leaders) -> None:
+    with reading(leaders, {A: 0, B: None}, auto_offset_reset="none") as (_, consumer):
+        assert values(consumer) == [b"a0"]
+        with pytest.raises(KafkaError, match="b-0 has no such offset, and no reset is set"):
+            consumer.poll(0)
+        assert values(consumer) == [b"a1"]
+
+
+@pytest.mark.parametrize("offset", [0, None])
+@pytest.mark.parametrize("missing", [B, GONE])
+def test_a_partition_that_nobody_leads_does_not_hold_up_the_others(
+    leaders: Leaders, missing: TopicPartition, offset: int | None
+) -> None:
+    leaders.leaders[B] = NOBODY_LEADS
+    with reading(leaders, {missing: offset, A: 0}) as (client, consumer):
+        assert values(consumer, 3) == [b"a0", b"a1", b"a2"]
+        assert client.clock.monotonic() == 0, "and nothing was waited for"
+
+
+def test_a_partition_that_nobody_leads_is_told_where_nothing_else_comes(leaders: Leaders) -> None:
+    leaders.leaders[B] = NOBODY_LEADS
+    leaders.quiet = {A}
+    with reading(leaders) as (_, consumer):
+        with pytest.raises(KafkaError, match="b-0 has no leader"):
+            consumer.poll(0)
+        leaders.leaders[B] = 2
+        assert values(consumer) == [b"b0"]
+
+
+def test_an_offset_that_is_out_of_range_is_reset(leaders: Leaders) -> None:
+    leaders.errors[B] = E.OFFSET_OUT_OF_RANGE
+    with reading(leaders) as (_, consumer):
+        assert values(consumer) == [b"a0"]
+        assert consumer.positions == {A: 1, B: None}
+        leaders.errors.clear()
+        assert of("b", values(consumer)) == [b"b7"]
+        assert consumer.position(B) == 8
+
+
+def test_a_new_assignment_owes_no_failure_of_the_one_before(leaders: Leaders) -> None:
+    leaders.errors[B] = E.TOPIC_AUTHORIZATION_FAILED
+    with reading(leaders) as (_, consumer):
+        values(consumer)
+        consumer.assign({A: 0})
+        assert values(consumer) == [b"a0"]
+
+
+def test_what_is_cut_off_comes_with_the_next_poll(leaders: Leaders) -> None:
+    with reading(leaders) as (_, consumer):
+        found = [each.record.value for _ in range(4) for each in consumer.poll(0, max_records=1)]
+        assert found == [b"a0", b"a1", b"a2", b"a3"]
+        assert consumer.positions == {A: 4, B: 0}
