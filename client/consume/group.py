@@ -5,7 +5,8 @@ fetches in between; waiting never lasts longer than to the next heartbeat. Befor
 again, what was handed out is committed, if that is wanted.
 
 Invariants: offsets are committed only for records that earlier polls handed out, in the generation they were read in;
-after UNKNOWN_MEMBER_ID or ILLEGAL_GENERATION nothing of the old membership is used again.
+after UNKNOWN_MEMBER_ID or ILLEGAL_GENERATION nothing of the old membership is used again. A member whose committed
+offsets could not be had reads nothing, is at no end and asks for them again.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class GroupConsumer:
         self._consumer = Consumer(client, isolation=isolation, auto_offset_reset=auto_offset_reset)
         self._membership = Membership(client, group_id, sorted(set(topics)), session_timeout_ms)
         self._is_member = False
+        self._to_begin: list[TopicPartition] | None = None  # assigned, but from where to read is not known yet
         self._committed: dict[TopicPartition, int] = {}
         self._next_heartbeat = client.deadline(0)
 
@@ -89,7 +91,7 @@ class GroupConsumer:
 
     def is_at_end(self) -> bool:
         """Whether everything assigned was read up to where it ended when it was last fetched."""
-        return self._is_member and self._consumer.is_at_end()
+        return self._is_member and self._to_begin is None and self._consumer.is_at_end()
 
     def commit(self) -> None:
         """Commit the positions of what was handed out so far. KafkaError if the group has moved on."""
@@ -120,6 +122,8 @@ class GroupConsumer:
             self._heartbeat()
         while not self._is_member:
             self._join()
+        if self._to_begin is not None:
+            self._begin(self._to_begin)
 
     def _heartbeat(self) -> None:
         if not self._is_member:
@@ -138,8 +142,14 @@ class GroupConsumer:
             return
         self._is_member = True
         self._next_heartbeat = self._client.deadline(self._heartbeat_ms)
+        self._consumer.assign({})  # what the generation before read is for this one neither to read nor to commit
+        self._to_begin = partitions
+
+    def _begin(self, partitions: list[TopicPartition]) -> None:
+        """Read from what the group committed. Where that cannot be had, the next poll asks again."""
         self._committed = committed_offsets(self._client, self._group_id, partitions)
         self._consumer.assign({where: self._committed.get(where) for where in partitions})
+        self._to_begin = None
 
     def _commit_if_possible(self) -> None:
         try:

@@ -59,6 +59,10 @@ class GroupBroker(ScriptedBroker):
         }
         super().__init__(script, {"t": 1})
 
+    def recover(self) -> None:
+        """Answer no errors any more."""
+        self._errors.clear()
+
     def _error(self, api: ApiKey) -> int:
         waiting = self._errors.get(api)
         return waiting.pop(0) if waiting else ErrorCode.NONE
@@ -196,6 +200,37 @@ def test_a_coordinator_that_moved_is_looked_for_again(member_of: MemberOf, api: 
         member = member_of(broker)
         assert [values(member), values(member)] == [[b"0"], [b"1"]]
         assert len(broker.of(FindCoordinatorRequest)) >= 2
+
+
+UNSTABLE = [ErrorCode.UNSTABLE_OFFSET_COMMIT] * 500  # for longer than a timeout
+
+
+def test_a_member_that_could_not_have_its_offsets_asks_for_them_again(member_of: MemberOf) -> None:
+    with GroupBroker(OFFSET_FETCH=UNSTABLE) as broker:
+        member = member_of(broker)
+        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+            member.poll()
+        assert not member.is_at_end()
+        broker.recover()
+        assert values(member) == [b"0"]
+        assert len(broker.of(JoinGroupRequest)) == 1
+
+
+def test_after_a_rebalance_nothing_of_the_generation_before_is_read_or_committed_without_offsets(
+    member_of: MemberOf,
+) -> None:
+    errors = [ErrorCode.NONE, *UNSTABLE]
+    with GroupBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS], OFFSET_FETCH=errors) as broker:
+        member = member_of(broker)
+        assert values(member) == [b"0"]
+        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+            member.poll()
+        assert member.assignment == []
+        commits = len(broker.of(OffsetCommitRequest))
+        broker.recover()
+        broker.committed = 5  # by another member, as far as this one knows
+        assert values(member) == [b"5"]
+        assert len(broker.of(OffsetCommitRequest)) == commits
 
 
 def test_a_rebalance_during_sync_starts_over(member_of: MemberOf) -> None:
