@@ -61,9 +61,10 @@ class CollectedBatch:
                 delivery.offset = -1 if outcome < 0 else outcome + index
 
     def fail(self, error: Exception) -> None:
-        """None of the records will be sent."""
+        """What is not acknowledged or lost yet is lost."""
         for delivery in self.deliveries:
-            delivery.error = error
+            if delivery.offset is None and delivery.error is None:
+                delivery.error = error
 
 
 class Batches:

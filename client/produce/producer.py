@@ -11,12 +11,12 @@ Invariants: of one partition one batch is under way at a time, so records keep t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.errors import raise_for
+from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.batch_sender import ACKS_ALL, ACKS_LEADER, ACKS_NONE, DELIVERY_TIMEOUT_MS, BatchSender
 from barnabas.client.produce.batching import Batches, CollectedBatch, Delivery
@@ -30,6 +30,8 @@ from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 BATCH_BYTES = 256 * 1024
 BUFFER_BYTES = 4 * 1024 * 1024
+
+_BYTES_OR_NONE = (bytes, NoneType, bytearray, memoryview)
 
 
 class Producer:
@@ -86,6 +88,7 @@ class Producer:
 
         timestamp: ms since 1970, by default now. partition: by default by the key, as Kafka's clients choose.
         """
+        _check_types(key, value, headers)
         if partition is None:
             partition = self._choose_partition(topic, key)
         delivery = Delivery(topic, partition)
@@ -129,21 +132,18 @@ class Producer:
         try:
             if self._sender is None:
                 self._sender = self._open_sender()
-        except KafkaError as error:
-            for batch in taken.values():
-                batch.fail(error)
-            self._gave_up(error)
-            return error
-        try:
             for where, batch in taken.items():
                 encoded = encode(where, batch.records, compression=self._compression, level=self._level)
                 self._sender.enqueue(encoded, batch.settle)
             self._sender.flush()
         except KafkaError as error:
+            _fail(taken, error)
             self._gave_up(error)
             return error
-        except BaseException:
-            self._discard_sender()  # an interrupt: answers may still come, and nobody would know what they are to
+        except BaseException as error:
+            # Answers may still come after an interrupt, and nobody would know what they are to.
+            _fail(taken, error if isinstance(error, Exception) else ConnectionFailed("sending was interrupted"))
+            self._discard_sender()
             raise
         return None
 
@@ -183,3 +183,19 @@ class Producer:
         if self._sender is not None:
             self._sender.close()
             self._sender = None
+
+
+def _fail(taken: dict[TopicPartition, CollectedBatch], error: Exception) -> None:
+    for batch in taken.values():
+        batch.fail(error)
+
+
+def _check_types(key: object, value: object, headers: Sequence[tuple[object, object]]) -> None:
+    """TypeError for what cannot be encoded, before it stands among other records."""
+    if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
+        raise TypeError(f"key and value are bytes or None, not {type(key).__name__} and {type(value).__name__}")
+    for name, content in headers:
+        if not (isinstance(name, str) and isinstance(content, _BYTES_OR_NONE)):
+            raise TypeError(
+                f"a header is a str with bytes or None, not {type(name).__name__} with {type(content).__name__}"
+            )

@@ -6,7 +6,8 @@ up at every `begin`, so a feature level that changes counts from the next transa
 Java client.
 
 Invariants: nothing is sent outside of a transaction; after an error the verdict (client/transactions/errors.py) decides
-whether `abort` cures it; a producer that was fenced never writes again.
+whether `abort` cures it, and so it does after any other exception while something was sent; a producer that was fenced
+never writes again.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class TransactionalProducer:
         self._records = _Records(client, transactional_id, **options)
         self._groups: set[str] = set()
         self._has_sent_offsets = False
+        self._is_interrupted = False
         self._failure: KafkaError | None = None
 
     def __enter__(self) -> Self:
@@ -95,7 +97,7 @@ class TransactionalProducer:
         self._protocol = find_protocol(self._client, self.transactional_id)
         self._records.begin(self.identity, self._protocol)
         self._groups.clear()
-        self._has_sent_offsets = False
+        self._has_sent_offsets = self._is_interrupted = False
         self.state = ProducerState.OPEN
 
     # --- inside ---
@@ -133,6 +135,9 @@ class TransactionalProducer:
             commit_offsets(self._client, self.transactional_id, self.identity, member, offsets, protocol=self._protocol)
         except KafkaError as error:
             raise self._fail(call, error) from error
+        except BaseException:
+            self._is_interrupted = True  # the offsets may be in the transaction, or not
+            raise
 
     # --- ending ---
 
@@ -151,11 +156,12 @@ class TransactionalProducer:
 
     def _end(self, *, commit: bool) -> None:
         is_lost = self._failure is not None and self._failure.code in ID_LOST
+        before = self.identity
         if self._records.has_begun or self._has_sent_offsets:
             self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
             if not is_lost:
                 self._end_at_the_coordinator(commit=commit)
-        if self._failure is not None and (is_lost or self._protocol == EXPLICIT):
+        if self._failure is not None and self.identity == before:
             self._begin_anew()  # sequence numbers cannot go on where a batch was given up
         self._failure = None
         self.state = ProducerState.READY
@@ -191,6 +197,9 @@ class TransactionalProducer:
         return begun
 
     def _check(self, call: str) -> None:
+        if self.state is ProducerState.OPEN and (self._is_interrupted or self._records.is_interrupted):
+            reason = "sending was interrupted, the transaction has to be aborted"
+            self._fail(Call.PRODUCE, KafkaError(ErrorCode.INVALID_TXN_STATE, reason))
         if self.state is ProducerState.DEAD or (self.state is ProducerState.ABORT_ONLY and call != "abort"):
             assert self._failure is not None
             raise self._failure
@@ -250,9 +259,13 @@ class _Records(Producer):
             )
             self.failed_call = Call.PRODUCE
 
+    @property
+    def is_interrupted(self) -> bool:
+        """In a transaction: whether what was under way may be in it, or not. `begin` opened what is gone then."""
+        return self._sender is None
+
     def _open_sender(self) -> BatchSender:
-        # `begin` opens it, so it was discarded since: what it had under way may be in the transaction, or not.
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, "sending was interrupted, the transaction has to be aborted")
+        raise AssertionError("a transaction that was interrupted is only aborted")
 
     def _gave_up(self, error: KafkaError) -> None:
         self.drop(error)

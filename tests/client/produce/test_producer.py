@@ -1,10 +1,13 @@
 """The producer against a scripted broker: what is retried, with which sequence numbers, and what is given up."""
 
+import struct
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -250,7 +253,7 @@ def test_two_producers_of_one_client_go_on_after_a_lost_connection() -> None:
 def test_after_an_interrupt_the_next_records_come_under_a_new_producer_id() -> None:
     with Broker(accepted) as broker, client_of(broker) as client:
         producer = Producer(client)
-        producer.send("t", b"v")
+        before = producer.send("t", b"v")
         sleep = client.clock.sleep
 
         def interrupted(seconds: float) -> None:
@@ -260,12 +263,61 @@ def test_after_an_interrupt_the_next_records_come_under_a_new_producer_id() -> N
         client.clock.sleep = interrupted  # type: ignore[method-assign]  # because ^C comes while it waits
         with pytest.raises(KeyboardInterrupt):
             producer.flush()
+        with pytest.raises(ConnectionFailed, match="interrupted"):
+            before.result()
         client.clock.sleep = sleep  # type: ignore[method-assign]  # because it came once
         broker.script[ApiKey.PRODUCE] = accepted
         after = producer.send("t", b"after")
         producer.flush()
         assert after.result() == 100
         assert [(header.producer_id, header.base_sequence) for *_, header, _ in broker.batches()] == [(50, 0), (51, 0)]
+
+
+def test_an_interrupt_before_there_is_a_producer_id_is_told_to_the_records() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        lost = producer.send("t", b"v")
+        ask_any = client.ask_any
+
+        def interrupted(*rest: object) -> None:
+            raise KeyboardInterrupt
+
+        client.ask_any = interrupted  # type: ignore[method-assign]  # because ^C comes while an id is asked for
+        with pytest.raises(KeyboardInterrupt):
+            producer.flush()
+        client.ask_any = ask_any  # type: ignore[method-assign]  # because it came once
+        assert isinstance(lost.error, ConnectionFailed)
+        producer.flush()
+        assert list(broker.batches()) == []
+
+
+def test_what_cannot_be_encoded_is_told_to_every_record_that_was_to_be_sent_with_it() -> None:
+    with Broker(accepted) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        deliveries = [producer.send("wide", b"v", partition=partition) for partition in range(2)]
+        deliveries.append(producer.send("wide", b"v", partition=2, timestamp="now"))  # type: ignore[arg-type]
+        with pytest.raises((TypeError, struct.error)) as caught:
+            producer.flush()
+        assert [delivery.error for delivery in deliveries] == [caught.value] * 3
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"value": "text"},
+        {"value": b"v", "key": 5},
+        {"value": b"v", "headers": [("h", "text")]},
+        {"value": b"v", "headers": [(b"h", b"bytes")]},
+    ],
+)
+def test_what_is_not_bytes_is_refused_and_leaves_the_others_alone(record: dict[str, Any]) -> None:
+    with Broker(accepted) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        good = producer.send("t", b"v")
+        with pytest.raises(TypeError, match="bytes or None"):
+            producer.send("t", **record)
+        producer.flush()
+        assert good.result() == 100
 
 
 def test_a_partition_missing_from_the_answer_is_an_error() -> None:

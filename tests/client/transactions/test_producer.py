@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -224,6 +225,70 @@ def test_an_initialisation_that_is_refused_is_final(code: ErrorCode) -> None:
             TransactionalProducer(client, "id").init()
 
 
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("calls_abort", [True, False])
+def test_after_an_interrupt_a_transaction_is_only_aborted(level: int, calls_abort: bool) -> None:
+    with ready(level) as (broker, producer):
+        client = producer._client
+        sleep = client.clock.sleep
+        producer.begin()
+        delivery = producer.send("t", b"a", partition=0)
+
+        def interrupted(seconds: float) -> None:
+            raise KeyboardInterrupt
+
+        broker.fail(ApiKey.PRODUCE, E.NOT_ENOUGH_REPLICAS)
+        client.clock.sleep = interrupted  # type: ignore[method-assign]  # because ^C comes while it waits
+        with pytest.raises(KeyboardInterrupt):
+            producer.commit()
+        client.clock.sleep = sleep  # type: ignore[method-assign]  # because it came once
+        assert delivery.error is not None
+        if not calls_abort:
+            for call in (producer.commit, producer.flush, lambda: producer.send("t", b"b")):
+                with pytest.raises(TransactionAbortable, match="interrupted"):
+                    call()
+        producer.abort()
+        assert [request.committed for request in broker.of(EndTxnRequest)] == [False]
+        _is_ready_for_the_next(broker, producer)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_after_records_that_could_not_be_encoded_a_transaction_is_only_aborted(level: int) -> None:
+    with ready(level) as (broker, producer):
+        producer.begin()
+        deliveries = [producer.send("t", b"a", partition=0), producer.send("t", b"a", partition=1, timestamp="now")]
+        with pytest.raises((TypeError, struct.error)):
+            producer.flush()
+        assert all(delivery.error for delivery in deliveries)
+        with pytest.raises(TransactionAbortable, match="interrupted"):
+            producer.commit()
+        producer.abort()
+        assert broker.story() == ["init-v5", "init-v5"], "nothing was written, and the sequence numbers begin anew"
+        _is_ready_for_the_next(broker, producer)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_after_offsets_that_could_not_be_sent_a_transaction_is_only_aborted(level: int) -> None:
+    with ready(level) as (broker, producer):
+        producer.begin()
+        with pytest.raises((TypeError, struct.error)):
+            producer.send_offsets({("s", 0): "five"}, "g")  # type: ignore[dict-item]
+        with pytest.raises(TransactionAbortable, match="interrupted"):
+            producer.commit()
+        producer.abort()
+        _is_ready_for_the_next(broker, producer)
+
+
+def test_a_record_that_is_not_bytes_is_refused_and_leaves_the_transaction_alone() -> None:
+    with ready(2) as (_, producer):
+        producer.begin()
+        good = producer.send("t", b"a", partition=0)
+        with pytest.raises(TypeError, match="bytes or None"):
+            producer.send("t", "text", partition=0)  # type: ignore[arg-type]
+        producer.commit()
+        assert good.result() == 100
+
+
 def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> None:
     with ready(2) as (broker, producer):
         broker.fail(ApiKey.END_TXN, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
@@ -281,6 +346,18 @@ def test_a_prepared_transaction_is_kept_where_two_phase_commits_are_offered() ->
         begun = transaction_requests.init_producer(client, "id", timeout_ms=1, enable_2pc=True, keep_prepared=True)
         assert begun == (ProducerIdentity(8, 1), ProducerIdentity(7, 0))
         assert broker.of(InitProducerIdRequest)[-1].keep_prepared_txn
+
+
+def _is_ready_for_the_next(broker: ScriptedCoordinator, producer: TransactionalProducer) -> None:
+    """Whether what is sent next has the epoch the broker gave last, and the first sequence number."""
+    producer.begin()
+    delivery = producer.send("t", b"next", partition=0)
+    producer.flush()
+    assert delivery.result() == 100
+    header = list(broker.batches())[-1]
+    assert (header.producer_epoch, header.base_sequence) == (broker.producer_epoch, 0)
+    producer.commit()
+    assert producer.state is ProducerState.READY
 
 
 def _everything(producer: TransactionalProducer) -> None:
