@@ -153,7 +153,6 @@ class BatchSender:
             self._pauses = backoffs_ms()
 
     def _send(self) -> None:
-        self._announce([each for each in self._queues.values() if each.where not in self._added and each.next()])
         by_leader: dict[int, list[PartitionQueue]] = {}
         for queue in self._queues.values():
             batch = queue.next()
@@ -166,6 +165,9 @@ class BatchSender:
                 self._refused(queue, batch, error)
             else:
                 by_leader.setdefault(leader, []).append(queue)
+        # Only now, as looking for the leader may have created the topic.
+        found = [each for queues in by_leader.values() for each in queues]
+        self._announce([each for each in found if each.where not in self._added])
         for leader, queues in by_leader.items():
             self._send_to(leader, queues)
 

@@ -155,6 +155,8 @@ class TransactionalProducer:
         self._end(commit=False)
 
     def _end(self, *, commit: bool) -> None:
+        # Where nothing was added the coordinator may know of no transaction, and would refuse its end. If an addition
+        # arrived and its answer did not, the next epoch, which every failure asks for, aborts what there is.
         is_lost = self._failure is not None and self._failure.code in ID_LOST
         before = self.identity
         if self._records.has_begun or self._has_sent_offsets:
@@ -223,7 +225,7 @@ class _Records(Producer):
         self._transactional_id = transactional_id
         self._sequences: dict[TopicPartition, int] = {}
         self.has_begun = False
-        """Whether the broker may know of the transaction."""
+        """Whether something may be in the transaction that has to be ended at the coordinator."""
         self.failed_call = Call.PRODUCE
 
     def begin(self, identity: ProducerIdentity, protocol: int) -> None:
@@ -251,13 +253,13 @@ class _Records(Producer):
         self._sequences.clear()
 
     def _add(self, identity: ProducerIdentity, protocol: int, places: Iterable[TopicPartition]) -> None:
-        self.has_begun = True
         if protocol == EXPLICIT:
             self.failed_call = Call.ADD
             add_partitions(
                 self._client, self._transactional_id, identity, places, self._client.deadline(self._timeout_ms)
             )
             self.failed_call = Call.PRODUCE
+        self.has_begun = True
 
     @property
     def is_interrupted(self) -> bool:

@@ -10,11 +10,14 @@ import pytest
 
 from barnabas.client import transaction_requests
 from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.metadata import ClusterInfo
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
 from barnabas.client.transactions.errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionAborted, TransactionalProducer
 from barnabas.client.transactions.states import NotNow, ProducerState
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -134,7 +137,6 @@ def test_what_may_pass_is_asked_again(api: ApiKey, code: ErrorCode | Answer) -> 
         (2, ApiKey.PRODUCE, E.TRANSACTION_ABORTABLE),
         (2, ApiKey.PRODUCE, E.INVALID_PRODUCER_EPOCH),
         (2, ApiKey.PRODUCE, E.MESSAGE_TOO_LARGE),
-        (1, ApiKey.ADD_PARTITIONS_TO_TXN, E.TOPIC_AUTHORIZATION_FAILED),
         (1, ApiKey.TXN_OFFSET_COMMIT, E.ILLEGAL_GENERATION),
         (2, ApiKey.TXN_OFFSET_COMMIT, E.UNKNOWN_MEMBER_ID),
         (2, ApiKey.TXN_OFFSET_COMMIT, E.TRANSACTION_ABORTABLE),
@@ -155,6 +157,69 @@ def test_an_abort_cures_what_failed_inside(level: int, api: ApiKey, code: ErrorC
         producer.begin()
         _everything(producer)
         assert producer.state is ProducerState.READY
+
+
+@pytest.mark.parametrize("code", [E.TOPIC_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE, E.INVALID_PRODUCER_ID_MAPPING])
+def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode) -> None:
+    with ready(1) as (broker, producer):
+        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, code)
+        producer.begin()
+        producer.send("t", b"a", partition=0)
+        with pytest.raises(TransactionAbortable) as failed:
+            producer.commit()
+        assert failed.value.code == code
+        producer.abort()
+        assert broker.story() == ["init-v5", "add-v3", "init-v5"]
+        _is_ready_for_the_next(broker, producer)
+
+
+def test_what_was_added_before_another_partition_was_refused_is_aborted() -> None:
+    with ready(1) as (broker, producer):
+        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.NONE, E.TOPIC_AUTHORIZATION_FAILED)
+        producer.begin()
+        producer.send("t", b"a", partition=0)
+        producer.flush()
+        producer.send("t", b"a", partition=1)
+        with pytest.raises(TransactionAbortable):
+            producer.commit()
+        producer.abort()
+        assert broker.story() == ["init-v5", "add-v3", "produce-v11", "add-v3", "end-v4", "init-v5"]
+
+
+def test_an_addition_without_an_answer_is_aborted_by_the_next_epoch() -> None:
+    with ready(1) as (broker, producer):
+        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, *[HANG_UP] * 500)
+        producer.begin()
+        producer.send("t", b"a", partition=0)
+        with pytest.raises(TransactionAbortable):
+            producer.flush()
+        producer.abort()
+        assert "end-v4" not in broker.story()
+        assert broker.story()[-1] == "init-v5"
+        broker.recover()
+        _is_ready_for_the_next(broker, producer)
+
+
+def test_a_topic_that_is_created_when_asked_for_is_there_before_it_is_added() -> None:
+    with ready(1) as (broker, producer):
+        client = producer._client
+        refresh = client._refresh
+
+        def create(topics: list[str] | None, deadline: Deadline, *, auto_create: bool = False) -> ClusterInfo:
+            if auto_create and topics is not None:
+                broker.topics |= dict.fromkeys(topics, 1)
+            return refresh(topics, deadline, auto_create=auto_create)
+
+        def add_what_there_is(request: AddPartitionsToTxnRequest) -> Answer:
+            (topic,) = request.v3_and_below_topics
+            return broker._add(request, E.NONE if topic.name in broker.topics else E.UNKNOWN_TOPIC_OR_PARTITION)
+
+        client._refresh = create  # type: ignore[method-assign]  # because the scripted broker creates nothing
+        broker.script[ApiKey.ADD_PARTITIONS_TO_TXN] = add_what_there_is
+        producer.begin()
+        delivery = producer.send("new", b"a", partition=0)
+        producer.commit()
+        assert delivery.result() == 100
 
 
 def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch() -> None:
@@ -190,13 +255,12 @@ def test_what_waits_behind_a_batch_that_was_given_up_is_not_sent_any_more(level:
 
 def test_a_producer_its_coordinator_forgot_gets_an_id_instead_of_an_abort() -> None:
     with ready(1) as (broker, producer):
-        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.INVALID_PRODUCER_ID_MAPPING)
+        broker.fail(ApiKey.TXN_OFFSET_COMMIT, E.INVALID_PRODUCER_ID_MAPPING)
         producer.begin()
-        producer.send("t", b"a", partition=0)
         with pytest.raises(TransactionAbortable):
-            producer.flush()
+            producer.send_offsets({("s", 0): 5}, "g")
         producer.abort()
-        assert broker.story() == ["init-v5", "add-v3", "init-v5"]
+        assert broker.story() == ["init-v5", "add-offsets-v4", "offsets-v4", "init-v5"]
 
 
 @pytest.mark.parametrize("code", [E.PRODUCER_FENCED, E.INVALID_PRODUCER_EPOCH])
@@ -299,7 +363,7 @@ def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> N
         for call in (producer.abort, producer.begin, lambda: producer.send("t", b"b")):
             with pytest.raises(NotNow, match="outcome is not known"):
                 call()
-        broker._failures.clear()
+        broker.recover()
         producer.commit()
         assert {(each.producer_epoch, each.committed) for each in broker.of(EndTxnRequest)} == {(0, True)}
         assert producer.identity == ProducerIdentity(7, 1)

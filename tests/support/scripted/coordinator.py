@@ -70,6 +70,10 @@ class ScriptedCoordinator(ScriptedBroker):
         """Let the next requests of this API fail so, one after the other."""
         self._failures.setdefault(api, []).extend(codes)
 
+    def recover(self) -> None:
+        """Let nothing fail any more."""
+        self._failures.clear()
+
     def story(self) -> list[str]:
         """What was asked, in short, with the version, without looking for coordinators."""
         return [f"{NAMES[type(request)]}-v{version}" for version, request in self.requests if type(request) in NAMES]
