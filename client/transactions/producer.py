@@ -63,6 +63,7 @@ class TransactionalProducer:
         self._groups: set[str] = set()
         self._has_sent_offsets = False
         self._is_interrupted = False
+        self._is_ended = False  # what is left of the end that was called is the next epoch
         self._failure: KafkaError | None = None
 
     def __enter__(self) -> Self:
@@ -157,15 +158,16 @@ class TransactionalProducer:
     def _end(self, *, commit: bool) -> None:
         # Where nothing was added the coordinator may know of no transaction, and would refuse its end. If an addition
         # arrived and its answer did not, the next epoch, which every failure asks for, aborts what there is.
-        is_lost = self._failure is not None and self._failure.code in ID_LOST
+        self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
         before = self.identity
-        if self._records.has_begun or self._has_sent_offsets:
-            self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
-            if not is_lost:
-                self._end_at_the_coordinator(commit=commit)
+        is_lost = self._failure is not None and self._failure.code in ID_LOST
+        has_content = self._records.has_begun or self._has_sent_offsets
+        if has_content and not is_lost and not self._is_ended:
+            self._end_at_the_coordinator(commit=commit)
+        self._is_ended = True
         if self._failure is not None and self.identity == before:
             self._begin_anew()  # sequence numbers cannot go on where a batch was given up
-        self._failure = None
+        self._failure, self._is_ended = None, False
         self.state = ProducerState.READY
 
     def _end_at_the_coordinator(self, *, commit: bool) -> None:

@@ -369,6 +369,42 @@ def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> N
         assert producer.identity == ProducerIdentity(7, 1)
 
 
+@pytest.mark.parametrize("failure", [E.COORDINATOR_LOAD_IN_PROGRESS, HANG_UP])
+def test_an_abort_that_is_called_again_for_the_next_epoch_ends_nothing_twice(failure: ErrorCode | Answer) -> None:
+    with ready(1) as (broker, producer):
+        broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
+        broker.fail(ApiKey.INIT_PRODUCER_ID, *[failure] * 500)
+        producer.begin()
+        producer.send("t", b"a", partition=0)
+        with pytest.raises(TransactionAbortable):
+            producer.commit()
+        with pytest.raises(OutcomeUnknown):
+            producer.abort()
+        broker.recover()
+        broker.fail(ApiKey.END_TXN, E.PRODUCER_FENCED)  # as the epoch was raised, though its answer was lost
+        producer.abort()
+        assert len(broker.of(EndTxnRequest)) == 1
+        broker.recover()
+        _is_ready_for_the_next(broker, producer)
+
+
+def test_where_nothing_was_added_an_abort_without_an_epoch_may_only_be_called_again() -> None:
+    with ready(1) as (broker, producer):
+        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.TOPIC_AUTHORIZATION_FAILED)
+        broker.fail(ApiKey.INIT_PRODUCER_ID, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
+        producer.begin()
+        producer.send("t", b"a", partition=0)
+        with pytest.raises(TransactionAbortable):
+            producer.flush()
+        with pytest.raises(OutcomeUnknown):
+            producer.abort()
+        with pytest.raises(NotNow, match="an abort whose outcome is not known"):
+            producer.commit()
+        broker.recover()
+        producer.abort()
+        _is_ready_for_the_next(broker, producer)
+
+
 def test_leaving_the_context_aborts_what_is_open() -> None:
     with ready(2) as (broker, producer):
         with producer:
