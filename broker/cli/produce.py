@@ -129,6 +129,8 @@ def _produce(client: Client, options: argparse.Namespace, descriptor: int) -> To
                 timestamp=options.timestamp,
                 partition=options.partition,
             )
+            if producer.failure is not None:
+                raise producer.failure  # nobody reads on where records are lost
             totals.add(delivery, len(line))
             progress.update(number)
         producer.flush()

@@ -64,6 +64,7 @@ class Producer:
         self._batches = Batches(batch_bytes)
         self._keyless = KeylessPartitioner()
         self._sender: BatchSender | None = None
+        self._failure: KafkaError | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -86,6 +87,9 @@ class Producer:
     ) -> Delivery:
         """Take a record; it is sent when there is enough or at `flush`. KafkaError if the topic cannot be had.
 
+        Whatever it raises, the record was not taken; what becomes of those taken before is in their Delivery, and in
+        `failure`. Only an interrupt, and what records cannot be compressed without, comes from sending.
+
         timestamp: ms since 1970, by default now. partition: by default by the key, as Kafka's clients choose.
         """
         _check_types(key, value, headers)
@@ -96,17 +100,28 @@ class Producer:
         if self._batches.add((topic, partition), NewRecord(key, value, headers, when), delivery) and key is None:
             self._keyless.switch(topic)
         if self._batches.size >= BUFFER_BYTES:
-            self.flush()
+            self._send_all()
         return delivery
 
+    @property
+    def failure(self) -> KafkaError | None:
+        """Why the first record was lost since the last `flush`, which the next one raises; None while none was."""
+        return self._failure
+
     def flush(self) -> None:
-        """Send everything and wait for the answers. Raises the first error; every Delivery knows its own."""
-        failure: KafkaError | None = None
-        while self._batches:
-            error = self._send_round(self._batches.take())
-            failure = failure or error
+        """Send everything and wait for the answers.
+
+        Raises the first error since the last flush, those of what `send` sent among them; every Delivery knows its own.
+        """
+        self._send_all()
+        failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+    def _send_all(self) -> None:
+        while self._batches:
+            error = self._send_round(self._batches.take())
+            self._failure = self._failure or error
 
     # --- partitions ---
 

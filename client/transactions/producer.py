@@ -104,12 +104,15 @@ class TransactionalProducer:
     # --- inside ---
 
     def send(self, topic: str, value: bytes | None, **rest: Any) -> Delivery:
-        """Take a record: Producer.send. TransactionAbortable or ProducerFatal when records could not be sent."""
+        """Take a record: Producer.send. TransactionAbortable or ProducerFatal when records could not be sent before."""
         self._check("send")
         try:
-            return self._records.send(topic, value, **rest)
+            delivery = self._records.send(topic, value, **rest)
         except KafkaError as error:
             raise self._fail(self._records.failed_call, error) from error
+        if self._records.failure is not None:
+            self._fail(self._records.failed_call, self._records.failure)  # for the next call to raise
+        return delivery
 
     def flush(self) -> None:
         """Send everything taken so far and wait for the answers."""
@@ -240,6 +243,7 @@ class _Records(Producer):
             highest_version=highest_version(ApiKey.PRODUCE, protocol),
             first_sequences=dict(self._sequences),
         )
+        self._failure = None
         self.has_begun = False
         self.failed_call = Call.PRODUCE
 

@@ -369,6 +369,23 @@ def test_much_data_is_sent_without_a_flush() -> None:
         assert len(list(broker.batches())) > 0
 
 
+def test_send_raises_no_errors_of_other_records_and_flush_does() -> None:
+    refused = answering(lambda request: accepted(request, ErrorCode.INVALID_RECORD), accepted)
+    with Broker(refused) as broker, client_of(broker) as client:
+        producer = Producer(client)
+        lost = producer.send("wide", b"v", partition=0)
+        while not list(broker.batches()):
+            producer.send("t", bytes(1 << 20))
+        assert isinstance(lost.error, KafkaError)
+        assert producer.failure is lost.error
+        with pytest.raises(KafkaError, match="INVALID_RECORD"):
+            producer.flush()
+        assert producer.failure is None
+        after = producer.send("t", b"after")
+        producer.flush()
+        assert after.result() == 100
+
+
 def test_only_known_acks_are_taken() -> None:
     with pytest.raises(ValueError, match="acks"):
         Producer(Client("127.0.0.1:1"), acks=2)

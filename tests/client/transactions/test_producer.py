@@ -343,6 +343,21 @@ def test_after_offsets_that_could_not_be_sent_a_transaction_is_only_aborted(leve
         _is_ready_for_the_next(broker, producer)
 
 
+def test_send_keeps_the_errors_of_other_records_for_the_next_call() -> None:
+    with ready(2) as (broker, producer):
+        broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
+        producer.begin()
+        deliveries = []
+        while producer.state is ProducerState.OPEN:
+            deliveries.append(producer.send("t", bytes(1 << 20), partition=len(deliveries) % 3))
+        assert all(delivery.error for delivery in deliveries)
+        for call in (producer.commit, lambda: producer.send("t", b"b")):
+            with pytest.raises(TransactionAbortable, match="INVALID_RECORD"):
+                call()
+        producer.abort()
+        _is_ready_for_the_next(broker, producer)
+
+
 def test_a_record_that_is_not_bytes_is_refused_and_leaves_the_transaction_alone() -> None:
     with ready(2) as (_, producer):
         producer.begin()
