@@ -286,7 +286,8 @@ class BatchSender:
         queue.batches.remove(batch)
         self._buffered -= len(batch.data)
         batch.tell(base_offset)
-        if first is not batch:
+        # One that is under way to the leader before this one has an answer of its own to come, which tells.
+        if first is not batch and not first.is_under_way:
             where = f"{queue.where[0]}-{queue.where[1]}"
             reason = f"{where} took a batch before the one that comes first"
             self._lose(queue, first, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason))

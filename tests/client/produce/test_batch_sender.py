@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from barnabas.client.client import Client
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.produce.batch_sender import BatchSender
 from barnabas.client.produce.new_batch import NewBatch, encode
-from barnabas.client.produce.partition_queue import Report
+from barnabas.client.produce.partition_queue import Outcome, Report
 from barnabas.client.transaction_requests import ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.produce import (
@@ -24,7 +25,9 @@ from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.registry import ApiKey
+from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import HANG_UP, Answer, ScriptedBroker
+from tests.support.scripted.cluster import ScriptedCluster
 
 ME = ProducerIdentity(7, 0)
 
@@ -213,3 +216,30 @@ def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(
         (1, 0, 1, 0),
     ]
     assert leader.taken == {0: [b"a", b"b"], 1: [b"d"]}
+
+
+def test_a_batch_under_way_to_the_leader_before_is_judged_by_its_own_answer() -> None:
+    """The leader moves while it is under way, and what follows is acknowledged first."""
+    follower_has_answered = threading.Event()
+
+    def answer_late(request: ProduceRequest) -> Answer:
+        assert follower_has_answered.wait(10)
+        return accepted(request)
+
+    told: list[tuple[str, object]] = []
+
+    def second_is_there(first: int, count: int, outcome: Outcome) -> None:
+        told.append(("second", outcome))
+        follower_has_answered.set()
+
+    with ScriptedCluster({("t", 0): 1, ("t", 1): 1}) as cluster, Client(cluster.address, timeout_ms=5_000) as client:
+        cluster.nodes[1].script[ApiKey.PRODUCE] = answer_late
+        cluster.nodes[2].script[ApiKey.PRODUCE] = accepted
+        sender = BatchSender(client, ME)
+        sender.enqueue(batch(0, b"first"), lambda first, count, outcome: told.append(("first", outcome)))
+        sender.put(batch(1, b"sends what waits"))
+        cluster.leaders[("t", 0)] = 2
+        client.forget(["t"])
+        sender.enqueue(batch(0, b"second"), second_is_there)
+        sender.flush()
+    assert told == [("second", 100), ("first", 100)]
