@@ -48,7 +48,9 @@ class PlainEncoder:
 
     def _add(self, row: dict[str, Any]) -> Iterator[NewBatch]:
         layout = self._layout
-        topic = row.get("topic") or layout.topic
+        topic = row.get("topic")
+        if topic is None:
+            topic = layout.topic
         if topic is None:
             raise no_topic()
         key, value = _bytes(row.get("key")), _bytes(row["value"])

@@ -19,7 +19,7 @@ from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
 from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
-PARTITIONS = {"a": 3, "b": 5, "d": 4}
+PARTITIONS = {"a": 3, "b": 5, "d": 4, "": 3}
 NOW_MS = 1_700_000_000_000
 SCHEMA = pa.schema(
     {
@@ -35,7 +35,7 @@ _bytes = st.binary(max_size=40) | st.binary(max_size=300)
 _rows = st.lists(
     st.fixed_dictionaries(
         {
-            "topic": st.sampled_from(["a", "b", None]),
+            "topic": st.sampled_from(["a", "b", "", None]),
             "key": st.none() | _bytes,
             "value": st.none() | _bytes,
             "headers": st.none()
