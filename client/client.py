@@ -89,15 +89,11 @@ class Client:
         """`attempt`, again after retriable errors, until the deadline (see barnabas.client.retries)."""
         return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
-    def node(self, node_id: int, deadline: Deadline) -> Connection:
-        """The connection to one broker, by node id. One attempt."""
-        address = self.cluster.brokers.get(node_id)
-        if address is None:
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
-        return self._connection(address, deadline)
+    def node(self, node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+        """The connection to one broker, by node id. One attempt.
 
-    def node_for(self, node_id: int, purpose: str, deadline: Deadline) -> Connection:
-        """The connection to one broker that only this purpose uses, so no other answers come on it. One attempt."""
+        purpose: for a connection that only this purpose uses, so that no other answers come on it.
+        """
         address = self.cluster.brokers.get(node_id)
         if address is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")

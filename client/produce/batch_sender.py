@@ -211,7 +211,7 @@ class BatchSender:
             lane = None  # the client was closed since, or who else has this connection lost it
         try:
             if lane is None:
-                lane = self._lanes[leader] = _Lane(self._client.node_for(leader, _PURPOSE, deadline))
+                lane = self._lanes[leader] = _Lane(self._client.node(leader, deadline, _PURPOSE))
             lane.under_way.append(request)
             lane.connection.send(
                 self._message(request, deadline),

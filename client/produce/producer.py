@@ -29,7 +29,7 @@ from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 BATCH_BYTES = 256 * 1024
-BUFFER_BYTES = 4 * 1024 * 1024
+COLLECTED_BYTES = 4 * 1024 * 1024  # how much `send` collects before it sends, and so what may go in one request
 
 _BYTES_OR_NONE = (bytes, NoneType, bytearray, memoryview)
 
@@ -99,7 +99,7 @@ class Producer:
         when = self._client.clock.now_ms() if timestamp is None else timestamp
         if self._batches.add((topic, partition), NewRecord(key, value, headers, when), delivery) and key is None:
             self._keyless.switch(topic)
-        if self._batches.size >= BUFFER_BYTES:
+        if self._batches.size >= COLLECTED_BYTES:
             self._send_all()
         return delivery
 
@@ -173,7 +173,7 @@ class Producer:
             acks=self._acks,
             creates_topics=True,
             max_in_flight=1,
-            request_bytes=BUFFER_BYTES,
+            request_bytes=COLLECTED_BYTES,
             delivery_timeout_ms=self._timeout_ms,
             **options,
         )

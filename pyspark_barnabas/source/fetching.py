@@ -77,11 +77,6 @@ class Fetcher:
         self._bytes = min(_FIRST_BYTES, fetch_bytes)
         self._ahead: Connection | None = None  # where a request is under way
 
-    @property
-    def is_ahead(self) -> bool:
-        """Whether the next answer is on its way already."""
-        return self._ahead is not None
-
     def answers(self) -> Iterator[Answer]:
         """Everything up to the end of the range. Batches at both ends of it may reach beyond."""
         try:
