@@ -155,7 +155,7 @@ class Consumer:
             came.failures.update(failures)
 
     def _take_in(self, came: _Round) -> list[ConsumedRecord]:
-        """Let the round count. Its records go before its failures, of which one that lasts is kept for the next poll."""
+        """Let the round count. Records go before failures, of which one that lasts is kept for the next poll."""
         self.positions.update(came.positions)
         self.high_watermarks.update(came.high_watermarks)
         self._client.forget({topic for (topic, _), error in came.failures.items() if error.code.retriable})

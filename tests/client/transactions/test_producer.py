@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from barnabas.client import transaction_requests
 from barnabas.client.client import Client
-from barnabas.client.clock import Deadline
-from barnabas.client.metadata import ClusterInfo
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
 from barnabas.client.transactions.errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionAborted, TransactionalProducer
 from barnabas.client.transactions.states import NotNow, ProducerState
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -25,20 +18,9 @@ from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import HANG_UP, Answer
 from tests.support.scripted.coordinator import ScriptedCoordinator
+from tests.support.scripted.transactions import ready
 
 E = ErrorCode
-
-
-@contextmanager
-def ready(transaction_version: int) -> Iterator[tuple[ScriptedCoordinator, TransactionalProducer]]:
-    """A broker at this level and a producer that was initialised."""
-    with (
-        ScriptedCoordinator(transaction_version) as broker,
-        Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client,
-    ):
-        producer = TransactionalProducer(client, "id", delivery_timeout_ms=5000)
-        producer.init()
-        yield broker, producer
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -159,69 +141,6 @@ def test_an_abort_cures_what_failed_inside(level: int, api: ApiKey, code: ErrorC
         assert producer.state is ProducerState.READY
 
 
-@pytest.mark.parametrize("code", [E.TOPIC_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE, E.INVALID_PRODUCER_ID_MAPPING])
-def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode) -> None:
-    with ready(1) as (broker, producer):
-        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, code)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
-        with pytest.raises(TransactionAbortable) as failed:
-            producer.commit()
-        assert failed.value.code == code
-        producer.abort()
-        assert broker.story() == ["init-v5", "add-v3", "init-v5"]
-        _is_ready_for_the_next(broker, producer)
-
-
-def test_what_was_added_before_another_partition_was_refused_is_aborted() -> None:
-    with ready(1) as (broker, producer):
-        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.NONE, E.TOPIC_AUTHORIZATION_FAILED)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
-        producer.flush()
-        producer.send("t", b"a", partition=1)
-        with pytest.raises(TransactionAbortable):
-            producer.commit()
-        producer.abort()
-        assert broker.story() == ["init-v5", "add-v3", "produce-v11", "add-v3", "end-v4", "init-v5"]
-
-
-def test_an_addition_without_an_answer_is_aborted_by_the_next_epoch() -> None:
-    with ready(1) as (broker, producer):
-        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, *[HANG_UP] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
-        with pytest.raises(TransactionAbortable):
-            producer.flush()
-        producer.abort()
-        assert "end-v4" not in broker.story()
-        assert broker.story()[-1] == "init-v5"
-        broker.recover()
-        _is_ready_for_the_next(broker, producer)
-
-
-def test_a_topic_that_is_created_when_asked_for_is_there_before_it_is_added() -> None:
-    with ready(1) as (broker, producer):
-        client = producer._client
-        refresh = client._refresh
-
-        def create(topics: list[str] | None, deadline: Deadline, *, auto_create: bool = False) -> ClusterInfo:
-            if auto_create and topics is not None:
-                broker.topics |= dict.fromkeys(topics, 1)
-            return refresh(topics, deadline, auto_create=auto_create)
-
-        def add_what_there_is(request: AddPartitionsToTxnRequest) -> Answer:
-            (topic,) = request.v3_and_below_topics
-            return broker._add(request, E.NONE if topic.name in broker.topics else E.UNKNOWN_TOPIC_OR_PARTITION)
-
-        client._refresh = create  # type: ignore[method-assign]  # because the scripted broker creates nothing
-        broker.script[ApiKey.ADD_PARTITIONS_TO_TXN] = add_what_there_is
-        producer.begin()
-        delivery = producer.send("new", b"a", partition=0)
-        producer.commit()
-        assert delivery.result() == 100
-
-
 def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.MESSAGE_TOO_LARGE)
@@ -289,85 +208,6 @@ def test_an_initialisation_that_is_refused_is_final(code: ErrorCode) -> None:
             TransactionalProducer(client, "id").init()
 
 
-@pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("calls_abort", [True, False])
-def test_after_an_interrupt_a_transaction_is_only_aborted(level: int, calls_abort: bool) -> None:
-    with ready(level) as (broker, producer):
-        client = producer._client
-        sleep = client.clock.sleep
-        producer.begin()
-        delivery = producer.send("t", b"a", partition=0)
-
-        def interrupted(seconds: float) -> None:
-            raise KeyboardInterrupt
-
-        broker.fail(ApiKey.PRODUCE, E.NOT_ENOUGH_REPLICAS)
-        client.clock.sleep = interrupted  # type: ignore[method-assign]  # because ^C comes while it waits
-        with pytest.raises(KeyboardInterrupt):
-            producer.commit()
-        client.clock.sleep = sleep  # type: ignore[method-assign]  # because it came once
-        assert delivery.error is not None
-        if not calls_abort:
-            for call in (producer.commit, producer.flush, lambda: producer.send("t", b"b")):
-                with pytest.raises(TransactionAbortable, match="interrupted"):
-                    call()
-        producer.abort()
-        assert [request.committed for request in broker.of(EndTxnRequest)] == [False]
-        _is_ready_for_the_next(broker, producer)
-
-
-@pytest.mark.parametrize("level", [1, 2])
-def test_after_records_that_could_not_be_encoded_a_transaction_is_only_aborted(level: int) -> None:
-    with ready(level) as (broker, producer):
-        producer.begin()
-        deliveries = [producer.send("t", b"a", partition=0), producer.send("t", b"a", partition=1, timestamp="now")]
-        with pytest.raises((TypeError, struct.error)):
-            producer.flush()
-        assert all(delivery.error for delivery in deliveries)
-        with pytest.raises(TransactionAbortable, match="interrupted"):
-            producer.commit()
-        producer.abort()
-        assert broker.story() == ["init-v5", "init-v5"], "nothing was written, and the sequence numbers begin anew"
-        _is_ready_for_the_next(broker, producer)
-
-
-@pytest.mark.parametrize("level", [1, 2])
-def test_after_offsets_that_could_not_be_sent_a_transaction_is_only_aborted(level: int) -> None:
-    with ready(level) as (broker, producer):
-        producer.begin()
-        with pytest.raises((TypeError, struct.error)):
-            producer.send_offsets({("s", 0): "five"}, "g")  # type: ignore[dict-item]
-        with pytest.raises(TransactionAbortable, match="interrupted"):
-            producer.commit()
-        producer.abort()
-        _is_ready_for_the_next(broker, producer)
-
-
-def test_send_keeps_the_errors_of_other_records_for_the_next_call() -> None:
-    with ready(2) as (broker, producer):
-        broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
-        producer.begin()
-        deliveries = []
-        while producer.state is ProducerState.OPEN:
-            deliveries.append(producer.send("t", bytes(1 << 20), partition=len(deliveries) % 3))
-        assert all(delivery.error for delivery in deliveries)
-        for call in (producer.commit, lambda: producer.send("t", b"b")):
-            with pytest.raises(TransactionAbortable, match="INVALID_RECORD"):
-                call()
-        producer.abort()
-        _is_ready_for_the_next(broker, producer)
-
-
-def test_a_record_that_is_not_bytes_is_refused_and_leaves_the_transaction_alone() -> None:
-    with ready(2) as (_, producer):
-        producer.begin()
-        good = producer.send("t", b"a", partition=0)
-        with pytest.raises(TypeError, match="bytes or None"):
-            producer.send("t", "text", partition=0)  # type: ignore[arg-type]
-        producer.commit()
-        assert good.result() == 100
-
-
 def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> None:
     with ready(2) as (broker, producer):
         broker.fail(ApiKey.END_TXN, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
@@ -382,42 +222,6 @@ def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> N
         producer.commit()
         assert {(each.producer_epoch, each.committed) for each in broker.of(EndTxnRequest)} == {(0, True)}
         assert producer.identity == ProducerIdentity(7, 1)
-
-
-@pytest.mark.parametrize("failure", [E.COORDINATOR_LOAD_IN_PROGRESS, HANG_UP])
-def test_an_abort_that_is_called_again_for_the_next_epoch_ends_nothing_twice(failure: ErrorCode | Answer) -> None:
-    with ready(1) as (broker, producer):
-        broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
-        broker.fail(ApiKey.INIT_PRODUCER_ID, *[failure] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
-        with pytest.raises(TransactionAbortable):
-            producer.commit()
-        with pytest.raises(OutcomeUnknown):
-            producer.abort()
-        broker.recover()
-        broker.fail(ApiKey.END_TXN, E.PRODUCER_FENCED)  # as the epoch was raised, though its answer was lost
-        producer.abort()
-        assert len(broker.of(EndTxnRequest)) == 1
-        broker.recover()
-        _is_ready_for_the_next(broker, producer)
-
-
-def test_where_nothing_was_added_an_abort_without_an_epoch_may_only_be_called_again() -> None:
-    with ready(1) as (broker, producer):
-        broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.TOPIC_AUTHORIZATION_FAILED)
-        broker.fail(ApiKey.INIT_PRODUCER_ID, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
-        producer.begin()
-        producer.send("t", b"a", partition=0)
-        with pytest.raises(TransactionAbortable):
-            producer.flush()
-        with pytest.raises(OutcomeUnknown):
-            producer.abort()
-        with pytest.raises(NotNow, match="an abort whose outcome is not known"):
-            producer.commit()
-        broker.recover()
-        producer.abort()
-        _is_ready_for_the_next(broker, producer)
 
 
 def test_leaving_the_context_aborts_what_is_open() -> None:
@@ -461,18 +265,6 @@ def test_a_prepared_transaction_is_kept_where_two_phase_commits_are_offered() ->
         begun = transaction_requests.init_producer(client, "id", timeout_ms=1, enable_2pc=True, keep_prepared=True)
         assert begun == (ProducerIdentity(8, 1), ProducerIdentity(7, 0))
         assert broker.of(InitProducerIdRequest)[-1].keep_prepared_txn
-
-
-def _is_ready_for_the_next(broker: ScriptedCoordinator, producer: TransactionalProducer) -> None:
-    """Whether what is sent next has the epoch the broker gave last, and the first sequence number."""
-    producer.begin()
-    delivery = producer.send("t", b"next", partition=0)
-    producer.flush()
-    assert delivery.result() == 100
-    header = list(broker.batches())[-1]
-    assert (header.producer_epoch, header.base_sequence) == (broker.producer_epoch, 0)
-    producer.commit()
-    assert producer.state is ProducerState.READY
 
 
 def _everything(producer: TransactionalProducer) -> None:

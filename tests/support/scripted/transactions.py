@@ -1,0 +1,36 @@
+"""A transactional producer at a scripted coordinator, and whether it goes on as it should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from barnabas.client.client import Client
+from barnabas.client.transactions.producer import TransactionalProducer
+from barnabas.client.transactions.states import ProducerState
+from tests.support.client_clock import StandingClock
+from tests.support.scripted.coordinator import ScriptedCoordinator
+
+
+@contextmanager
+def ready(transaction_version: int) -> Iterator[tuple[ScriptedCoordinator, TransactionalProducer]]:
+    """A broker at this level and a producer that was initialised."""
+    with (
+        ScriptedCoordinator(transaction_version) as broker,
+        Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client,
+    ):
+        producer = TransactionalProducer(client, "id", delivery_timeout_ms=5000)
+        producer.init()
+        yield broker, producer
+
+
+def assert_ready_for_the_next(broker: ScriptedCoordinator, producer: TransactionalProducer) -> None:
+    """What is sent next has the epoch the broker gave last, and the first sequence number."""
+    producer.begin()
+    delivery = producer.send("t", b"next", partition=0)
+    producer.flush()
+    assert delivery.result() == 100
+    header = list(broker.batches())[-1]
+    assert (header.producer_epoch, header.base_sequence) == (broker.producer_epoch, 0)
+    producer.commit()
+    assert producer.state is ProducerState.READY
