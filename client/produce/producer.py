@@ -85,11 +85,10 @@ class Producer:
         timestamp: int | None = None,
         partition: int | None = None,
     ) -> Delivery:
-        """Take a record; it is sent when there is enough or at `flush`. KafkaError if the topic cannot be had.
+        """Take a record; it is sent when there is enough or at `flush`.
 
-        Whatever it raises, the record was not taken; what becomes of those taken before is in their Delivery, and in
-        `failure`. Only an interrupt, and what records cannot be compressed without, comes from sending.
-
+        KafkaError if the topic cannot be had, TypeError for what is not bytes: the record was not taken. What becomes
+        of records that were taken is in their Delivery, and in `failure`, and no reason to raise here.
         timestamp: ms since 1970, by default now. partition: by default by the key, as Kafka's clients choose.
         """
         _check_types(key, value, headers)
