@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyspark_barnabas.sink.batch_layout import BadRows, Layout
-from pyspark_barnabas.sink.plain_encode import PlainEncoder
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
 
 def topics(rows: list[dict[str, Any]], default: str | None) -> list[str]:
