@@ -18,8 +18,10 @@ NOT_CHECKED = -1
 
 def check_leader_epoch(log: PartitionLog, requested: int) -> None:
     """KafkaError FENCED_LEADER_EPOCH if the sender is behind, UNKNOWN_LEADER_EPOCH if it is ahead of us."""
+    if requested == NOT_CHECKED:
+        return
     current = log.leader_epoch
-    if requested in (current, NOT_CHECKED):
+    if requested == current:
         return
     where = f"{log.topic}-{log.partition}"
     if requested < current:
