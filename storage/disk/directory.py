@@ -6,9 +6,11 @@ and only then: a name is durable once its directory is synced; syncing the file 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
-from barnabas.storage.disk.files import Buffer, Entry, FileStat, Volume
+from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Volume
 from barnabas.storage.disk.full_io import close_quietly, read_fully, replace_file, sync_directory, write_fully
 from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
 
@@ -96,38 +98,16 @@ class Directory:
 
     def read(self, name: str) -> bytes | None:
         """The whole of a (small) file, None if it does not exist."""
-        self.disk.check_online()
-        path = self.path_of(name)
-        try:
-            file = self.disk.files.open(path, read_only=True)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise from_os_error(path, "open", error) from error
-        try:
-            return read_fully(file, file.size(), 0)
-        except OSError as error:
-            raise from_os_error(path, "read", error) from error
-        finally:
-            close_quietly(file)
+        return self._read(name, lambda file: read_fully(file, file.size(), 0))
 
     def read_last_entry(self, name: str, entry_size: int) -> bytes | None:
         """The last whole entry of a file of entries, empty if it has none, None if the file does not exist."""
-        self.disk.check_online()
-        path = self.path_of(name)
-        try:
-            file = self.disk.files.open(path, read_only=True)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise from_os_error(path, "open", error) from error
-        try:
+
+        def last_entry(file: File) -> bytes:
             size = file.size() // entry_size * entry_size
             return read_fully(file, entry_size, size - entry_size) if size else b""
-        except OSError as error:
-            raise from_os_error(path, "read", error) from error
-        finally:
-            close_quietly(file)
+
+        return self._read(name, last_entry)
 
     def write(self, name: str, data: Buffer, position: int) -> None:
         """Write into a file that need not stay open, and cut it behind what was written."""
@@ -217,6 +197,23 @@ class Directory:
             self.disk.go_offline(str(failure))
             raise
         self.changes_synced = max(changes, self.changes_synced)
+
+    def _read(self, name: str, read: Callable[[File], bytes]) -> bytes | None:
+        """What `read` takes out of a file that need not stay open; None if it does not exist."""
+        self.disk.check_online()
+        path = self.path_of(name)
+        try:
+            file = self.disk.files.open(path, read_only=True)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise from_os_error(path, "open", error) from error
+        try:
+            return read(file)
+        except OSError as error:
+            raise from_os_error(path, "read", error) from error
+        finally:
+            close_quietly(file)
 
     def _create(self, name: str) -> None:
         path = self.path_of(name)
