@@ -21,6 +21,8 @@ from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, 
 
 RECORD_BYTES_MAX = 100 * 1024 * 1024  # default limit of one record: nothing larger fits into a request uncompressed
 
+_IN_ONE_PIECE = 1 << 31  # no batch is longer
+
 Headers = list[tuple[str, bytes | None]]
 
 _new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
@@ -58,6 +60,16 @@ def iter_records_with_pauses(
 
 
 def _iter_records(batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_pauses: bool) -> Iterator[Record | None]:
+    header, chunks = open_batch(batch, max_bytes, _IN_ONE_PIECE)
+    yield from _walk(header, chunks, max_record_bytes, has_pauses)
+
+
+def open_batch(batch: Buffer, max_bytes: int, piece_bytes: int) -> tuple[BatchHeader, Iterator[bytes]]:
+    """The header of the batch at the start of `batch`, and its records, decompressed, chunk after chunk.
+
+    Where they are not compressed a chunk has `piece_bytes`. DecodeError when the batch is cut or has a negative number
+    of records; the chunks raise it on damage, and behind `max_bytes`.
+    """
     header = parse_header(batch)
     if header.size_in_bytes > len(batch):
         raise DecodeError(f"batch of {header.size_in_bytes} bytes is cut to {len(batch)}")
@@ -65,12 +77,10 @@ def _iter_records(batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_p
         raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
     area = memoryview(batch)[HEADER_SIZE : header.size_in_bytes]
     if header.compression == NONE:
-        chunks = iter((bytes(area),))
-    elif header.records_count == 0 and not area:
-        return  # emptied by compaction
-    else:
-        chunks = decompress_chunks(header.compression, area, max_bytes)
-    yield from _walk(header, chunks, max_record_bytes, has_pauses)
+        return header, (bytes(area[start : start + piece_bytes]) for start in range(0, len(area), piece_bytes))
+    if header.records_count == 0 and not area:
+        return header, iter(())  # emptied by compaction
+    return header, decompress_chunks(header.compression, area, max_bytes)
 
 
 def _walk(

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, read_varlong
-from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader, parse_header
-from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
-from barnabas.protocol.records.record import read_short_varint, refill
+from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader
+from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX
+from barnabas.protocol.records.record import open_batch, read_short_varint, refill
 
 _PIECE_BYTES = 1 << 16
 _HEAD_BYTES = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
@@ -24,19 +24,7 @@ def iter_times(batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Ite
 
     DecodeError on damage, as `record.iter_records`, and where the records decompress to more than `max_bytes`.
     """
-    header = parse_header(batch)
-    if header.size_in_bytes > len(batch):
-        raise DecodeError(f"batch of {header.size_in_bytes} bytes is cut to {len(batch)}")
-    if header.records_count < 0:
-        raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
-    area = memoryview(batch)[HEADER_SIZE : header.size_in_bytes]
-    chunks: Iterator[bytes]
-    if header.compression == NONE:
-        chunks = (bytes(area[start : start + _PIECE_BYTES]) for start in range(0, len(area), _PIECE_BYTES))
-    elif header.records_count == 0 and not area:
-        return  # emptied by compaction
-    else:
-        chunks = decompress_chunks(header.compression, area, max_bytes)
+    header, chunks = open_batch(batch, max_bytes, _PIECE_BYTES)
     yield from _walk(header, chunks)
 
 
