@@ -15,8 +15,8 @@ from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
+    from barnabas.broker.partitions.waiters import PartitionKey
 
-PartitionKey = tuple[str, int]
 RETRY_S = 1.0
 RETRY_MAX_S = 64.0
 

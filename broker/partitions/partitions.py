@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.cluster import Cluster
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.flushing import GroupFlush
-    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.partitions.waiters import PartitionKey, Waiters
     from barnabas.broker.slices import Slices
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.log import PartitionLog
@@ -79,8 +79,8 @@ class Partitions:
         self._failures = Seldom(_log.error)
         self._failed = FailedOpenings(clock)
         self.recoveries = Recoveries(upkeep, self._recovered)
-        self._open: dict[tuple[str, int], PartitionLog] = {}
-        self._led: dict[tuple[str, int], PartitionLog] = {}
+        self._open: dict[PartitionKey, PartitionLog] = {}
+        self._led: dict[PartitionKey, PartitionLog] = {}
         self.appended_to_deleted = (0, 0)
         """(records, bytes) appended in this run to partitions that are deleted now."""
         catalogue.subscribe(self)
@@ -100,7 +100,7 @@ class Partitions:
         log = self._led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
 
-    def lead(self, keys: Iterable[tuple[str, int]]) -> None:
+    def lead(self, keys: Iterable[PartitionKey]) -> None:
         """Raise the leader epochs of those that were not appended to in this run, in one write for all of them.
 
         `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
@@ -161,7 +161,7 @@ class Partitions:
         self._opened(key, log)
         return log
 
-    def _recovered(self, key: tuple[str, int], outcome: PartitionLog | StorageError) -> None:
+    def _recovered(self, key: PartitionKey, outcome: PartitionLog | StorageError) -> None:
         if isinstance(outcome, StorageError):
             self._not_opened(key, outcome)
         else:
@@ -169,19 +169,19 @@ class Partitions:
             self._opened(key, outcome)
         self._waiters.wake(*key)
 
-    def _opened(self, key: tuple[str, int], log: PartitionLog) -> None:
+    def _opened(self, key: PartitionKey, log: PartitionLog) -> None:
         self._failed.forget(key)
         topic, partition = key
         log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[topic].partitions[partition]))
         self._open[key] = log
         _tell_of_opening(log)
 
-    def _not_opened(self, key: tuple[str, int], error: StorageError) -> KafkaError:
+    def _not_opened(self, key: PartitionKey, error: StorageError) -> KafkaError:
         if not isinstance(error, DirectoryOffline):
             self._failed.note(key, error)
         return self._storage_failed(*key, "open", error)
 
-    def recovered(self, keys: Iterable[tuple[str, int]], timeout_ms: int) -> Future[None]:
+    def recovered(self, keys: Iterable[PartitionKey], timeout_ms: int) -> Future[None]:
         """Done when one of them is not being recovered any more, or the time is over."""
         wanted = tuple(keys)
         over: Future[None] = self._loop.create_future()

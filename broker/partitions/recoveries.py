@@ -25,12 +25,12 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from barnabas.broker.partitions.waiters import PartitionKey
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.recovery.opening import Opening
 
 _log = logger("storage")
-PartitionKey = tuple[str, int]
 
 BEGUN_MAX = 8
 _OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
