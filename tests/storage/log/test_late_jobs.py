@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from barnabas.storage.errors import StorageError
+from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.interrupted_files import InterruptedFiles
 from tests.support.files.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start
 from tests.support.files.memory_files import MemoryFiles
@@ -17,6 +19,15 @@ EPOCHS = "/data/t-0/leader-epoch-checkpoint"
 
 def append_in_epoch(log: PartitionLog, epoch: int) -> None:
     log.append(batch_of([1_000]), leader_epoch=epoch, now_ms=1_000)
+
+
+def flush_begun(directory: LogDirectory, epoch: int) -> tuple[PartitionLog, FlushPlan]:
+    """A log with one batch in `epoch`, and the plan that would make both durable."""
+    log = open_log(directory)
+    append_in_epoch(log, epoch)
+    plan = log.begin_flush()
+    assert plan is not None
+    return log, plan
 
 
 def delete_first_segment(log: PartitionLog, now_ms: int) -> None:
@@ -106,10 +117,7 @@ def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
 def test_a_flush_that_runs_late_does_not_write_the_epochs_of_a_deleted_topic_into_the_new_one() -> None:
     files = MemoryFiles()
     directory = start(files)
-    old = open_log(directory)
-    append_in_epoch(old, 7)
-    plan = old.begin_flush()
-    assert plan is not None
+    old, plan = flush_begun(directory, 7)
     directory.delete_log("t", 0, bytes(16), due_ms=10**9)
     new = open_log(directory, topic_id=NEW_ID)
     append_in_epoch(new, 0)
@@ -124,10 +132,7 @@ def test_a_flush_that_runs_late_does_not_write_the_epochs_of_a_deleted_topic_int
 def test_a_flush_of_a_deleted_partition_succeeds_where_its_directory_is_now() -> None:
     files = MemoryFiles()
     directory = start(files)
-    log = open_log(directory)
-    append_in_epoch(log, 7)
-    plan = log.begin_flush()
-    assert plan is not None
+    log, plan = flush_begun(directory, 7)
     directory.delete_log("t", 0, bytes(16), due_ms=0)
     directory.delete_due(0)
 
@@ -140,10 +145,7 @@ def test_a_flush_of_a_deleted_partition_succeeds_where_its_directory_is_now() ->
 def test_a_flush_that_runs_after_its_log_was_closed_leaves_the_file_to_who_opened_it_again() -> None:
     files = MemoryFiles()
     directory = start(files)
-    log = open_log(directory)
-    append_in_epoch(log, 1)
-    plan = log.begin_flush()
-    assert plan is not None
+    log, plan = flush_begun(directory, 1)
     directory.close_log("t", 0)
     again = open_log(directory)
     append_in_epoch(again, 2)
@@ -157,10 +159,7 @@ def test_a_flush_that_runs_after_its_log_was_closed_leaves_the_file_to_who_opene
 
 def test_a_flush_that_runs_late_does_not_take_a_newer_epoch_away() -> None:
     files = MemoryFiles()
-    log = open_log(start(files))
-    append_in_epoch(log, 1)
-    held = log.begin_flush()
-    assert held is not None
+    log, held = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
     flush(log)
 
@@ -176,10 +175,7 @@ def test_a_flush_that_runs_late_does_not_take_a_newer_epoch_away() -> None:
 
 def test_a_flush_on_the_loop_and_one_in_the_thread_do_not_meet_in_one_temporary_file() -> None:
     files = InterruptedFiles()
-    log = open_log(start(files))
-    append_in_epoch(log, 1)
-    plan = log.begin_flush()
-    assert plan is not None
+    log, plan = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
     files.interrupt("sync", f"{EPOCHS}.tmp", lambda: flush(log))
 
@@ -192,10 +188,7 @@ def test_a_flush_on_the_loop_and_one_in_the_thread_do_not_meet_in_one_temporary_
 def test_a_topic_may_be_deleted_and_made_again_in_the_middle_of_its_flush() -> None:
     files = InterruptedFiles()
     directory = start(files)
-    log = open_log(directory)
-    append_in_epoch(log, 7)
-    plan = log.begin_flush()
-    assert plan is not None
+    log, plan = flush_begun(directory, 7)
 
     def make_again() -> None:
         directory.delete_log("t", 0, bytes(16), due_ms=10**9)
@@ -213,10 +206,7 @@ def test_a_topic_may_be_deleted_and_made_again_in_the_middle_of_its_flush() -> N
 
 def test_a_write_at_once_that_fails_leaves_the_one_in_the_thread_to_do_its_own() -> None:
     files = InterruptedFiles()
-    log = open_log(start(files))
-    append_in_epoch(log, 1)
-    plan = log.begin_flush()
-    assert plan is not None
+    log, plan = flush_begun(start(files), 1)
     append_in_epoch(log, 2)
 
     def fail_to_flush() -> None:
