@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.metadata import TopicPartition
@@ -41,10 +43,10 @@ class Leaders(ScriptedCluster):
         self.hang_ups = 0
         """How many Fetch requests node 2 does not answer."""
         for number, node in self.nodes.items():
-            node.script[ApiKey.FETCH] = lambda request, number=number: self._fetch(request, number)
+            node.script[ApiKey.FETCH] = partial(self._fetch, number)
             node.script[ApiKey.LIST_OFFSETS] = self._offsets
 
-    def _fetch(self, request: FetchRequest, node: int) -> Answer:
+    def _fetch(self, node: int, request: FetchRequest) -> Answer:
         if node == 2 and self.hang_ups:
             self.hang_ups -= 1
             return HANG_UP
@@ -126,10 +128,10 @@ def test_an_interrupt_between_two_leaders_loses_nothing(leaders: Leaders) -> Non
         values(consumer)
         node = client.node
 
-        def interrupted(node_id: int, *rest: Any) -> Connection:
+        def interrupted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
             if node_id == 2:
                 raise KeyboardInterrupt
-            return node(node_id, *rest)
+            return node(node_id, deadline, purpose)
 
         client.node = interrupted  # type: ignore[method-assign]  # because ^C comes between the two leaders
         with pytest.raises(KeyboardInterrupt):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -16,6 +17,7 @@ from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, Produc
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.record import Record, iter_records
 from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import HANG_UP, NODE_ID, Answer, Script, ScriptedBroker
@@ -279,7 +281,7 @@ def test_an_interrupt_before_there_is_a_producer_id_is_told_to_the_records() -> 
         lost = producer.send("t", b"v")
         ask_any = client.ask_any
 
-        def interrupted(*rest: object) -> None:
+        def interrupted(request: Request, deadline: Deadline | None = None) -> None:
             raise KeyboardInterrupt
 
         client.ask_any = interrupted  # type: ignore[method-assign]  # because ^C comes while an id is asked for
@@ -295,7 +297,8 @@ def test_what_cannot_be_encoded_is_told_to_every_record_that_was_to_be_sent_with
     with Broker(accepted) as broker, client_of(broker) as client:
         producer = Producer(client)
         deliveries = [producer.send("wide", b"v", partition=partition) for partition in range(2)]
-        deliveries.append(producer.send("wide", b"v", partition=2, timestamp="now"))  # type: ignore[arg-type]
+        no_number: Any = "now"
+        deliveries.append(producer.send("wide", b"v", partition=2, timestamp=no_number))
         with pytest.raises((TypeError, struct.error)) as caught:
             producer.flush()
         assert [delivery.error for delivery in deliveries] == [caught.value] * 3

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.client.clock import Deadline
 from barnabas.client.metadata import ClusterInfo
+from barnabas.client.produce.batching import Delivery
 from barnabas.client.transactions.errors import OutcomeUnknown, TransactionAbortable
 from barnabas.client.transactions.states import NotNow, ProducerState
 from barnabas.protocol.errors import EncodeError, ErrorCode
@@ -130,7 +131,7 @@ def test_after_offsets_that_could_not_be_sent_a_transaction_is_only_aborted(leve
     with ready(level) as (broker, producer):
         producer.begin()
         with pytest.raises(EncodeError):
-            producer.send_offsets({("s", 0): "five"}, "g")  # type: ignore[dict-item]
+            producer.send_offsets({("s", 0): "five"}, "g")  # type: ignore[dict-item]  # because it is wrong
         with pytest.raises(TransactionAbortable, match="interrupted"):
             producer.commit()
         producer.abort()
@@ -141,7 +142,7 @@ def test_send_keeps_the_errors_of_other_records_for_the_next_call() -> None:
     with ready(2) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
         producer.begin()
-        deliveries = []
+        deliveries: list[Delivery] = []
         while producer.state is ProducerState.OPEN:
             deliveries.append(producer.send("t", bytes(1 << 20), partition=len(deliveries) % 3))
         assert all(delivery.error for delivery in deliveries)
@@ -157,7 +158,7 @@ def test_a_record_that_is_not_bytes_is_refused_and_leaves_the_transaction_alone(
         producer.begin()
         good = producer.send("t", b"a", partition=0)
         with pytest.raises(TypeError, match="bytes or None"):
-            producer.send("t", "text", partition=0)  # type: ignore[arg-type]
+            producer.send("t", "text", partition=0)  # type: ignore[arg-type]  # because it is wrong
         producer.commit()
         assert good.result() == 100
 
