@@ -337,7 +337,7 @@ def test_acks_0_asks_for_nothing_back() -> None:
         delivery = producer.send("t", b"v")
         producer.flush()
         assert delivery.result() == -1
-        client.refresh([], client.deadline())  # an answered request behind it: it has arrived
+        broker.await_arrival(ProduceRequest)
         ((*_, header, _),) = broker.batches()
         assert not header.has_producer_id
 

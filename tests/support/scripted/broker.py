@@ -26,6 +26,7 @@ from barnabas.protocol.schema import Request, Response
 from barnabas.protocol.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
 
 NODE_ID = 1
+_ARRIVAL_TIMEOUT_S = 60.0
 
 
 class HangUp:
@@ -47,6 +48,7 @@ class ScriptedBroker:
         self.requests: list[tuple[int, Request]] = []
         """(version, request) of everything but ApiVersions and Metadata, as it came."""
         self.connections = 0
+        self._arrival = threading.Condition()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -63,6 +65,12 @@ class ScriptedBroker:
         """The requests of one kind that came so far."""
         return [request for _, request in self.requests if isinstance(request, kind)]
 
+    def await_arrival(self, kind: type[Request]) -> None:
+        """Return once a request of this kind has come: for one that gets no answer, as an answer on another connection
+        says nothing of it."""
+        with self._arrival:
+            assert self._arrival.wait_for(lambda: self.of(kind), _ARRIVAL_TIMEOUT_S), f"no {kind.__name__} came"
+
     def drop_connections(self) -> None:
         """Close every connection, as a broker that dies does."""
         for connection in self._open:
@@ -70,7 +78,7 @@ class ScriptedBroker:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
-        self._run(self._accept)
+        self._accepting = self._run(self._accept)
         return self
 
     def __exit__(
@@ -79,14 +87,16 @@ class ScriptedBroker:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._accepting.join()  # from here on no connection is added
         self.drop_connections()
         for thread in self._threads:
             thread.join()
 
-    def _run(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _run(self, work: Callable[..., None], *arguments: Any) -> threading.Thread:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -132,7 +142,9 @@ class ScriptedBroker:
             )
         if api not in self.script and isinstance(request, MetadataRequest):
             return self._metadata(request)
-        self.requests.append((event.header.api_version, request))
+        with self._arrival:
+            self.requests.append((event.header.api_version, request))
+            self._arrival.notify_all()
         return self.script[api](request)
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
