@@ -1,4 +1,4 @@
-"""SIGKILL at random instants, under programs that write transactions over 300 partitions each.
+"""SIGKILL at random instants, under programs that write transactions over 300 partitions each, of topics of their own.
 
 After each restart every program looks before it goes on: each of its transactions is there whole or not at all, in one
 Fetch over all partitions and in its group's offset, and nothing that was acknowledged is lost.
@@ -13,10 +13,10 @@ from random import Random
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from tests.support.processes.killed_broker import KilledBroker, Line
 from tests.support.processes.own_broker import OwnBroker
-from tests.support.stories.transaction_program import IN, OUT, TransactionProgram
+from tests.support.stories.transaction_program import TransactionProgram
 
 PARTITIONS = 300
 KILLS_IN_CI, KILLS_LONG = 10, 200
@@ -64,13 +64,10 @@ async def die_often(data_dir: Path, dice: Random, kills: int, protocol: int) -> 
     with OwnBroker(data_dir, SETTINGS) as server:
         broker = KilledBroker(server)
         lines = [Line(broker) for _ in range(2)]
-        wanted = [
-            CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
-            for name, count in ((OUT, PARTITIONS), (IN, 1))
-        ]
-        created = await lines[0].ask(CreateTopicsRequest(topics=wanted), 7)
-        assert {topic.error_code for topic in created.topics} == {ErrorCode.NONE}
         programs = [TransactionProgram(line, protocol, PARTITIONS, f"tx-{index}") for index, line in enumerate(lines)]
+        for line, program in zip(lines, programs, strict=True):
+            created = await line.ask(CreateTopicsRequest(topics=program.topics), 7)
+            assert {topic.error_code for topic in created.topics} == {ErrorCode.NONE}
         load = Load()
 
         async def kill() -> None:
@@ -81,7 +78,8 @@ async def die_often(data_dir: Path, dice: Random, kills: int, protocol: int) -> 
 
         writing = (load.write(program, Random(dice.random())) for program in programs)
         await asyncio.wait_for(asyncio.gather(kill(), *writing), TIMEOUT_PER_KILL_S * kills)
-        await programs[0].check_nothing_hangs()
+        for program in programs:
+            await program.check_nothing_hangs()
         for line in lines:
             await line.close()
         assert " ERROR " not in server.log

@@ -18,9 +18,9 @@ from random import Random
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from tests.support.files.memory_files import Survival
-from tests.support.stories.transaction_program import IN, OUT, Fate, TransactionProgram
+from tests.support.stories.transaction_program import Fate, TransactionProgram
 from tests.support.worlds.mortal_broker import MortalBroker
 
 SETTINGS = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
@@ -62,13 +62,10 @@ async def born(protocol: int, survival: Survival) -> tuple[MortalBroker, Transac
     """A broker with the program's topics, and the program before its first step."""
     broker = MortalBroker(SETTINGS | (SYNCED if survival == "nothing" else {}), survival)
     await broker.boot()
-    wanted = [
-        CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
-        for name, count in ((OUT, PARTITIONS), (IN, 1))
-    ]
-    created = await broker.ask(CreateTopicsRequest(topics=wanted), 7)
+    program = TransactionProgram(broker, protocol, PARTITIONS)
+    created = await broker.ask(CreateTopicsRequest(topics=program.topics), 7)
     assert {topic.error_code for topic in created.topics} == {ErrorCode.NONE}
-    return broker, TransactionProgram(broker, protocol, PARTITIONS)
+    return broker, program
 
 
 async def live(protocol: int, survival: Survival, *cuts: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.create_topics import CreatableTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -35,7 +36,6 @@ from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import PowerCut
 
 E = ErrorCode
-OUT, IN = "out", "in"
 TIMEOUT_MS = 20_000
 _AGAIN = frozenset({
     E.NOT_LEADER_OR_FOLLOWER,
@@ -83,9 +83,10 @@ class Transaction:
 
 
 class TransactionProgram:
-    """A producer and a reader, over the deaths of their broker; it has the topics OUT and IN, and its name to itself.
+    """A producer and a reader, over the deaths of their broker; nobody else writes to `topics` or uses its name.
 
-    partitions: how many OUT has.
+    That they are its own is what `check` relies on: behind another program's open transaction, which holds the last
+    stable offset, a committed transaction is not seen yet.
     """
 
     def __init__(self, broker: Mortal, protocol: int, partitions: int, name: str = "tx") -> None:
@@ -93,12 +94,21 @@ class TransactionProgram:
         self.transactions: list[Transaction] = []
         self._protocol = protocol
         self._name = name
+        self._out, self._in = f"{name}-out", f"{name}-in"
         self._partitions = range(partitions)
         self._acknowledged: dict[int, list[bytes]] = {number: [] for number in self._partitions}
         self._producer_id = self._producer_epoch = -1
         self._highest: dict[int, int] = {}
         self._sequences: dict[int, int] = {}
         self._added: set[int] = set()
+
+    @property
+    def topics(self) -> list[CreatableTopic]:
+        """What must be there before it begins: the topic it writes to, and the one that its offsets are of."""
+        return [
+            CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
+            for name, count in ((self._out, len(self._partitions)), (self._in, 1))
+        ]
 
     @property
     def current(self) -> Transaction:
@@ -136,7 +146,7 @@ class TransactionProgram:
             transactional_id=self._name,
             acks=-1,
             timeout_ms=1000,
-            topic_data=[TopicProduceData(name=OUT, partition_data=data)],
+            topic_data=[TopicProduceData(name=self._out, partition_data=data)],
         )
         answer = await self._call(request, 12 if self._protocol == 2 else 11, _code_of_produce)
         assert _code_of_produce(answer) == E.NONE, answer
@@ -162,7 +172,7 @@ class TransactionProgram:
             v3_and_below_transactional_id=self._name,
             v3_and_below_producer_id=self._producer_id,
             v3_and_below_producer_epoch=self._producer_epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=OUT, partitions=sorted(partitions))],
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name=self._out, partitions=sorted(partitions))],
         )
         answer = await self._call(request, 3, _code_of_add)
         assert _code_of_add(answer) == E.NONE, answer
@@ -185,7 +195,7 @@ class TransactionProgram:
             group_id=self._name,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
-            topics=[TxnOffsetCommitRequestTopic(name=IN, partitions=[partition])],
+            topics=[TxnOffsetCommitRequestTopic(name=self._in, partitions=[partition])],
         )
         answer = await self._call(request, 5 if self._protocol == 2 else 4, _code_of_offsets)
         assert _code_of_offsets(answer) == E.NONE, answer
@@ -285,7 +295,7 @@ class TransactionProgram:
             min_bytes=0,
             max_bytes=1 << 30,
             isolation_level=isolation_level,
-            topics=[FetchTopic(topic=OUT, partitions=asked)],
+            topics=[FetchTopic(topic=self._out, partitions=asked)],
         )
         fetched: list[Any] = (await self._call(request, 12, _code_of_fetch)).responses[0].partitions
         assert {partition.error_code for partition in fetched} == {E.NONE}
@@ -297,7 +307,7 @@ class TransactionProgram:
         return {partition.partition_index: _values(partition) for partition in fetched}
 
     async def _committed_offset(self) -> int | None:
-        topics = [OffsetFetchRequestTopics(name=IN, partition_indexes=[0])]
+        topics = [OffsetFetchRequestTopics(name=self._in, partition_indexes=[0])]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._name, topics=topics)])
         group = (await self._call(request, 9, lambda answer: answer.groups[0].error_code)).groups[0]
         offset: int = group.topics[0].partitions[0].committed_offset
