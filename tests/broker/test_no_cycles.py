@@ -47,7 +47,7 @@ def _what_is_left() -> Iterator[list[str]]:
         yield left
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
-        left += [repr(each)[:200] for each in gc.garbage if _module(each).partition(".")[0] in _OURS]
+        left += [repr(each)[:200] for each in gc.garbage if _module(each).startswith(_OURS)]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
