@@ -19,6 +19,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.embedded.answers import Transaction
 from barnabas.protocol.transaction_states import OPEN_STATES
 from tests.barnabas.conftest import NewBroker, Writer
+from tests.support.ports import unused_port
 from tests.support.source_tree import ROOT
 
 
@@ -181,10 +182,12 @@ def test_a_temporary_directory_is_gone_at_the_end_and_the_log_is_not(broker: Bar
 
 
 def test_a_broker_has_the_port_it_is_given(new_broker: NewBroker) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(BarnabasError, match=rf"cannot listen on 127.0.0.1:{port}: address already in use"):
-            new_broker(port=port)
+    port = unused_port()
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(BarnabasError, match=rf"cannot listen on 127.0.0.1:{port}: address already in use"),
+    ):
+        new_broker(port=port)
     broker = new_broker(port=port)
     assert (broker.bootstrap_servers, broker.port) == (f"127.0.0.1:{port}", port)
 

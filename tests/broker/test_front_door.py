@@ -27,6 +27,7 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.own_logging import kept_logging
+from tests.support.ports import unused_port
 from tests.support.processes.forwarder import Forwarder
 
 Refused = Callable[..., tuple[int, str]]
@@ -289,8 +290,7 @@ async def test_every_interface_is_that_of_ipv6_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
 @pytest.mark.parametrize("hosts", [("127.0.0.1", "[::1]"), ("0.0.0.0", "[::]")])
 def test_two_listeners_share_a_port_on_the_two_versions_of_ip(hosts: tuple[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    port = unused_port()
     protocols = "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
     config, _ = load_config(settings=[f"listeners=A://{hosts[0]}:{port},B://{hosts[1]}:{port}", protocols])
     bound = bind_listeners(config)

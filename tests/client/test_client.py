@@ -1,7 +1,5 @@
 """Which broker is asked, over which connection, and what is forgotten when."""
 
-import socket
-
 import pytest
 
 from barnabas.client.client import GROUP, Client
@@ -11,6 +9,7 @@ from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordin
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
+from tests.support.ports import unused_port
 from tests.support.scripted.broker import NODE_ID, ScriptedBroker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -18,8 +17,7 @@ ALIVE = {ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=0)}
 
 
 def unused_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        return f"127.0.0.1:{unused.getsockname()[1]}"
+    return f"127.0.0.1:{unused_port()}"
 
 
 def test_connecting_learns_the_cluster() -> None:

@@ -15,6 +15,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.registry import ApiKey
+from tests.support.ports import unused_port
 from tests.support.scripted.broker import HANG_UP, ScriptedBroker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -74,8 +75,7 @@ def test_a_broker_that_refuses_every_version_is_given_up() -> None:
 
 
 def test_nobody_listening_is_said_in_words() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
+    port = unused_port()
     with pytest.raises(ConnectionFailed, match=rf"^cannot connect to 127.0.0.1:{port}: connection refused$"):
         Connection(Address("127.0.0.1", port), None, soon())
 

@@ -1,7 +1,6 @@
 """Every failure is one line on stderr and an exit status; nothing is imported that a command does not need."""
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +12,7 @@ from barnabas.broker.cli.terminal.failures import UsageError, describe
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
-
-
-def unused_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        return int(unused.getsockname()[1])
-
+from tests.support.ports import unused_port
 
 ALL = "serve, topics, produce, consume, groups, txn, configs, doctor, log"
 

@@ -1,0 +1,21 @@
+"""Ports that nobody has, for what binds one later, or connects where nobody listens."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from contextlib import suppress
+
+_FIRST, _COUNT = 20_000, 12_000
+_PER_PROCESS = 61
+_numbers = itertools.count(os.getpid() * _PER_PROCESS)
+
+
+def unused_port() -> int:
+    """A port below those that systems give to whoever asks for any, and so to another test at the same time."""
+    for number in _numbers:
+        port = _FIRST + number % _COUNT
+        with suppress(OSError), socket.create_server(("", port)):
+            return port
+    raise AssertionError("numbers end")
