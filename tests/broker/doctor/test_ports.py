@@ -14,26 +14,26 @@ from barnabas.broker.doctor import ports
 from barnabas.broker.doctor.finding import Finding
 from barnabas.client.clock import SystemClock
 from tests.support.ipv6 import speaks_ipv6
+from tests.support.ports import unused_port
 from tests.support.processes.forwarder import Forwarder
 
-TRY_MS = 100
+PATIENCE_MS = 30_000
+SILENCE_MS = 100  # where nobody answers, so that all of it passes
 
 
 def config(*settings: str, is_container: bool = False) -> BrokerConfig:
     return load_config(settings=settings, environment=Environment({}, {}, None, is_container)).config
 
 
-def examine(*settings: str, is_container: bool = False) -> dict[str, Finding]:
-    found = ports.examine(config(*settings, is_container=is_container), SystemClock(), TRY_MS)
+def examine(*settings: str, is_container: bool = False, timeout_ms: int = PATIENCE_MS) -> dict[str, Finding]:
+    found = ports.examine(config(*settings, is_container=is_container), SystemClock(), timeout_ms)
     return {each.check: each for each in found}
 
 
 @pytest.fixture
 def free() -> int:
     """A port nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+    return unused_port()
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_listener_that_can_be_had_is_fine(free: int) -> None:
 
 
 def test_a_port_that_is_taken_is_told_with_who_has_it(taken: int) -> None:
-    found = examine(f"listeners=PLAINTEXT://127.0.0.1:{taken}")["listener PLAINTEXT"]
+    found = examine(f"listeners=PLAINTEXT://127.0.0.1:{taken}", timeout_ms=SILENCE_MS)["listener PLAINTEXT"]
     assert found.level == "problem"
     assert f"127.0.0.1:{taken} is in use by process {os.getpid()} (" in found.says
 
@@ -106,7 +106,7 @@ def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_containe
 
 def test_an_advertised_address_where_somebody_else_answers_is_a_problem(free: int, taken: int) -> None:
     ports_tried = f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://127.0.0.1:{taken}"
-    found = examine(*ports_tried)["advertised PLAINTEXT"]
+    found = examine(*ports_tried, timeout_ms=SILENCE_MS)["advertised PLAINTEXT"]
     assert (found.level, "somebody else answers there" in found.says) == ("problem", True)
 
 
@@ -121,7 +121,7 @@ def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
 def test_another_program_on_the_loopback_of_ipv6_is_told() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
         port = other.getsockname()[1]
-        found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClock(), TRY_MS)
+        found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClock(), PATIENCE_MS)
     assert [each.level for each in found] == ["ok", "warning", "ok"]
     assert f"[::1]:{port} is in use by process {os.getpid()}" in found[1].says
 

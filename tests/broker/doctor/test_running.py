@@ -18,7 +18,7 @@ from barnabas.client.addresses import Address
 from barnabas.client.clock import SystemClock
 from tests.support.processes.forwarder import Forwarder
 
-TIMEOUT_MS = 2_000
+TIMEOUT_MS = 30_000
 
 
 @asynccontextmanager
