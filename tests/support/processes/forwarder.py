@@ -23,6 +23,7 @@ class Forwarder:
         self.connections = 0
         self._listening = socket.create_server((host, 0))
         self._open: list[socket.socket] = []
+        self._passing: list[threading.Thread] = []
         self._thread = threading.Thread(target=self._accept, daemon=True)
 
     @property
@@ -45,6 +46,11 @@ class Forwarder:
         self._thread.join()
         self._listening.close()
         for each in self._open:
+            with suppress(OSError):  # it is over already
+                each.shutdown(socket.SHUT_RDWR)  # closing alone wakes no thread that reads, and ends no connection
+        for thread in self._passing:
+            thread.join()
+        for each in self._open:
             each.close()
 
     def _accept(self) -> None:
@@ -58,7 +64,9 @@ class Forwarder:
             far = socket.create_connection(self.target)
             self._open += [near, far]
             for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
+                thread = threading.Thread(target=_pass_on, args=(source, sink), daemon=True)
+                self._passing.append(thread)
+                thread.start()
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
