@@ -128,7 +128,7 @@ async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log() -> None:
 
 async def test_helpers_sync_the_logs_of_a_round_at_the_same_time_and_each_failure_is_its_own() -> None:
     world = World(helpers_max=3)
-    together = threading.Barrier(3, timeout=10)
+    together = threading.Barrier(3, timeout=60)
 
     class Slow(Log):
         def run(self) -> None:

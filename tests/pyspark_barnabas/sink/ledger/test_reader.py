@@ -43,7 +43,7 @@ def put(client: Client, topic: str, query_id: str, batches: range) -> None:
 
 
 def read(reader: LedgerReader, client: Client, query_id: str, batch_id: int, *, waits: bool = True) -> Ledger:
-    return reader.read(client, query_id, batch_id, waits=waits, deadline=client.deadline(2_000))
+    return reader.read(client, query_id, batch_id, waits=waits, deadline=client.deadline(30_000))
 
 
 def batches(ledger: Ledger) -> list[int]:
@@ -95,7 +95,7 @@ def test_an_open_transaction_is_waited_for_or_not(client: Client, topic: str) ->
     reader = LedgerReader(topic)
     assert batches(read(reader, client, "q", 2, waits=False)) == [0, 1]
     with pytest.raises(SinkFailed, match="can be read up to offset 2 only, of 3"):
-        reader.read(client, "q", 2, waits=True, deadline=client.deadline(200))
+        reader.read(client, "q", 2, waits=True, deadline=client.deadline(1_000))
     foreign.commit()
     assert batches(read(reader, client, "q", 3)) == [0, 1, 2]
 
