@@ -92,9 +92,9 @@ def test_it_matches_what_pythons_own_engine_matches(pattern: str, text: str) -> 
 
 
 def test_a_pattern_that_makes_others_count_for_ever_takes_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()  # a machine with other work takes none of it
     assert not compile_pattern("(a*)*(a|aa)+(a|a?)+b").matches("a" * 10_000)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_what_is_quoted_is_no_escape() -> None:
