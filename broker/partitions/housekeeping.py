@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -34,6 +35,8 @@ _FIRST_RETENTION_MS = 30_000
 _BETWEEN_PARTITIONS_MS = 5
 _FLUSH_CHECK_MS = 1_000
 _REMOVAL_CHECK_MS = 10_000
+_SETTLING = Kind(under_way_max=1)
+"""Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
 REMOVED_IN_A_TURN = 25
 """How many segments or directories are removed from the disk before others have their turn: some milliseconds."""
 
@@ -146,7 +149,7 @@ class Housekeeping:
             return None
         try:
             log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
-            return self._slices.in_slices(lambda: log.settle_ages(now_ms))
+            return self._slices.in_slices(lambda: log.settle_ages(now_ms), _SETTLING)
         except (KafkaError, StorageError):
             return None  # retention meets it again: logs the failure, or waits for the recovery
 
