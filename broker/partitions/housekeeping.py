@@ -154,11 +154,13 @@ class Housekeeping:
             return None  # retention meets it again: logs the failure, or waits for the recovery
 
     def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
+        # Taken first: the topic may be gone, and asyncio logs an exception that nobody takes.
+        failure = None if settled is None or settled.cancelled() else settled.exception()
         if self._is_stopped or not self._partitions.is_here(topic, partition):
             return
         try:
-            if settled is not None:
-                settled.result()
+            if failure is not None:
+                raise failure
             log = self._partitions.get(topic, partition)
             now_ms = self._clock.now_ms()
             reasons = log.apply_retention(now_ms)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+from typing import Any
+
 from barnabas.broker.slices import UNDER_WAY_MAX
 from barnabas.protocol.files import meta_properties
 from barnabas.storage.steps import Steps
@@ -43,3 +47,17 @@ async def test_retention_does_not_stand_in_line_behind_clients_look_ups() -> Non
     await settle()
     assert world.services.partitions.get("t", 0).log_start_offset == MORE_THAN_A_SLICE
     await world.close()
+
+
+async def test_a_topic_deleted_while_its_ages_are_read_leaves_no_error_that_nobody_took() -> None:
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    world = await with_ages_unknown()
+    world.clock.advance(RETENTION_MS)
+    assert world.services.partitions.is_open("t", 0)
+    world.services.catalogue.delete_topics(["t"])
+    world.clock.advance(DAY_MS)
+    await settle()
+    await world.close()
+    gc.collect()
+    assert complaints == []
