@@ -235,6 +235,7 @@ class Broker:
         self.services.waiters.wake_all()
         await self.listener.drain(_DRAIN_MS)
         await self.thread_is_idle()
+        self.services.partitions.close_all()  # what a client left behind may still be about to append
         self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:
@@ -253,6 +254,7 @@ class Broker:
         self.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self.services.partitions.close_all()
         self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:

@@ -11,7 +11,7 @@ closed at once, and their directories renamed away; whoever waits for them is wo
 
 Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
 recovered; an open log has the leader epoch that Metadata announces, and for one in `_led` it is on the disk; logs of
-deleted topics are in no table.
+deleted topics are in no table; after `close_all` none is.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class Partitions:
         self.recoveries = Recoveries(upkeep, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}
         self._led: dict[PartitionKey, PartitionLog] = {}
+        self._is_closed = False
         self.appended_to_deleted = (0, 0)
         """(records, bytes) appended in this run to partitions that are deleted now."""
         catalogue.subscribe(self)
@@ -106,7 +107,7 @@ class Partitions:
         `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
         """
         unled = [key for key in keys if key not in self._led and self.is_here(*key)]
-        if len(unled) > 1:
+        if len(unled) > 1 and not self._is_closed:
             with suppress(KafkaError):
                 self._catalogue.lead(unled)
 
@@ -140,6 +141,8 @@ class Partitions:
         return iter(list(self._open.values()))
 
     def _open_log(self, topic: str, partition: int) -> PartitionLog:
+        if self._is_closed:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker has stopped")
         found = self._catalogue.topics.get(topic)
         if found is None or not 0 <= partition < len(found.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
@@ -202,6 +205,12 @@ class Partitions:
     def stop_recovering(self) -> None:
         """The broker stops: what is being recovered is left to the next start, and refused until then."""
         self.recoveries.close()
+
+    def close_all(self) -> None:
+        """The broker has stopped: whoever still wants a log, to write to it or to read, is refused from now on."""
+        self._is_closed = True
+        self._open.clear()
+        self._led.clear()
 
     def _lead(self, topic: str, partition: int) -> PartitionLog:
         log = self.get(topic, partition)

@@ -1,0 +1,60 @@
+"""A broker that stopped: what is not done any more."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.worlds.broker import BrokerWorld, settle
+
+LARGE = b"v" * 10_000  # is walked before it is appended, not where it lies
+
+
+def produce(world: BrokerWorld) -> ProduceRequest:
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    data = [PartitionProduceData(index=0, records=world.batch(LARGE))]
+    topics = [TopicProduceData(name="t", topic_id=topic_id, partition_data=data)]
+    return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=1_000, topic_data=topics)
+
+
+@pytest.mark.parametrize("how", ["stop", "abandon"])
+async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 1, {"compression.type": "gzip"})
+    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    walked: asyncio.Future[bytearray] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(world.services.walks, "walk", lambda *_: walked)
+    client = world.connect()
+    client.ask(produce(world))
+    client.transport.hang_up()
+    await settle()
+    walked.set_result(bytearray(world.batch(LARGE)))
+    if how == "stop":
+        await world.close()
+    else:
+        world.broker.abandon()
+    calls = len(world.files.calls)
+    await settle()
+    assert [call.name for call in world.files.calls[calls:]] == []
+
+
+async def test_a_stopped_broker_has_no_logs() -> None:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 3)
+    partitions = world.services.partitions
+    partitions.append("t", 0, bytearray(world.batch(b"v")))
+    await world.close()
+    calls = len(world.files.calls)
+    partitions.lead([("t", 1), ("t", 2)])
+    for partition in range(2):
+        for find in (partitions.get, partitions.get_led):
+            with pytest.raises(KafkaError) as refused:
+                find("t", partition)
+            assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert list(partitions.open_logs()) == []
+    assert len(world.files.calls) == calls
