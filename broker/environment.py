@@ -7,7 +7,7 @@ broker knows this value, or makes anything of it itself. What configuration a st
 There are two kinds of time. The clock is what requests and records go by: timestamps, timers, timeouts, retention. A
 test stops it and moves it. The stopwatch only tells how long the event loop has been busy with something. Whatever
 takes turns measures its turn with the stopwatch and goes on in the loop's next turn, so a clock that stands still
-neither holds up what was begun nor makes a turn endless.
+neither holds up what was begun nor makes a turn endless. How long a stop waits for peers is the loop's time, too.
 """
 
 from __future__ import annotations

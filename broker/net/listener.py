@@ -132,9 +132,12 @@ class Listener:
             each.close()
 
     async def drain(self, timeout_ms: float) -> None:
-        """Close every connection once the request in flight on it is answered, at the latest after `timeout_ms`."""
+        """Close every connection once the request in flight on it is answered, at the latest after `timeout_ms`.
+
+        That is the loop's time and not the clock's: one that stands still holds up no stop.
+        """
         self._all_gone = asyncio.Event()
-        timer = self._clock.call_later(timeout_ms, self._all_gone.set)
+        timer = self.loop.call_later(timeout_ms / 1000, self._all_gone.set)
         for connection in list(self._connections):
             connection.finish()
         if self._connections:

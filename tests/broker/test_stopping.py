@@ -1,4 +1,4 @@
-"""A broker that stopped: what is not done any more."""
+"""A broker that stops: what it waits for, and what is not done any more afterwards."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import asyncio
 
 import pytest
 
+from barnabas.broker import app
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.worlds.broker import BrokerWorld, settle
 
+TIMEOUT_S = 10
 LARGE = b"v" * 10_000  # is walked before it is appended, not where it lies
 
 
@@ -58,3 +61,18 @@ async def test_a_stopped_broker_has_no_logs() -> None:
             assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert list(partitions.open_logs()) == []
     assert len(world.files.calls) == calls
+
+
+async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app, "_DRAIN_MS", 1)
+    world = BrokerWorld()
+    began_ms = world.clock.now_ms()
+    peer = world.connect(kernel_bytes=1)
+    peer.ask(MetadataRequest(topics=None))
+    await settle()
+    assert peer.connection.is_busy
+    await asyncio.wait_for(world.close(), TIMEOUT_S)
+    assert peer.is_closed
+    assert world.clock.now_ms() == began_ms
