@@ -75,14 +75,6 @@ def _response(
     )
 
 
-def error_response(request: MetadataRequest, code: ErrorCode, context: RequestContext) -> MetadataResponse:
-    """The whole request failed: every topic asked for says so."""
-    names = [topic.name for topic in request.topics or []]
-    return MetadataResponse(
-        brokers=[], topics=[_absent(name or "", code) for name in names], error_code=code if not names else 0
-    )
-
-
 def _asks_by_id(asked: list[MetadataRequestTopic]) -> bool:
     """v10 and v11 have the field, but look-ups by id came with v12."""
     return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in asked)
