@@ -10,6 +10,7 @@ from asyncio import Future
 
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.context import RequestContext
+from barnabas.broker.inspection.producers import producers
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
@@ -32,7 +33,7 @@ def handle(
 
 
 def _describe_all(request: DescribeProducersRequest, context: RequestContext) -> Steps[DescribeProducersResponse]:
-    on_disk = context.services.partitions.directory.partitions  # the others were never used, and need not be opened
+    on_disk = context.services.partitions.directory.partitions
     topics = []
     for topic in request.topics:
         partitions = []
@@ -49,9 +50,7 @@ def _describe(
     try:
         if topic != CLUSTER_METADATA_TOPIC:  # which is a name, but no topic that anybody may ask about
             check_name(topic)
-        partitions = context.services.partitions
-        is_unused = (topic, partition) not in on_disk and partitions.is_here(topic, partition)
-        producers = [] if is_unused else partitions.get(topic, partition).producers_state()
+        found = producers(context.services, topic, partition, on_disk)
     except KafkaError as error:
         return PartitionResponse(
             partition_index=partition, error_code=error.code, error_message=error.message, active_producers=[]
@@ -68,6 +67,6 @@ def _describe(
                 coordinator_epoch=coordinator_epoch,
                 current_txn_start_offset=txn_start_offset,
             )
-            for producer_id, epoch, last_sequence, last_timestamp, coordinator_epoch, txn_start_offset in producers
+            for producer_id, epoch, last_sequence, last_timestamp, coordinator_epoch, txn_start_offset in found
         ],
     )

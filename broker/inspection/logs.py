@@ -6,7 +6,7 @@ it. Only `log_of` opens one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,14 +63,17 @@ def summary(services: Services, topic: str, partition: int) -> LogSummary | None
     return None if resting is None else LogSummary(*resting, held_back=None)
 
 
-def log_of(services: Services, topic: str, partition: int) -> PartitionLog | None:
+def log_of(
+    services: Services, topic: str, partition: int, on_disk: Container[tuple[str, int]] | None = None
+) -> PartitionLog | None:
     """The log, to be read, opened if need be; None for one never written to. KafkaError, StillRecovering among them.
 
-    A partition that was never used has no directory, and looking must not make it one.
+    A partition that was never used has no directory, and looking must not make it one. `on_disk`: those that have one,
+    from who asks for many.
     """
     partitions = services.partitions
     is_at_rest = not partitions.is_open(topic, partition) and partitions.is_here(topic, partition)
-    if is_at_rest and (topic, partition) not in partitions.directory.partitions:
+    if is_at_rest and (topic, partition) not in (partitions.directory.partitions if on_disk is None else on_disk):
         return None
     return partitions.get(topic, partition)
 
