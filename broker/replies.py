@@ -60,6 +60,16 @@ def reply_to_all(
     return reply_to(lambda: gather(*late, return_exceptions=True), fill)
 
 
+def answer_nobody(reply: Future[Any]) -> None:
+    """It goes on, and nobody waits for it: its failure is taken here, for asyncio logs one that nobody takes."""
+    reply.add_done_callback(_take_failure)
+
+
+def _take_failure(reply: Future[Any]) -> None:
+    if not reply.cancelled():
+        reply.exception()
+
+
 def _judged(each: T | BaseException, refused: Callable[[KafkaError], T]) -> T:
     if isinstance(each, KafkaError):
         return refused(each)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from barnabas.broker.clock import Clock, Timer
@@ -38,6 +38,7 @@ from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, 
 from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.broker.slices import Kind, Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -53,7 +54,6 @@ _log = logger("coordinator")
 
 T = TypeVar("T")
 GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]
-Reply: TypeAlias = Union[T, "Future[T]"]
 
 EXPIRED_IN_A_TURN = 300
 """How many groups are looked at for old offsets before others get their turn: some milliseconds."""
@@ -333,7 +333,7 @@ class GroupCoordinator:
         """Carry out what nobody waits for an answer to. KafkaError."""
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
-            reply.add_done_callback(_consume)
+            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
 
     def _arm_expiry(self) -> None:
         interval_ms = self._config.offsets_retention_check_interval_ms
@@ -372,12 +372,6 @@ def group_config(config: BrokerConfig) -> GroupConfig:
         offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
         offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
     )
-
-
-def _consume(done: Future[None]) -> None:
-    """A record that will not be on the disk is logged by whoever syncs; nobody waits for this answer."""
-    if not done.cancelled():
-        done.exception()
 
 
 def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.compaction import CompactedTopic, Compactor
@@ -41,6 +41,7 @@ from barnabas.broker.coordinator.transaction.model import (
 )
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 _log = logger("coordinator")
 
 T = TypeVar("T")
-Reply: TypeAlias = Union[T, "Future[T]"]
 TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 
 TRANSACTION_VERSION = "transaction.version"
@@ -265,7 +265,7 @@ class TransactionCoordinator:
             _log.warning(line(f"{what} refused", transactional_id=transactional_id, reason=refusal))
             return False
         if isinstance(reply, Future):
-            reply.add_done_callback(_consume)
+            reply.add_done_callback(_log_if_not_synced)
         return True
 
     def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
@@ -392,7 +392,7 @@ def _check_transactional_id(transactional_id: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {KEY_BYTES_MAX} bytes")
 
 
-def _consume(done: Future[None]) -> None:
-    """A record that will not be on the disk is logged by whoever syncs; nobody waits for this answer."""
+def _log_if_not_synced(done: Future[None]) -> None:
+    """Nobody waits for this answer."""
     if not done.cancelled() and done.exception() is not None:
         _log.warning(line("transaction's record not synced", reason=done.exception()))
