@@ -1,7 +1,7 @@
 """What a partition may answer instead of doing what was asked, as an error code.
 
 Expected refusals come as KafkaError, trouble with the disk as StorageError: `except REFUSALS as error: ...
-code_of(error)`.
+refusal_code(error)`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from barnabas.storage.errors import StorageError
 REFUSALS = (KafkaError, StorageError)
 
 
-def code_of(error: Exception) -> ErrorCode:
+def refusal_code(error: Exception) -> ErrorCode:
     """The code a client is answered."""
     return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR

@@ -83,7 +83,7 @@ Answer: TypeAlias = "bytearray | Sequence[Sized] | Parked | None"
 """One whole response frame; or one in parts, our own bytes and slices of files in turn; or later; or none at all."""
 
 
-def code_of(error: BaseException, api: str, context: RequestContext) -> tuple[ErrorCode, str | None]:
+def code_and_message(error: BaseException, api: str, context: RequestContext) -> tuple[ErrorCode, str | None]:
     """The error code and message that stand for an exception; what nobody expected is logged with its stack."""
     if isinstance(error, KafkaError):
         return error.code, error.message

@@ -23,7 +23,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api import hot
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
@@ -197,7 +197,7 @@ class _Entry:
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> bytearray:
         """The answer for a request whose handler raised."""
-        code, message = code_of(error, self._spec.name, context)
+        code, message = code_and_message(error, self._spec.name, context)
         response = error_response(self._spec, self._version, request, code, message)
         if response is None:
             raise CloseConnection(f"{code.name} has no place in the response", self._spec.name)

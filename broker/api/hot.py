@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_of, failure_of
+from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.partitions.waiters import Waiting
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -46,7 +46,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
         try:
             produced = handle(request, context)
         except Exception as error:
-            produced = _produce_failed(request[3], code_of(error, "Produce", context)[0])
+            produced = _produce_failed(request[3], code_and_message(error, "Produce", context)[0])
         if isinstance(produced, list):
             if meter is not None:
                 for _, results in produced:
@@ -68,7 +68,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             if failure is None:
                 results = done.result()
             else:
-                results = _produce_failed(asked, code_of(failure, "Produce", context)[0])
+                results = _produce_failed(asked, code_and_message(failure, "Produce", context)[0])
             if meter is not None:
                 _note_produced(meter, results)
             if acks == 0:
@@ -163,7 +163,7 @@ def _note_fetched(meter: Meter, answer: fetch.FetchAnswer) -> None:
 
 def _fetch_failed(request: fetch.FetchRequest, error: BaseException, context: RequestContext) -> fetch.FetchAnswer:
     """The error at the top; in the versions that have no place there, on every partition."""
-    code = code_of(error, "Fetch", context)[0]
+    code = code_and_message(error, "Fetch", context)[0]
     if context.api_version >= 7:
         return fetch.FetchAnswer(code, 0, [])
     return fetch.FetchAnswer(

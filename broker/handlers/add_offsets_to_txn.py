@@ -11,7 +11,7 @@ from asyncio import Future
 
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.transaction.answers import code_for
+from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import AddRequest
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode
@@ -45,4 +45,4 @@ def _partition_of(group_id: str, services: Services) -> int:
 
 
 def _response(code: ErrorCode, context: RequestContext) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(error_code=code_for(code, context.api_key, context.api_version))
+    return AddOffsetsToTxnResponse(error_code=code_in_version(code, context.api_key, context.api_version))

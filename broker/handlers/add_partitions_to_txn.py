@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import code_for
+from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.broker.replies import reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -109,7 +109,7 @@ def _topic_result(
 ) -> AddPartitionsToTxnTopicResult:
     def code(partition: int) -> ErrorCode:
         found = codes if isinstance(codes, ErrorCode) else codes[topic.name, partition]
-        return code_for(found, context.api_key, context.api_version)
+        return code_in_version(found, context.api_key, context.api_version)
 
     return AddPartitionsToTxnTopicResult(
         name=topic.name,

@@ -9,7 +9,7 @@ retention pass.
 from __future__ import annotations
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.refusals import REFUSALS, code_of
+from barnabas.broker.refusals import REFUSALS, refusal_code
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -42,7 +42,7 @@ def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) 
         low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
     except REFUSALS as error:
         return DeleteRecordsPartitionResult(
-            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=code_of(error)
+            partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=refusal_code(error)
         )
     return DeleteRecordsPartitionResult(
         partition_index=partition, low_watermark=low_watermark, error_code=ErrorCode.NONE

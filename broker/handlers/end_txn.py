@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import code_for
+from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -36,7 +36,7 @@ def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | 
 
 def _response(reply: EndReply, context: RequestContext) -> EndTxnResponse:
     return EndTxnResponse(
-        error_code=code_for(reply.error, context.api_key, context.api_version),
+        error_code=code_in_version(reply.error, context.api_key, context.api_version),
         producer_id=reply.producer_id,
         producer_epoch=reply.producer_epoch,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.transaction.answers import code_for
+from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode
@@ -50,7 +50,7 @@ def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply
 
 def _response(reply: InitReply, context: RequestContext) -> InitProducerIdResponse:
     return InitProducerIdResponse(
-        error_code=code_for(reply.error, context.api_key, context.api_version),
+        error_code=code_in_version(reply.error, context.api_key, context.api_version),
         producer_id=reply.producer_id,
         producer_epoch=reply.producer_epoch,
         ongoing_txn_producer_id=reply.ongoing_producer_id,

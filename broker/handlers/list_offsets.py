@@ -16,7 +16,7 @@ from collections import Counter
 
 from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.refusals import REFUSALS, code_of
+from barnabas.broker.refusals import REFUSALS, refusal_code
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -77,7 +77,7 @@ def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[
                 partitions.append((yield from _look_up(topic.name, asked, committed, context)))
             except REFUSALS as error:
                 partitions.append(
-                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=code_of(error))
+                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=refusal_code(error))
                 )
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)

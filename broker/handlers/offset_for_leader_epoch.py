@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from barnabas.broker.cluster.leader_epochs import check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.refusals import REFUSALS, code_of
+from barnabas.broker.refusals import REFUSALS, refusal_code
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -38,7 +38,7 @@ def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestC
         check_leader_epoch(log, asked.current_leader_epoch)
         epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
     except REFUSALS as error:
-        return EpochEndOffset(error_code=code_of(error), partition=asked.partition)
+        return EpochEndOffset(error_code=refusal_code(error), partition=asked.partition)
     return EpochEndOffset(
         error_code=ErrorCode.NONE, partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
     )

@@ -14,7 +14,7 @@ _FENCED_SINCE = {
 """The first version whose clients know PRODUCER_FENCED; before, any stale epoch was INVALID_PRODUCER_EPOCH."""
 
 
-def code_for(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
+def code_in_version(code: ErrorCode, api_key: int, version: int) -> ErrorCode:
     """The code as a client of this version of the API knows it."""
     if code is ErrorCode.PRODUCER_FENCED and version < _FENCED_SINCE[ApiKey(api_key)]:
         return ErrorCode.INVALID_PRODUCER_EPOCH
