@@ -21,6 +21,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -98,15 +99,16 @@ class GroupFlush:
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
         """In the flush thread."""
+        runs = [plan.run for _, plan in plans]
         errors: Iterable[StorageError | None]
         if self._helpers_max == 0 or len(plans) == 1:
-            errors = map(_error_of, plans)
+            errors = map(storage_failure, runs)
         else:
             if self._helpers is None:
                 from concurrent.futures import ThreadPoolExecutor
 
                 self._helpers = ThreadPoolExecutor(self._helpers_max, "sync")
-            errors = self._helpers.map(_error_of, plans)
+            errors = self._helpers.map(storage_failure, runs)
         return [(log, plan, error) for (log, plan), error in zip(plans, errors, strict=True)]
 
     def close(self) -> None:
@@ -150,12 +152,3 @@ class GroupFlush:
         for _, future in self._waiting.pop(log):
             if not future.done():
                 future.set_exception(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
-
-
-def _error_of(planned: tuple[PartitionLog, FlushPlan]) -> StorageError | None:
-    """Run one plan, in some thread."""
-    try:
-        planned[1].run()
-    except StorageError as error:
-        return error
-    return None

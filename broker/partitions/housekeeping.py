@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import KafkaError
@@ -223,7 +224,7 @@ class Housekeeping:
                 _log.error(line("checkpoint failed", reason=error))
             self._directory.end_checkpoint(job, error)
 
-        self._run_in_thread(lambda: _error_of(job.run)).add_done_callback(ended)
+        self._run_in_thread(lambda: storage_failure(job.run)).add_done_callback(ended)
 
     # --- producers -------------------------------------------------------------------------------------------------
 
@@ -237,11 +238,3 @@ class Housekeeping:
         count = log.remove_expired_producers(now_ms, expiration_ms)
         if count:
             _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=count))
-
-
-def _error_of(action: Callable[[], None]) -> StorageError | None:
-    try:
-        action()
-    except StorageError as error:
-        return error
-    return None
