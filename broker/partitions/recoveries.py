@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -146,7 +147,7 @@ class Recoveries:
                     continue
                 syncing = self._begin_sync(job)
                 yield syncing
-                failure = syncing.result()
+                failure = _sync_failure(syncing)
                 job = next(opening) if failure is None else opening.throw(failure)
         except StopIteration as done:
             log: PartitionLog = done.value
@@ -156,14 +157,16 @@ class Recoveries:
 
     def _begin_sync(self, job: SyncJob) -> Future[StorageError | None]:
         self._jobs += 1
-        syncing = self._upkeep.loop.run_in_executor(None, _error_of, job)
+        syncing = self._upkeep.loop.run_in_executor(None, storage_failure, job.run)
         syncing.add_done_callback(partial(self._synced, job))
         return syncing
 
     def _synced(self, job: SyncJob, done: Future[StorageError | None]) -> None:
         """Whether anybody still wants the partition or not."""
         self._jobs -= 1
-        failure = done.result()
+        if (mistake := done.exception()) is not None:
+            _log.error("the sync of a recovery failed", exc_info=mistake)
+        failure = _sync_failure(done)
         if failure is None:
             job.finish()
         else:
@@ -174,13 +177,7 @@ class Recoveries:
             self._upkeep.loop.call_soon(callback)
 
 
-def _error_of(job: SyncJob) -> StorageError | None:
-    """Run it, in a thread."""
-    try:
-        job.run()
-    except StorageError as error:
-        return error
-    except Exception as mistake:  # ours; the partition is refused, and the others are not to suffer
-        _log.exception("the sync of a recovery failed")
-        return StorageError("the sync of a recovery", repr(mistake))
-    return None
+def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
+    """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
+    mistake = done.exception()
+    return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))

@@ -120,7 +120,10 @@ class BrokerThread:
 
 
 class _Lines:
-    """Puts the lines that this thread, or one that the broker starts, logs into a stream, and nobody else's."""
+    """Puts the lines that this thread logs into a stream, and nobody else's.
+
+    The threads that the broker starts for work on the disk log none: what fails there comes back to its event loop.
+    """
 
     def __init__(self, stream: Any, level: str) -> None:
         self._handler = log_lines.line_handler(stream)

@@ -341,7 +341,9 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
     await world.close()
 
 
-async def test_what_waits_is_recovered_when_all_that_were_begun_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
@@ -354,5 +356,8 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_fail(monkeypatch
     for partition in range(BEGUN_MAX):
         with pytest.raises(KafkaError, match="a mistake of ours"):
             world.services.partitions.get("t", partition)
+    said = [record for record in caplog.records if record.getMessage() == "the sync of a recovery failed"]
+    assert len(said) == BEGUN_MAX
+    assert {record.thread for record in said} == {threading.get_ident()}, "a broker in a thread logs by that thread"
     monkeypatch.undo()
     await world.close()
