@@ -109,9 +109,9 @@ class Compactor:
             self._give_up(partition, refusal)
             return
         self._spare[partition.index] = RECORDS_MIN
-        _log.info(line("transaction log shortened", partition=partition.index, log_start_offset=start_offset))
+        _log.info(line("transaction log compacted", partition=partition.index, log_start_offset=start_offset))
 
     def _give_up(self, partition: CoordinatorPartition[TransactionMachine], why: Exception) -> None:
         """The log stays as long as it is, for now."""
         self._spare[partition.index] = RECORDS_MIN
-        _log.warning(line("transaction log not shortened", partition=partition.index, reason=why))
+        _log.warning(line("transaction log not compacted", partition=partition.index, reason=why))
