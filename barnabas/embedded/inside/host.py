@@ -1,6 +1,6 @@
 """One broker on the running event loop, started from settings; asked and ended by its owner.
 
-Knows the broker's parts, not who asks: `nursery.py` reads questions from a socket, `thread.py` gets them as calls.
+Knows the broker's parts, not who asks: `child.py` reads questions from a socket, `thread.py` gets them as calls.
 """
 
 from __future__ import annotations
