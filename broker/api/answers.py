@@ -29,12 +29,16 @@ class CloseConnection(Exception):
 class Parked:
     """A request whose answer comes later. Its connection serves nothing else meanwhile."""
 
-    __slots__ = ("_encode", "_future", "_is_abandoned")
+    __slots__ = ("_encode", "_future", "_is_abandoned", "_may_be_given_up")
 
-    def __init__(self, future: Later, encode: Callable[[Any], Answer]) -> None:
-        """encode: what to send for the future, once that is done, with a result or an exception."""
+    def __init__(self, future: Later, encode: Callable[[Any], Answer], *, may_be_given_up: bool) -> None:
+        """encode: what to send for the future, once that is done, with a result or an exception.
+
+        may_be_given_up: whether the future is cancelled when the peer leaves; else it goes on, and nobody is answered.
+        """
         self._future = future
         self._encode = encode
+        self._may_be_given_up = may_be_given_up
         self._is_abandoned = False
 
     def when_answered(self, callback: Callable[[Parked], None]) -> None:
@@ -57,12 +61,12 @@ class Parked:
         self._encode = encode_and_note
 
     def abandon(self) -> None:
-        """The connection is gone. What only waits is dropped; work that has begun runs to its end, unanswered."""
+        """The connection is gone. Waiting that may be given up is; work that has begun runs to its end, unanswered."""
         self._is_abandoned = True
-        if isinstance(self._future, asyncio.Task):
-            self._future.add_done_callback(lambda task: None if task.cancelled() else task.exception())
-        else:
+        if self._may_be_given_up:
             self._future.cancel()
+        else:
+            self._future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
 
 
 def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:

@@ -7,7 +7,8 @@ need not authenticate is not asked again. An entry is made for each (API, versio
 kept. Produce and Fetch have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises
 becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
 UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
-here.
+here, and cancelled when the peer leaves: what has to be done to its end stands behind a future of its own (replies.py,
+asyncio's shield). Produce alone is not cancelled.
 
 Invariants: bytes that cannot be understood raise CloseConnection and nothing else; a handler's exception never
 reaches the connection; views into the frame live no longer than the call.
@@ -178,7 +179,7 @@ class _Entry:
             return self._refusal(request, context, error)
         if isinstance(result, Response):
             return self._encoded(request, context, result)
-        return Parked(result, lambda done: self._late_answer(request, context, done))
+        return Parked(result, lambda done: self._late_answer(request, context, done), may_be_given_up=True)
 
     def _late_answer(self, request: Request, context: RequestContext, future: Future[Response]) -> Answer:
         failure = failure_of(future)

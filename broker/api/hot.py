@@ -76,7 +76,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
                 return None
             return encode(version, correlation_id, results)
 
-        return Parked(produced, late_answer)
+        return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
 
@@ -131,7 +131,7 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
             except Exception as error:
                 return _fetched(_fetch_failed(request, error, context), context, meter)
 
-        return Parked(answer, late_answer)
+        return Parked(answer, late_answer, may_be_given_up=True)
 
     return serve
 
