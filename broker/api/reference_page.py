@@ -18,8 +18,9 @@ Every API and version that ApiVersions returns is implemented: {count} APIs, wit
 without compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything not
 listed here.
 
-The operations are what Kafka's ACLs would have to allow, of the resources that a request names; some only where a
-request asks for that. There is no authorizer: everybody is User:ANONYMOUS and may do everything.
+The operations are those that Kafka checks with its ACLs, of the resources that a request names; some only where a
+request asks for that, some in place of each other: InitProducerId without a transactional id needs IdempotentWrite of
+the cluster or Write of any topic. There is no authorizer: everybody is User:ANONYMOUS and may do everything.
 
 | key | API | versions | flexible from | operations | message | handler |
 |---:|---|---|---|---|---|---|

@@ -35,7 +35,11 @@ class Row(NamedTuple):
     advertised_min_version: int
     """Where its range begins in ApiVersions, which for Produce is lower than what is served."""
     accesses: tuple[Access, ...]
-    """What it does to the resources that a request names; some only where a request asks for that. Kafka's table."""
+    """What Kafka 4.3.1 checks for it; some only where a request asks for that.
+
+    Not what would never be allowed (Delete Cluster, for DeleteTopics), nor what is for coordinators that this broker
+    does not have.
+    """
 
 
 _Operations = Operation | tuple[Operation, ...]
@@ -71,7 +75,7 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.PRODUCE, "produce", topic=_WRITE, transactional_id=_WRITE),
     _row(ApiKey.FETCH, "fetch", topic=_READ, cluster=_CLUSTER_ACTION),
     _row(ApiKey.LIST_OFFSETS, "list_offsets", topic=_DESCRIBE),
-    _row(ApiKey.METADATA, "metadata", topic=(_DESCRIBE, _CREATE), cluster=_CREATE),
+    _row(ApiKey.METADATA, "metadata", topic=(_DESCRIBE, _CREATE), cluster=(_DESCRIBE, _CREATE)),
     _row(ApiKey.OFFSET_COMMIT, "offset_commit", group=_READ, topic=_READ),
     _row(ApiKey.OFFSET_FETCH, "offset_fetch", group=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.FIND_COORDINATOR, "find_coordinator", group=_DESCRIBE, transactional_id=_DESCRIBE),
@@ -82,7 +86,7 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.DESCRIBE_GROUPS, "describe_groups", group=_DESCRIBE),
     _row(ApiKey.LIST_GROUPS, "list_groups", cluster=_DESCRIBE, group=_DESCRIBE),
     _row(ApiKey.API_VERSIONS, "api_versions"),
-    _row(ApiKey.CREATE_TOPICS, "create_topics", cluster=_CREATE, topic=_CREATE),
+    _row(ApiKey.CREATE_TOPICS, "create_topics", cluster=_CREATE, topic=(_CREATE, _DESCRIBE_CONFIGS)),
     _row(ApiKey.DELETE_TOPICS, "delete_topics", topic=(_DELETE, _DESCRIBE)),
     _row(ApiKey.DELETE_RECORDS, "delete_records", topic=_DELETE),
     _row(
@@ -90,6 +94,7 @@ API_TABLE: tuple[Row, ...] = (
         "init_producer_id",
         transactional_id=(_WRITE, _TWO_PHASE_COMMIT),
         cluster=_IDEMPOTENT_WRITE,
+        topic=_WRITE,  # of any topic, in place of IdempotentWrite (KIP-679)
     ),
     _row(ApiKey.OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch", topic=_DESCRIBE, cluster=_CLUSTER_ACTION),
     _row(

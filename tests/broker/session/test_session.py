@@ -90,6 +90,22 @@ def test_what_an_api_does_is_what_its_resources_know() -> None:
         assert row.accesses or row.key is ApiKey.API_VERSIONS
 
 
+def test_an_api_is_the_operations_that_kafka_checks_for_it() -> None:
+    """As the classes of Kafka 4.3.1 have them (KafkaApis, ControllerApis, ConfigHelper): its documentation's table
+    lacks some."""
+    by_key = {row.key: sorted(map(str, row.accesses)) for row in API_TABLE}
+    assert by_key[ApiKey.PRODUCE] == ["Write Topic", "Write TransactionalId"]
+    assert by_key[ApiKey.METADATA] == ["Create Cluster", "Create Topic", "Describe Cluster", "Describe Topic"]
+    assert by_key[ApiKey.CREATE_TOPICS] == ["Create Cluster", "Create Topic", "DescribeConfigs Topic"]
+    assert by_key[ApiKey.INIT_PRODUCER_ID] == [
+        "IdempotentWrite Cluster",
+        "TwoPhaseCommit TransactionalId",
+        "Write Topic",
+        "Write TransactionalId",
+    ]
+    assert by_key[ApiKey.WRITE_TXN_MARKERS] == ["Alter Cluster", "ClusterAction Cluster"]
+
+
 def test_operations_are_written_as_kafka_writes_them() -> None:
     assert str(Access(Operation.DESCRIBE_CONFIGS, Resource.TRANSACTIONAL_ID)) == "DescribeConfigs TransactionalId"
     by_key = {row.key: [str(access) for access in row.accesses] for row in API_TABLE}
