@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tomllib
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +108,72 @@ def test_an_unknown_group_is_a_usage_error() -> None:
 def test_a_python_that_is_not_there_is_named() -> None:
     with pytest.raises(CannotRun, match=r"there is no Python 3\.99"):
         runner._find_python("3.99")
+
+
+_COVERAGE = """
+import sys
+if "report" in sys.argv:
+    print("broker/app.py  10  1  4  1  85.7%  7->9\\nTOTAL  10  1  4  1  85.7%")
+    sys.exit({status})
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Group]:
+    """measured(status): a group in whose environment `python -m coverage report` ends with `status`."""
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "UNTESTED", tmp_path / ".cache" / "coverage" / "untested.txt")
+
+    def make(status: int) -> Group:
+        python = tmp_path / "environment" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        program = tmp_path / "coverage_report.py"
+        program.write_text(_COVERAGE.format(status=status))
+        python.write_text(f'#!/bin/sh\nexec {PYTHON} {program} "$@"\n')
+        python.chmod(0o755)
+        return Group("measured", 60, ("tests",), venv="environment", is_measured=True)
+
+    return make
+
+
+@pytest.mark.parametrize("arguments", [[], list(runner.NOT_LONG)])
+def test_all_tests_of_a_measured_group_end_with_their_coverage(
+    measured: Callable[[int], Group], capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    row = runner._run(measured(0), arguments)
+    assert (row.outcome, row.coverage, row.is_good) == ("ran", "85.7%", True)
+    assert "7->9" in runner.UNTESTED.read_text()
+
+    runner._print_table([row])
+    printed = capsys.readouterr().out
+    assert "coverage 85.7%; what no test reached, by file: .cache/coverage/untested.txt" in printed
+    assert "ran, coverage 85.7%" in printed
+
+
+@pytest.mark.parametrize(("status", "why"), [(2, "coverage below its floor"), (1, "its coverage could not be told")])
+def test_coverage_below_the_floor_is_a_failure(measured: Callable[[int], Group], status: int, why: str) -> None:
+    row = runner._run(measured(status), [])
+    assert (row.outcome, row.failed, row.is_good) == (f"FAILED: {why}", 1, False)
+
+
+def test_coverage_of_some_tests_is_not_measured(measured: Callable[[int], Group]) -> None:
+    row = runner._run(measured(2), ["-k", "produce"])
+    assert (row.outcome, row.coverage) == ("ran", "")
+
+
+def test_coverage_of_a_run_with_failures_is_not_compared(
+    measured: Callable[[int], Group], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_run_within", lambda command, timeout_s: 1)
+    row = runner._run(measured(2), [])
+    assert (row.outcome, row.coverage) == ("FAILED", "")
+
+
+def test_coverage_is_measured_on_one_python() -> None:
+    assert [group.name for group in runner.GROUPS["fast"] if group.is_measured] == ["fast-3.11"]
+
+
+def test_coverage_names_folders_not_links() -> None:
+    folders = tomllib.loads((runner.ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["source_dirs"]
+    links = {path.resolve().name for path in (runner.ROOT / "barnabas").iterdir() if path.is_symlink()}
+    assert set(folders) == {"barnabas", "pyspark_barnabas", *links}
