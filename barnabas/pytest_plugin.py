@@ -192,7 +192,7 @@ def _describe_open(broker: Barnabas) -> list[str]:
     try:
         found = broker.open_transactions()
     except BarnabasError as error:
-        return [f"its transactions cannot be told: {error}"]
+        return [f"its transactions are not known: {error}"]
     lines = [] if found else ["no transaction is open"]
     for each in found:
         txn = each.transaction

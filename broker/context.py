@@ -59,7 +59,7 @@ class Services:
     """The parts of a running broker."""
 
     node: Node
-    """This broker under the address of its first listener. What a peer is told is `RequestContext.node`."""
+    """This broker under the address of its first listener. A peer is given `RequestContext.node`."""
     cluster: Cluster
     """Who leads and coordinates what."""
     config: BrokerConfig

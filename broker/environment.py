@@ -32,7 +32,7 @@ def _system_clock() -> Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """This machine's, unless told otherwise. To be made on the event loop the broker will run on."""
+    """This machine's, unless given. To be made on the event loop the broker will run on."""
 
     clock: Clock = field(default_factory=_system_clock)
     stopwatch: Stopwatch = monotonic

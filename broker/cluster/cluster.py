@@ -52,7 +52,7 @@ class Cluster:
         self.coordinator_of = self.leader_of
         """The id of the node that coordinates the keys kept in (coordinator's topic, partition)."""
         self.leader_epoch = catalogue.announced_epoch
-        """The leader epoch that clients are told of a partition of the catalogue."""
+        """The leader epoch that clients are given for a partition of the catalogue."""
         self._others = tuple(others)
 
     def nodes(self, own: Node) -> tuple[Node, ...]:

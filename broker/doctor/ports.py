@@ -101,9 +101,9 @@ def _bindable(bound: BoundAddress) -> list[Finding]:
 def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> Finding:
     check, advertised = f"advertised {bound.listener.name}", bound.advertised
     if advertised is None:
-        says = "clients are told the address they come in by"
+        says = "clients are given the address they come in by"
         if is_container:
-            says += f"; those that come by a mapped port are told localhost:{bound.port}"
+            says += f"; those that come by a mapped port are given localhost:{bound.port}"
             return note(check, says, _MAP_EQUALLY)
         return ok(check, says)
     address = Address(advertised.host, advertised.port or bound.port)
@@ -112,7 +112,7 @@ def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> 
         if advertised.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
             return note(check, f"{address} leads here, but only for clients on this machine")
         return ok(check, f"{address} leads here")
-    says = f"clients are told {address}, and from here that does not lead to the listener: {arrival.reason}"
+    says = f"{address} does not lead to the listener from here: {arrival.reason}"
     if is_container:
         advice = f"if it is for clients outside, try from there: barnabas doctor --bootstrap-server {address}"
         return note(check, says, advice)

@@ -59,15 +59,15 @@ def _advertised(
 ) -> Finding:
     check = f"node {node_id}"
     if advertised == address:
-        return ok(check, f"clients are told {advertised}, by which it was reached")
+        return ok(check, f"advertises {advertised}, by which it was reached")
     there = meet(advertised, clock, timeout_ms)
     if isinstance(there, NotMet):
-        says = f"clients are told {advertised}, and that does not lead to it: {there.reason}"
+        says = f"advertises {advertised}, and that does not lead to it: {there.reason}"
         return problem(check, says, _remedy(address, advertised))
     if there.cluster.cluster_id != met.cluster.cluster_id:
-        says = f"clients are told {advertised}, and that leads to another cluster: {there.cluster.cluster_id}"
+        says = f"advertises {advertised}, and that leads to another cluster: {there.cluster.cluster_id}"
         return problem(check, says, _remedy(address, advertised))
-    return ok(check, f"clients are told {advertised}: reached, the same cluster")
+    return ok(check, f"advertises {advertised}: reached, the same cluster")
 
 
 def _remedy(address: Address, advertised: Address) -> str:

@@ -3,7 +3,7 @@
 Lists exactly what is answered, in every version listed; Produce from 0 on, since old librdkafka takes a missing
 version 0 for a broker that cannot decompress (KAFKA-18659). A version above ours is answered in v0 with
 UNSUPPORTED_VERSION and the range of this API alone (`unsupported_version`), and the client asks again. Versions: 3
-the client names itself, or is told INVALID_REQUEST; features are told; 4 also those with a lowest level 0, which
+the client names itself, or is answered INVALID_REQUEST; features are listed; 4 also those with a lowest level 0, which
 older Java clients cannot read (KAFKA-17492).
 """
 

@@ -40,7 +40,7 @@ def handle(request: DescribeConfigsRequest, context: RequestContext) -> Describe
         message = f"There are no resources of type {min(strange)}."
         refused = [_result(resource, [], ErrorCode.INVALID_REQUEST, message) for resource in request.resources]
         return DescribeConfigsResponse(results=refused)
-    # Who asks for the same thing a thousand times is told so a thousand times, but it is looked up, and kept, once.
+    # Who asks for the same thing a thousand times is answered a thousand times, but it is looked up, and kept, once.
     found: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     results = []
     left = _ENTRIES_MAX

@@ -1,8 +1,8 @@
 """DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
 
-A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to is told of a Stable
-group only; what they are assigned stays until the leader of the next generation assigns anew. Versions: 3 authorized
-operations, 4 static members, 5 flexible.
+A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to is listed for a
+Stable group only; what they are assigned stays until the leader of the next generation assigns anew. Versions: 3
+authorized operations, 4 static members, 5 flexible.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
             missing = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")  # which shortens it
             return _nothing(group_id, missing.code, missing.message)
         dead = _nothing(group_id, ErrorCode.NONE, None)
-        dead.authorized_operations = operations  # without an error they are told, as Kafka does it
+        dead.authorized_operations = operations  # without an error they are given, as Kafka does it
         return dead
     is_stable = group.state is State.STABLE
     return DescribedGroup(

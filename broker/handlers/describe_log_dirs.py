@@ -1,10 +1,10 @@
 """DescribeLogDirs (key 35), v1-5: the one data directory, how much each partition takes in it, and the room there is.
 
 A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
-for all (null), every partition of the catalogue is told, one that was never used with size 0; of a list, those of it
+for all (null), every partition of the catalogue is listed, one that was never used with size 0; of a list, those of it
 that exist; of an empty list none. Nothing lags and nothing moves between directories here, and none is cordoned. A
-directory that is offline is told with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer;
-4 the room of the volume; 5 cordoned.
+directory that is offline is listed with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole
+answer; 4 the room of the volume; 5 cordoned.
 """
 
 from __future__ import annotations

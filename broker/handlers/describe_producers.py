@@ -1,6 +1,6 @@
 """DescribeProducers (key 61), v0: the producers each partition remembers, with the offset of an open transaction.
 
-Idempotent producers and those whose transaction is over are told, too. A start offset without an ongoing transaction
+Idempotent producers and those whose transaction is over are listed, too. A start offset without an ongoing transaction
 of that producer in DescribeTransactions is a hanging transaction. Each partition has an error of its own.
 """
 

@@ -11,8 +11,8 @@ due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
 
 The answer holds slices of segment files; they are read when the connection can take them. Limits and order as in
 Kafka: partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes
-bound the sum, and a limit cuts where it falls, in the middle of a batch, too. Partitions that are not known are told
-last, and do not keep the others from waiting.
+bound the sum, and a limit cuts where it falls, in the middle of a batch, too. Partitions that are not known come last,
+and do not keep the others from waiting.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class _Fetch:
         self._bytes_left = self._max_bytes
         self._waits_for: dict[tuple[str, int], FetchPartition] = {}
         self.must_answer = False
-        """The last read met something that is told at once: an error, or logs that diverge."""
+        """The last read met something that is answered at once: an error, or logs that diverge."""
         self.unknown_count = 0
-        """How many partitions the last read did not find. They are told with the rest, whenever that is."""
+        """How many partitions the last read did not find. They are answered with the rest, whenever that is."""
 
     def keys(self, results: list[FetchedPartition]) -> dict[tuple[str, int], FetchPartition]:
         """The partitions to wait for, which are those that `results` found, and what is asked of each."""
@@ -116,7 +116,7 @@ class _Fetch:
     def is_ready(self, woken: tuple[str, int]) -> bool:
         """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
 
-        As far as that can be told cheaply: one byte is enough for most, and then only the partition woken can have it.
+        As far as that can be known cheaply: one byte is enough for most, and then only the partition woken can have it.
         """
         keys = (woken,) if self.min_bytes <= 1 else self._waits_for
         size = 0

@@ -2,7 +2,7 @@
 
 All partitions of `__transaction_state` have to be loaded for it; while one still is, COORDINATOR_LOAD_IN_PROGRESS is
 the whole answer. One that cannot be is left out, as in Kafka. States are asked for by their exact names; names that are
-none are told back, and when only such were given nothing is listed. The age counts from the start of the transaction,
+none are given back, and when only such were given nothing is listed. The age counts from the start of the transaction,
 so an id that never had one is as old as time. Versions: 1 the age; 2 the pattern, in RE2's syntax, which has to match
 the whole id.
 """

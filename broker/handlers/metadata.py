@@ -1,6 +1,6 @@
 """Metadata (key 3), v0-13: the brokers, the topics and their partitions.
 
-A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and told at once, where
+A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where
 Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
 as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
 is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION.

@@ -1,7 +1,7 @@
 """TxnOffsetCommit (key 28), v0-5: commit offsets of a group within a transaction; they count once it is committed.
 
 Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION,
-OFFSET_METADATA_TOO_LARGE, or what all are told. First by the transaction coordinator (coordinator/verification.py):
+OFFSET_METADATA_TOO_LARGE, or what all are answered. First by the transaction coordinator (coordinator/verification.py):
 INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on TRANSACTION_ABORTABLE, and
 CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID;
 only who names a member is asked for one (KIP-447). The decision is in coordinator/group/offsets. Versions: 2 leader

@@ -28,7 +28,7 @@ _INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
 
 
 class Server(Protocol):
-    """The server as one connection needs it: what it serves, and who is told what becomes of the connection."""
+    """The server as one connection needs it: what it serves, and what the connection calls."""
 
     clock: Clock
     pages: Pages

@@ -42,7 +42,7 @@ _COALESCED_BYTES_MAX = 64 << 10
 
 
 class Accepting(Protocol):
-    """The listener as one connection needs it: what all its connections share, and who is told of it."""
+    """The listener as one connection needs it: what all its connections share, and what it calls."""
 
     loop: asyncio.AbstractEventLoop
     request_bytes_max: int

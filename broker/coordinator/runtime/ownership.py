@@ -215,12 +215,12 @@ class CoordinatorPartitions(Generic[M]):
             try:
                 is_done = loader.step()
             except StillRecovering as recovering:
-                over = self._upkeep.loop.create_future()  # requests are told to wait as for a long log
+                over = self._upkeep.loop.create_future()  # requests wait as for a long log
                 recovering.when_over(partial(over.set_result, None))
             except (DecodeError, KafkaError) as broken:
                 self._fail(partition, broken)
                 return
-            except Exception as mistake:  # ours, and told with where it was made; the others are not to suffer
+            except Exception as mistake:  # ours, and logged with where it was made; the others are not to suffer
                 _log.exception(line("loading failed", topic=self._topic.name, partition=partition.index))
                 self._fail(partition, mistake)
                 return

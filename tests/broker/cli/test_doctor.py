@@ -90,7 +90,7 @@ def test_a_command_line_that_makes_no_sense_is_a_usage_error(offline: Barnabas, 
 def test_a_running_broker_is_examined_and_known_to_be_in_the_way(offline: Barnabas, broker: OwnBroker) -> None:
     found = offline("doctor", "--bootstrap-server", broker.address)
     assert found.status == 0, found.stdout
-    assert f"clients are told {broker.address}, by which it was reached" in found.stdout
+    assert f"advertises {broker.address}, by which it was reached" in found.stdout
     found = offline("doctor", "--port", str(broker.port), "--data-dir", str(broker.data_dir))
     assert found.status == 1
     assert f"is in use by process {broker.pid} (" in found.stdout

@@ -47,7 +47,7 @@ def test_a_listener_that_can_be_had_is_fine(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://127.0.0.1:{free}")
     assert [each.level for each in found.values()] == ["ok", "ok"]
     assert found["listener PLAINTEXT"].says == f"127.0.0.1:{free} is free"
-    assert found["advertised PLAINTEXT"].says == "clients are told the address they come in by"
+    assert found["advertised PLAINTEXT"].says == "clients are given the address they come in by"
     socket.create_server(("127.0.0.1", free)).close()  # nothing is left of the look
 
 
@@ -112,7 +112,7 @@ def test_an_advertised_address_where_somebody_else_answers_is_a_problem(free: in
 
 def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://:{free}", is_container=True)["advertised PLAINTEXT"]
-    assert f"those that come by a mapped port are told localhost:{free}" in found.says
+    assert f"those that come by a mapped port are given localhost:{free}" in found.says
     assert found.advice is not None
     assert "KAFKA_ADVERTISED_LISTENERS" in found.advice
 

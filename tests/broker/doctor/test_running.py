@@ -44,7 +44,7 @@ async def test_a_broker_that_is_what_it_says_is_fine(tmp_path: Path) -> None:
     assert {check: each.level for check, each in found.items()} == {
         "bootstrap": "ok", "node 1": "ok", "disk": found["disk"].level, "descriptors": "note",
     }  # fmt: skip
-    assert found["node 1"].says == f"clients are told {address}, by which it was reached"
+    assert found["node 1"].says == f"advertises {address}, by which it was reached"
     assert str(tmp_path / "data") in found["disk"].says
 
 
@@ -53,7 +53,7 @@ async def test_an_advertised_address_of_another_way_to_the_same_broker_is_fine(t
         async with broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{mapped.address}") as address:
             mapped.target = address
             found = await examine(address)
-            assert found["node 1"].says == f"clients are told {mapped.address}: reached, the same cluster"
+            assert found["node 1"].says == f"advertises {mapped.address}: reached, the same cluster"
 
 
 async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Pa
             mapped.target = address
             found = (await examine(Address("localhost", mapped.port)))["node 1"]
     assert found.level == "problem"
-    assert found.says.startswith("clients are told localhost:1, and that does not lead to it: cannot connect")
+    assert found.says.startswith("advertises localhost:1, and that does not lead to it: cannot connect")
     assert found.advice == (
         f"port 1 seems to be mapped to {mapped_port(found)}: map it to the same number, "
         f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{mapped_port(found)}"
@@ -81,7 +81,7 @@ async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) 
     ):
         found = (await examine(address))["node 1"]
         both = await examine(address, other)
-    assert (found.level, f"clients are told {other}, and that leads to another cluster" in found.says) == (
+    assert (found.level, f"advertises {other}, and that leads to another cluster" in found.says) == (
         "problem",
         True,
     )
