@@ -23,7 +23,8 @@ class Lag(NamedTuple):
 def lag(services: Services, committed: Committed) -> Lag | None:
     """The lag on one partition; None where its end is not known without opening it, and where it is deleted.
 
-    For a log that is not open the high watermark stands for the last stable offset.
+    For a log that is not open the high watermark stands for the last stable offset: what a transaction that was open at
+    the stop holds back is known from the first use of the log on. Looking does not open logs.
     """
     found = ends(services, committed.topic, committed.partition)
     if found is None:

@@ -128,7 +128,8 @@ METRICS = (
         "barnabas_consumergroup_lag_committed",
         GAUGE,
         _COMMITTED,
-        "As kafka_consumergroup_lag, to where a reader of committed records can get.",
+        "As kafka_consumergroup_lag, to where a reader of committed records can get; as far as the other until the "
+        "partition is used for the first time in a run.",
         OWN,
     ),
     Metric("kafka_coordinator_group_groupmetadatamanager_numgroups", GAUGE, (), "Groups there are.", JMX),

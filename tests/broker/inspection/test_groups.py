@@ -79,3 +79,16 @@ async def test_lag_is_known_of_a_log_at_rest_and_unknown_after_a_kill_and_of_wha
     assert lag(second.services, Committed("t", 7, 1)) is None
     files.crash("everything")
     assert lag(Inspected(files).services, Committed("t", 0, 1)) is None
+
+
+async def test_what_an_open_transaction_holds_back_is_known_once_the_log_is_open() -> None:
+    files = MemoryFiles(0)
+    first = Inspected(files)
+    first.services.catalogue.create_topic("t")
+    first.append("t", b"a", b"b", b"c")
+    await first.begin("x", ("t", 0))
+    await first.close()
+    second = Inspected(files)
+    assert lag(second.services, Committed("t", 0, 1)) == (3, 3)
+    second.services.partitions.get("t", 0)
+    assert lag(second.services, Committed("t", 0, 1)) == (3, 2)
