@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 
 _FIRST, _COUNT = 20_000, 12_000
-_PER_PROCESS = 61
+_PER_PROCESS = 997  # so that the workers of a run, whose numbers are near each other, do not meet
 _numbers = itertools.count(os.getpid() * _PER_PROCESS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.support.ports import unused_port
 from tests.support.processes.server import ROOT, Server
 
 READY = "barnabas ready "
@@ -25,6 +26,7 @@ class BrokerProcess(Server):
         flags: Sequence[str] = (),
     ) -> None:
         super().__init__(data_dir, settings)
+        self.port = unused_port()  # nobody is given it between a kill and the next start
         self._descriptor_limit = descriptor_limit
         self._flags = flags
 
