@@ -51,9 +51,10 @@ def judge(
     produce_version: int,
     is_walked: bool,
 ) -> Judged:
-    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was.
+    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was, the batch too.
 
-    `batch` itself may be changed (log-append time), or exchanged for a walked one.
+    `batch` itself may be changed (log-append time), or exchanged for a walked one. The time comes last: a batch that is
+    refused may be judged again, and one that says log-append time already is refused as a client's claim.
     """
     header = check_batch(batch, demands, produce_version, from_client=from_client)
     if from_client and not is_walked and needs_walk(header, demands, now_ms):
@@ -66,16 +67,16 @@ def judge(
             ErrorCode.RECORD_LIST_TOO_LARGE,
             f"a batch of {header.size_in_bytes} bytes, a segment holds {config.segment_bytes}",
         )
-    log_append_time_ms = NO_TIMESTAMP
-    if demands.timestamp_type == LOG_APPEND_TIME:
-        log_append_time_ms = now_ms
-        set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
-        header = parse_header(batch)
     assert not header.is_control, "append was given a marker, which append_marker has to write"
     repeated = None
     if header.has_producer_id:
         bumps_epoch = produce_version >= _EPOCH_BUMPED_SINCE_PRODUCE_VERSION
         repeated = producers.check_batch(header, from_client=from_client, bumps_epoch=bumps_epoch)
+    log_append_time_ms = NO_TIMESTAMP
+    if demands.timestamp_type == LOG_APPEND_TIME and repeated is None:
+        log_append_time_ms = now_ms
+        set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
+        header = parse_header(batch)
     return Judged(batch, header, log_append_time_ms, repeated)
 
 

@@ -115,6 +115,23 @@ def test_how_far_back_a_run_reads_is_limited(monkeypatch: pytest.MonkeyPatch) ->
     assert not any(call.name == "pread" for call in world.files.calls[before:])
 
 
+def test_where_the_topic_stamps_its_own_time_an_old_retry_is_known_and_a_gap_is_a_gap() -> None:
+    """Both are judged twice: before and after more of the log was read. A stamp of the first would fail the second."""
+    world = open_world(message_timestamp_type="LogAppendTime")
+    write(world, 0, 7)
+    stamped_ms = world.now_ms
+    world.restart("stop")
+    world.now_ms += 60_000
+
+    again = world.append(b"v", producer_id=PID, epoch=0, sequence=3)
+    assert (again.base_offset, again.log_append_time_ms, again.is_duplicate) == (3, stamped_ms, True)
+    assert retry(world, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    world.restart("stop")
+    assert retry(world, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert not world.append(b"v", producer_id=PID, epoch=0, sequence=7).is_duplicate
+
+
 def test_a_transactional_window_outlives_its_markers_and_a_restart() -> None:
     world = open_world()
     for number in range(3):
