@@ -2,7 +2,7 @@
 
 Knows batches, offsets and producers; knows nothing of who waits for data. A batch is judged, given its offset and
 leader epoch in place, written with one call, and only then accounted for, so whatever fails before leaves nothing
-behind.
+behind. Accounting cannot fail; where it does all the same, by a mistake of ours, the directory goes offline.
 
 Invariant: offsets never repeat. `append` takes the common batch (an ordinary one of a known producer, or of none)
 itself, in one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to refuse
@@ -182,15 +182,19 @@ class Appender:
             ):
                 _pack_offset_to_epoch(batch, 0, first_offset, length, leader_epoch)
                 active.append(batch, last_offset, max_timestamp)
-                if producer is not None:
-                    last_sequence = base_sequence + last_delta
-                    if last_sequence > SEQUENCE_MAX:
-                        last_sequence -= SEQUENCE_MAX + 1
-                    seen = base_sequence, last_sequence, first_offset, last_offset, max_timestamp
-                    producer.add(_new_tuple(SeenBatch, seen), now_ms)
-                    if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
-                        self._producers.open_transaction(producer_id, producer, first_offset)
-                watermarks.extend(last_offset + 1)
+                try:
+                    if producer is not None:
+                        last_sequence = base_sequence + last_delta
+                        if last_sequence > SEQUENCE_MAX:
+                            last_sequence -= SEQUENCE_MAX + 1
+                        seen = base_sequence, last_sequence, first_offset, last_offset, max_timestamp
+                        producer.add(_new_tuple(SeenBatch, seen), now_ms)
+                        if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
+                            self._producers.open_transaction(producer_id, producer, first_offset)
+                    watermarks.extend(last_offset + 1)
+                except BaseException as mistake:
+                    self._not_accounted_for(first_offset, mistake)
+                    raise
                 log_start_offset = watermarks.log_start_offset
                 return _new_tuple(AppendResult, (first_offset, last_offset, NO_TIMESTAMP, log_start_offset, False))
         return self._append_with_care(batch, leader_epoch, now_ms, origin, produce_version, walked)
@@ -234,7 +238,11 @@ class Appender:
         last_offset = first_offset + records_count - 1
         _pack_offset_to_epoch(batch, 0, first_offset, size - LOG_OVERHEAD, leader_epoch)
         self._place(batch, last_offset, max_timestamp, leader_epoch, now_ms)
-        watermarks.extend(last_offset + 1)
+        try:
+            watermarks.extend(last_offset + 1)
+        except BaseException as mistake:
+            self._not_accounted_for(first_offset, mistake)
+            raise
         return AppendResult(first_offset, last_offset, NO_TIMESTAMP, watermarks.log_start_offset, False)
 
     def append_marker(
@@ -263,12 +271,19 @@ class Appender:
             log_append_time_ms = now_ms
             set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
             marker = marker._replace(timestamp=now_ms)
-        self._place(batch, offset, marker.timestamp, leader_epoch, now_ms)
         completed = producers.completed_by(marker, offset)
-        if completed is not None and completed.aborted:
-            self._segments.active.add_aborted(producers.aborted_txn(completed))
-        producers.add_marker(marker, offset, now_ms, hold=hold)
-        watermarks.extend(offset + 1)
+        aborted = producers.aborted_txn(completed) if completed is not None and completed.aborted else None
+        if aborted is not None:
+            self._segments.active.expect_aborted()
+        self._place(batch, offset, marker.timestamp, leader_epoch, now_ms)
+        try:
+            if aborted is not None:
+                self._segments.active.add_aborted(aborted)
+            producers.add_marker(marker, offset, now_ms, hold=hold)
+            watermarks.extend(offset + 1)
+        except BaseException as mistake:
+            self._not_accounted_for(offset, mistake)
+            raise
         return AppendResult(offset, offset, log_append_time_ms, watermarks.log_start_offset, False)
 
     def note_unverified(self, batch: Buffer, now_ms: int) -> None:
@@ -282,9 +297,13 @@ class Appender:
         _pack_offset_to_epoch(batch, 0, first_offset, header.batch_length, leader_epoch)
         last_offset = header.last_offset
         self._place(batch, last_offset, header.max_timestamp, leader_epoch, now_ms)
-        if header.has_producer_id:
-            self._producers.add_batch(header, now_ms)
-        watermarks.extend(last_offset + 1)
+        try:
+            if header.has_producer_id:
+                self._producers.add_batch(header, now_ms)
+            watermarks.extend(last_offset + 1)
+        except BaseException as mistake:
+            self._not_accounted_for(first_offset, mistake)
+            raise
         return AppendResult(first_offset, last_offset, judged.log_append_time_ms, watermarks.log_start_offset, False)
 
     def _place(
@@ -297,6 +316,14 @@ class Appender:
         if self._segments.active.should_roll(len(batch), last_offset, max_timestamp, now_ms):
             self._roller.roll(now_ms)
         self._segments.active.append(batch, last_offset, max_timestamp)
+
+    def _not_accounted_for(self, offset: int, mistake: BaseException) -> None:
+        """A mistake of ours, after the write: log and offsets disagree, and the next batch would get the same offset.
+
+        So nothing is written any more; the next start counts what there is.
+        """
+        path = self._segments.active.log.path
+        self._disk.go_offline(f"{path}: the batch at offset {offset} was written and not accounted for: {mistake!r}")
 
     def _judge(
         self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool

@@ -175,6 +175,10 @@ class Segment:
             return max_timestamp - self._first_timestamp
         return now_ms - self.created_ms
 
+    def expect_aborted(self) -> None:
+        """Before an ABORT marker is appended: read what `add_aborted` would have to read, while nothing is written."""
+        self.txn_index.held()
+
     def add_aborted(self, entry: AbortedTxn) -> None:
         """Note a transaction whose ABORT marker is the batch appended last."""
         self.txn_index.append(entry)

@@ -31,13 +31,11 @@ class TransactionIndex:
     @property
     def entries(self) -> list[AbortedTxn]:
         """Every entry. CorruptFile if the file cannot be read as one: what was aborted is then not known."""
-        if self._entries is None:
-            self._entries = self._read()
-            self._in_file = len(self._entries)
-        elif self._let_go:
-            self._entries[:0] = self._read()[: self._let_go]
+        held = self.held()
+        if self._let_go:
+            held[:0] = self._read()[: self._let_go]
             self._let_go = 0
-        return self._entries
+        return held
 
     def __len__(self) -> int:
         """Number of entries, 0 before they were first needed."""
@@ -53,9 +51,16 @@ class TransactionIndex:
         """Whether an entry could be lost in a power cut."""
         return not self._is_synced
 
+    def held(self) -> list[AbortedTxn]:
+        """Those in memory, read from the file if none ever were; `append` reads nothing afterwards."""
+        if self._entries is None:
+            self._entries = self._read()
+            self._in_file = len(self._entries)
+        return self._entries
+
     def append(self, entry: AbortedTxn) -> None:
         """Add a transaction; its marker is the last in the segment."""
-        entries = self.entries if self._entries is None else self._entries
+        entries = self.held()
         assert not entries or entry.last_offset > entries[-1].last_offset
         entries.append(entry)
         self._is_synced = False
@@ -108,7 +113,7 @@ class TransactionIndex:
         """Bring the file to what is in memory; no file where there are no entries. Not synced."""
         if self._is_synced:
             return
-        entries = self.entries if self._entries is None else self._entries
+        entries = self.held()
         if not len(self):
             self.directory.remove(self.name)
             self._is_synced = True  # a name removed, which the directory's sync makes durable

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
-from barnabas.storage.errors import CorruptFile
+from barnabas.storage.errors import CorruptFile, DirectoryOffline
+from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.open_transactions import OpenTransactions
 from barnabas.storage.producers.producer import Producer, SeenBatch
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.segment.segment import Segment
-from tests.support.worlds.log import LogWorld
+from tests.support.worlds.log import START_MS, LogWorld
 
 
 def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
@@ -114,6 +117,60 @@ def test_transactions_begin_in_the_order_of_the_log() -> None:
     transactions.begin(7, 10)
     with pytest.raises(AssertionError, match="producer 8 begins a transaction at 10, before one at 10"):
         transactions.begin(8, 10)
+
+
+# --- an append that was written ---
+
+
+def append_own(world: LogWorld) -> AppendResult:
+    batch = build_batch([(b"k", b"v", (), START_MS)])
+    return world.log.append_own(batch, 1, START_MS, leader_epoch=0, now_ms=START_MS)
+
+
+@pytest.mark.parametrize(
+    "append",
+    [
+        lambda world: world.append(b"b", producer_id=7, epoch=0, sequence=1),
+        lambda world: world.append(b"b", producer_id=8, epoch=0, sequence=0),
+        append_own,
+        lambda world: world.mark(7, 0, commit=True),
+    ],
+    ids=["the common batch", "one judged with care", "a coordinator's", "a marker"],
+)
+def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_directory(
+    append: Callable[[LogWorld], AppendResult],
+) -> None:
+    """Else the next batch would have the same offset. The next start finds both in the log."""
+    world = LogWorld()
+    world.open()
+    world.append(b"a", producer_id=7, epoch=0, sequence=0)
+    world.log._watermarks.log_start_offset = 5
+
+    with pytest.raises(AssertionError, match="out of order"):
+        append(world)
+
+    for again in (append, append_own):
+        with pytest.raises(DirectoryOffline, match=r"batch at offset 1 was written and not accounted for: .*order"):
+            again(world)
+    world.kill()
+    world.open()
+    assert world.findings() == []
+    assert (world.log.log_end_offset, append(world).log_start_offset) == (2, 0)
+
+
+def test_a_window_out_of_order_ends_the_use_of_the_directory() -> None:
+    world = LogWorld()
+    world.open()
+    world.append(b"a", producer_id=7, epoch=0, sequence=0)
+    producer = world.log.producers.get(7)
+    assert producer is not None
+    producer.window[0] = producer.window[0]._replace(last_offset=50)
+
+    with pytest.raises(AssertionError, match="a batch at offset 1 would follow one that ends at 50"):
+        world.append(b"b", producer_id=7, epoch=0, sequence=1)
+
+    with pytest.raises(DirectoryOffline):
+        world.append(b"b")
 
 
 # --- what the disk may have changed is no assertion ---

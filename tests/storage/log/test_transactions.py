@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
 from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.producers.window import PRODUCER_EPOCH_MAX
 from barnabas.storage.recovery import loader
@@ -211,6 +213,25 @@ def test_deleting_records_of_an_open_transaction_leaves_the_rest_of_it_undecided
     assert world.values(committed=True) == []
     world.mark(PID, 0, commit=False)
     assert world.values(committed=True) == [b"after", b"later"]
+
+
+def test_a_marker_whose_index_cannot_be_read_is_not_written(world: LogWorld) -> None:
+    """After a clean start the index of aborted transactions is read when the first ABORT comes."""
+    begin(world)
+    world.restart("stop")
+    world.files.fail("open", errno.EMFILE, path=".txnindex")
+
+    with pytest.raises(StorageError):
+        world.mark(PID, 0, commit=False)
+    assert world.log.log_end_offset == 1
+    assert world.log.size == len(world.files.peek(f"{world.path}/{0:020d}.log") or b"")
+
+    world.files.heal()
+    assert world.mark(PID, 0, commit=False).base_offset == 1
+    assert world.append(b"after").base_offset == 2
+    world.restart("stop")
+    assert world.findings() == []
+    assert world.values(committed=True) == [b"after"]
 
 
 def test_retention_waits_for_an_open_transaction_whose_commit_then_shows_all_of_it() -> None:
