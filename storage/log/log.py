@@ -16,6 +16,7 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
+from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender
 from barnabas.storage.log.flush import Flusher
 from barnabas.storage.log.offsets import OffsetLookups
@@ -116,9 +117,16 @@ class PartitionLog:
         return cls(directory, topic, partition, topic_id, config, loaded, checkpoint, deletions)
 
     def close(self) -> None:
-        """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again."""
-        self._roller.seal_active()
-        self._flusher.flush_now()
+        """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again.
+
+        After a StorageError it is open as before.
+        """
+        try:
+            self._roller.seal_active()
+            self._flusher.flush_now()
+        except StorageError:
+            self._roller.unseal_active()
+            raise
         self.abandon()
 
     def abandon(self) -> None:

@@ -3,8 +3,8 @@
 Knows what must be in place before a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
 for them. When a segment is full is the segment's to say, by the settings it gets here.
 
-Invariant: the last segment is active, the others are sealed; where a roll fails the old one goes on, or the directory
-is offline.
+Invariant: the last segment is active, the others are sealed; where a roll or a close fails the old one goes on, or the
+directory is offline.
 """
 
 from __future__ import annotations
@@ -78,16 +78,23 @@ class Roller:
             self._flusher.flush_now([active])
         self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())
 
-    def _undo(self, base_offset: int) -> None:
-        """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
+    def unseal_active(self) -> None:
+        """After `seal_active`, where no segment follows: appends go on in this one, or the directory is offline."""
         active = self._segments.active
         try:
-            self._directory.remove(segment_file(base_offset, FileKind.LOG))
-            self._directory.sync()
             if active.is_sealed:
                 active.activate()
         except StorageError as error:
+            self._directory.disk.go_offline(f"cannot go on with a sealed segment: {error}")
+
+    def _undo(self, base_offset: int) -> None:
+        """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
+        try:
+            self._directory.remove(segment_file(base_offset, FileKind.LOG))
+            self._directory.sync()
+        except StorageError as error:
             self._directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
+        self.unseal_active()
 
     def _set_limits(self) -> None:
         """segment.jitter.ms: each segment ends that much earlier at most, always the same for one, spread over many."""

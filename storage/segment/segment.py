@@ -129,6 +129,7 @@ class Segment:
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
         """Write one batch behind the others; returns its position. StorageError leaves the segment as it was."""
+        assert not self.is_sealed, f"{self.log.path} is sealed: appends go into the active segment"
         position = self.size
         try:
             self.log.pwrite(batch, position)

@@ -10,7 +10,7 @@ import pytest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
-from tests.support.worlds.log import START_MS, LogWorld
+from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld
 
 
 def open_world(**settings: Any) -> LogWorld:
@@ -213,6 +213,45 @@ def test_a_roll_that_fails_leaves_the_old_segment_in_use() -> None:
     assert world.append(b"d" * 60).base_offset == 2
     assert world.restart("kill").recovered.bytes_dropped == 0
     assert world.values() == [b"a", b"b", b"d" * 60]
+
+
+CLOSES_THAT_FAIL = [("pwrite", ".snapshot"), ("rename", "leader-epoch-checkpoint")]
+
+
+@pytest.mark.parametrize(("call", "path"), CLOSES_THAT_FAIL)
+def test_a_log_that_could_not_be_closed_goes_on_as_before(call: str, path: str) -> None:
+    world = open_world(index_interval_bytes=0)
+    assert world.directory is not None
+    world.append(b"a")
+    world.append(b"t", producer_id=7, epoch=0, sequence=0, transactional=True)
+    world.files.fail(call, errno.ENOSPC, path=path)
+    with pytest.raises(StorageError):
+        world.directory.close_log(TOPIC, PARTITION)
+    world.files.heal()
+
+    assert world.directory.open_log(TOPIC, PARTITION, TOPIC_ID, world.config, world.now_ms) is world.log
+    world.now_ms += 60_000
+    world.append(b"c")
+    world.mark(7, 0, commit=False)
+    world.flush()
+
+    world.restart("stop")
+    assert world.findings() == []
+    assert world.values(committed=True) == [b"a", b"c"]
+
+
+def test_a_log_that_can_neither_be_closed_nor_used_on_takes_the_directory_offline() -> None:
+    world = open_world()
+    assert world.directory is not None
+    world.append(b"a")
+    world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
+    world.files.fail("open", errno.EMFILE, path=".index")
+    with pytest.raises(StorageError, match="No space left"):
+        world.directory.close_log(TOPIC, PARTITION)
+    world.files.heal()
+
+    with pytest.raises(DirectoryOffline, match="cannot go on with a sealed segment"):
+        world.append(b"b")
 
 
 def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it() -> None:
