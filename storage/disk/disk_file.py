@@ -47,8 +47,13 @@ class DiskFile:
         """Where the file is now."""
         return self.directory.path_of(self.name)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a descriptor at the moment. Not after a use that failed because there was none to be had."""
+        return self._file is not None
+
     def pwrite(self, data: Buffer, position: int) -> None:
-        """Write all of `data`. On StorageError an unknown part of it is in the file."""
+        """Write all of `data`. On StorageError an unknown part of it is in the file; nothing if it is not open now."""
         file = self._file or self._open()
         self.recently_used = True
         try:

@@ -134,7 +134,8 @@ class Segment:
         try:
             self.log.pwrite(batch, position)
         except StorageError:
-            self._cut_back(position)
+            if self.log.is_open:  # else it could not be opened, and nothing was written
+                self._cut_back(position)
             raise
         self.index_batch(position, last_offset, max_timestamp)
         self.size = position + len(batch)

@@ -46,6 +46,20 @@ def test_a_full_disk_takes_no_half_batch_and_works_again_once_there_is_room() ->
     model.append([2])
 
 
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_an_append_that_could_not_open_the_file_has_nothing_to_undo(error: int) -> None:
+    model = Model()
+    model.append([1])
+    model.segment.log.close()
+    model.files.fail("open", error, path=".log")
+    with pytest.raises(StorageError, match="cannot open"):
+        model.segment.append(batch_sized(200, base_offset=BASE + 1), BASE + 1, 5)
+    assert model.directory.disk.offline_reason is None
+    model.files.heal()
+    model.append([2])
+    assert model.segment.log.size() == model.size
+
+
 def test_where_a_failed_append_cannot_be_undone_the_directory_goes_offline() -> None:
     model = Model()
     model.append([1])
