@@ -127,11 +127,12 @@ class Retention:
             self._watermarks.start_at(offset)
 
     def _delete(self, segment: Segment, now_ms: int) -> None:
+        """What can fail comes first. The segment is in the log until then, and the next `apply` goes on with it."""
         names = segment.mark_deleted()
-        segment.log.close()  # a removed file keeps its room on the disk while it is open
-        self._segments.replace([segment])
         snapshot = self._snapshots.mark_deleted(segment.base_offset)
         names += [snapshot] if snapshot else []
+        segment.log.close()  # a removed file keeps its room on the disk while it is open
+        self._segments.replace([segment])
         due_ms = now_ms + self._config.file_delete_delay_ms
         self._deletions.schedule(due_ms, self._directory, names, [segment.log])
 

@@ -147,14 +147,16 @@ class SegmentIndexes:
         return [self.directory.path_of(index.name) for index in (self.offset, self.time, self.txn)]
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files that exist to `*.deleted`; returns their new names."""
+        """Rename the files that exist to `*.deleted`, those that are not yet; returns their new names."""
         renamed: list[str] = []
         for index in (self.offset, self.time, self.txn):
-            if self.directory.exists(index.name):
+            if not index.name.endswith(FileState.DELETED.value):
+                if not self.directory.exists(index.name):
+                    continue
                 target = index.name + FileState.DELETED.value
                 self.directory.rename(index.name, target)
                 index.name = target
-                renamed.append(target)
+            renamed.append(index.name)
         return renamed
 
     def remove(self) -> None:

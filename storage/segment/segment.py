@@ -116,8 +116,12 @@ class Segment:
         self.log.close()
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again."""
-        self.log.rename(self.log.name + FileState.DELETED.value)
+        """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again.
+
+        Done again after a StorageError, it goes on where it stopped.
+        """
+        if not self.log.name.endswith(FileState.DELETED.value):
+            self.log.rename(self.log.name + FileState.DELETED.value)
         return [self.log.name, *self.indexes.mark_deleted()]
 
     def remove(self) -> None:

@@ -1,15 +1,19 @@
-"""Which segments go: Kafka's three rules, one by one and together."""
+"""Which segments go: Kafka's three rules, one by one and together; and that they go in full."""
 
 from __future__ import annotations
 
+import errno
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.storage.config import LogConfig
+from barnabas.storage.errors import StorageError
 from barnabas.storage.log.retention import deletable_segments
+from tests.support.worlds.log import LogWorld
 
 FOREVER = LogConfig(retention_ms=-1, retention_bytes=-1)
 DELETE_AND_COMPACT = frozenset({"delete", "compact"})
@@ -142,3 +146,33 @@ def test_what_goes_is_a_prefix_and_no_rule_would_take_more(
         over = sum(part.size for part in left) - left[0].size - retention_bytes
         assert retention_bytes < 0 or over < 0
         assert retention_ms < 0 or 5_000 - left[0].largest_timestamp <= retention_ms
+
+
+@pytest.mark.parametrize("kind", [".log", ".index", ".timeindex", ".txnindex", ".snapshot"])
+def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> None:
+    world = LogWorld(config=LogConfig(segment_bytes=300))
+    world.open()
+    for sequence in range(12):
+        world.append(b"t", producer_id=7, epoch=0, sequence=sequence, transactional=True)
+        world.mark(7, 0, commit=False)
+    world.log.delete_records_before(20)
+    first_offsets = [int(file.name.removesuffix(".log")) for file in world.log.files]
+    world.files.fail("rename", errno.EIO, path=kind, times=1, skip=1)
+
+    with pytest.raises(StorageError):
+        world.log.apply_retention(world.now_ms)
+    found = world.log.read(20, 1 << 20, committed=False, force_first_batch=True)
+    assert len(found.read_all()) > 0
+
+    assert world.log.apply_retention(world.now_ms)
+    given_up = [name for name in world.names() if name.endswith(".deleted")]
+    assert all(map(parse_segment_file, given_up)), "the start after a kill would not know them"
+    assert world.directory is not None
+    world.directory.delete_due(world.now_ms + 60_000)
+    kept = [offset for offset in first_offsets if offset >= world.log.first_segment_base_offset]
+    assert 1 <= len(kept) < len(first_offsets) - 1
+    segment_files = [file for file in map(parse_segment_file, world.names()) if file is not None]
+    assert {file.base_offset for file in segment_files} == set(kept)
+    assert {file.state for file in segment_files} == {FileState.LIVE}
+    world.restart("stop")
+    assert world.findings() == []
