@@ -7,12 +7,14 @@ as closed: this is why we do not.)
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.config import LONG_MAX
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
@@ -40,9 +42,15 @@ class ProducerRebuild:
         self._decided_below = decided_below
 
     def advance_to(self, offset: int) -> Opening[None]:
-        """Make the state that of the log below `offset`, from segments that need no check."""
+        """Make the state that of the log below `offset`, from segments that need no check.
+
+        CorruptFile where the batches of a segment go on behind `offset`, at which the next one begins.
+        """
         if self.offset == offset:
             return
+        if self.offset is not None and self.offset > offset:
+            segment = self._segments[bisect_left(self._segments, offset, key=lambda segment: segment.base_offset) - 1]
+            raise CorruptFile(segment.log.path, f"batches up to {self.offset}, and the next segment begins at {offset}")
         found = self._snapshots.newest(offset)
         if found is not None and (self.offset is None or found[0] > self.offset):
             self.producers.restore(found[1], found[0], self._now_ms)
@@ -84,7 +92,8 @@ def batches_between(
 ) -> Iterator[tuple[BatchHeader, EndTxnMarker | None]]:
     """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset).
 
-    CorruptFile where the bytes are no batch or the offsets go back: nothing can be said of the producers then.
+    CorruptFile where the bytes are no batch, or the offsets go back, or into the next segment: nothing can be said of
+    the producers then.
     """
     for segment, after in zip(segments, [*segments[1:], None], strict=True):
         if after is not None and after.base_offset <= start_offset:
@@ -92,6 +101,7 @@ def batches_between(
         if segment.base_offset >= end_offset:
             return
         next_offset = segment.base_offset
+        bound = LONG_MAX if after is None else after.base_offset
         try:
             for position, header in segment.headers(segment.position_of(start_offset)):
                 if header.base_offset < next_offset or header.last_offset_delta < 0:
@@ -100,6 +110,11 @@ def batches_between(
                         f"expected {next_offset} or more"
                     )
                 next_offset = header.next_offset
+                if next_offset > bound:
+                    raise DecodeError(
+                        f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                        f"the next segment begins at {bound}"
+                    )
                 if header.base_offset >= end_offset:
                     return
                 if header.base_offset < start_offset:

@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import CorruptFile, DirectoryOffline
@@ -192,4 +193,46 @@ def test_a_log_whose_offsets_go_back_is_refused_where_its_producers_are_read_fro
     world.files.open(f"{world.path}/{0:020d}.log").pwrite((0).to_bytes(8, "big"), 2 * batch_bytes)
 
     with pytest.raises(CorruptFile, match=r"offsets 0 to 0, expected 2 or more"):
+        world.open()
+
+
+def world_of_segments() -> LogWorld:
+    """Several synced segments, of one producer's batches."""
+    world = LogWorld(config=LogConfig(segment_bytes=400))
+    world.open()
+    for sequence in range(12):
+        world.append(b"v", producer_id=7, epoch=0, sequence=sequence)
+    assert world.log.segments_count > 2
+    world.flush()
+    world.checkpoint()
+    return world
+
+
+def let_first_segment_overlap(world: LogWorld, base_offset: int) -> None:
+    """Give the last batch of the first segment another base offset, which is under no CRC."""
+    path = f"{world.path}/{0:020d}.log"
+    *_, (position, _) = iter_batches(world.files.peek(path) or b"")
+    world.files.open(path).pwrite(base_offset.to_bytes(8, "big"), position)
+
+
+@pytest.mark.parametrize("base_offset", [10, 50])
+def test_a_segment_that_reaches_into_the_next_is_refused_where_producers_are_read_from_it(base_offset: int) -> None:
+    world = world_of_segments()
+    world.stop()
+    for name in world.names():
+        if name.endswith(".snapshot"):
+            world.files.remove(f"{world.path}/{name}")
+    let_first_segment_overlap(world, base_offset)
+
+    with pytest.raises(CorruptFile, match=rf"offsets {base_offset} to {base_offset}, the next segment begins at"):
+        world.open()
+
+
+def test_a_segment_that_reaches_into_the_next_is_refused_where_its_index_is_made_again() -> None:
+    world = world_of_segments()
+    world.kill()
+    world.files.remove(f"{world.path}/{0:020d}.index")
+    let_first_segment_overlap(world, 50)
+
+    with pytest.raises(CorruptFile, match=rf"{0:020d}.log: batches up to 51, and the next segment begins at"):
         world.open()
