@@ -100,7 +100,10 @@ class SegmentIndexes:
             self.time.seal()
 
     def give_up(self) -> None:
-        """Write no file any more, whatever a reader makes again: the log is closed, perhaps another one is open."""
+        """Write no file any more: the log is closed, perhaps another one is open, or the segment is deleted.
+
+        What a reader makes again stays in memory, with whoever reads it.
+        """
         self._is_given_up = True
 
     def truncate(self, offset: int) -> None:
@@ -111,7 +114,9 @@ class SegmentIndexes:
         self._look_at_last()
 
     def write(self) -> None:
-        """Bring the files to what is in memory. Not synced."""
+        """Bring the files to what is in memory, unless they were given up. Not synced."""
+        if self._is_given_up:
+            return
         self.offset.write()
         self.time.write()
         self.txn.write()
@@ -126,9 +131,10 @@ class SegmentIndexes:
         return self.offset.is_written and self.time.is_written
 
     def seal(self) -> None:
-        """The files say all there is: the entries may leave memory."""
-        self.offset.seal()
-        self.time.seal()
+        """The files say all there is: the entries may leave memory. Those that were given up stay."""
+        if not self._is_given_up:
+            self.offset.seal()
+            self.time.seal()
 
     @property
     def max_timestamp(self) -> int:
@@ -148,6 +154,7 @@ class SegmentIndexes:
 
     def mark_deleted(self) -> list[str]:
         """Rename the files that exist to `*.deleted`, those that are not yet; returns their new names."""
+        self.give_up()
         renamed: list[str] = []
         for index in (self.offset, self.time, self.txn):
             if not index.name.endswith(FileState.DELETED.value):

@@ -166,6 +166,23 @@ def test_a_look_up_that_outlives_its_log_leaves_the_files_to_the_log_that_was_op
     assert look_up(world, START_MS + 30 * SECOND)[1] == 5
 
 
+def test_a_look_up_that_outlives_its_segment_makes_no_file_for_it() -> None:
+    world = open_world(segment_bytes=300)
+    for second in range(10):
+        append_as_before(world, sarama_batch(START_MS + second * SECOND))
+    reopen_as_made_before(world, "stop")
+    world.files.remove(f"{world.path}/{0:020d}.timeindex")
+    look_up_begun = world.log.find_offset(START_MS, committed=False)
+    next(look_up_begun)
+    next(look_up_begun)
+
+    world.log.delete_records_before(8)
+    world.log.apply_retention(world.now_ms)
+    assert finish(look_up_begun).offset == 0
+
+    assert f"{0:020d}.timeindex" not in world.names()
+
+
 def test_a_record_area_that_cannot_be_read_does_not_keep_a_log_from_opening() -> None:
     world = open_world()
     damaged = sarama_batch(START_MS, compression=4)

@@ -179,6 +179,32 @@ def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:
     assert (segment.size, segment.log.size(), segment.next_offset) == (0, 0, BASE)
 
 
+def test_a_reader_of_a_closed_segment_leaves_its_files_to_who_opened_it_again() -> None:
+    """The index on the disk reaches behind the end that the reader knows: it makes one of its own."""
+    model = Model()
+    for number in range(20):
+        model.append([number], 100)
+    old, end = model.segment, model.size
+    old.close()
+    old.indexes.give_up()
+    again = Segment.open(model.directory, BASE, CONFIG, 0, is_durable=True)
+    again.activate()
+    model.segment = again
+    for number in range(20, 40):
+        model.append([number], 100)
+    again.close()
+    names = [f"00000000000000000500.{kind}" for kind in ("index", "timeindex")]
+    written = [model.directory.read(name) for name in names]
+    assert old.offset_index.evict()
+    assert old.time_index.evict()
+
+    for stored in model.stored[:20]:
+        assert old.position_of(stored.last_offset) == stored.position
+    assert old.position_of(BASE + 20) == end
+
+    assert [model.directory.read(name) for name in names] == written
+
+
 # --- deletion ---
 
 
