@@ -89,7 +89,6 @@ class PartitionLog:
         self.read_own = reader.read_own
         self.readable_bytes = reader.readable_bytes
         self.find_offset = lookups.find
-        self.list_offset = lookups.find_at_once
         self.end_offset_for_epoch = lookups.end_offset_for_epoch
         self.flush_due = flusher.is_due
         self.begin_flush = flusher.begin

@@ -22,7 +22,7 @@ from barnabas.storage.segment.times import (
     record_at_timestamp,
     record_of_max_timestamp,
 )
-from barnabas.storage.steps import Steps, finish
+from barnabas.storage.steps import Steps
 
 LATEST = -1
 EARLIEST = -2
@@ -65,10 +65,6 @@ class OffsetLookups:
         entries = epochs.seen_by_readers(marks.log_end_offset)
         query = OffsetQuery(self._segments.all, entries, epochs.leader_epoch, marks.log_start_offset, bound)
         return query.look_up(timestamp)
-
-    def find_at_once(self, timestamp: int, *, committed: bool) -> FoundOffset:
-        """As `find`, however long it takes."""
-        return finish(self.find(timestamp, committed=committed))
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""

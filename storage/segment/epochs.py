@@ -66,11 +66,6 @@ class LeaderEpochs:
             return self._entries
         return _assigned(self._entries, self.leader_epoch, log_end_offset)
 
-    def epoch_at(self, offset: int) -> int:
-        """The epoch a batch at `offset` carries, -1 if it is older than all that is known."""
-        found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
-        return self._entries[found - 1].epoch if found else NO_EPOCH
-
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
 
@@ -113,11 +108,6 @@ class LeaderEpochs:
     def replacement(self) -> Replacement:
         """The file as it should be now, for a SyncJob to write."""
         return self._file.replacement(self.content())
-
-    def write(self) -> None:
-        """Bring the file to what is in memory. Durable on return."""
-        if self._file.is_dirty:
-            self._file.write(self.content())
 
     def give_up(self) -> None:
         """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""

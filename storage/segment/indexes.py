@@ -17,7 +17,7 @@ from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.segment.offset_index import OffsetIndex
-from barnabas.storage.segment.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.txn_index import TransactionIndex
 
 UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
@@ -142,11 +142,6 @@ class SegmentIndexes:
         if self._max_timestamp == UNKNOWN and (found := self.time.read_last()) is not None:
             self._max_timestamp, self._max_timestamp_offset = found
         return self._max_timestamp
-
-    @property
-    def max_timestamp_offset(self) -> int:
-        """The last offset of the first batch with the largest timestamp; the base offset if there is none."""
-        return self._max_timestamp_offset if self.max_timestamp > NO_TIMESTAMP else self.base_offset
 
     def paths(self) -> list[str]:
         """Where the files are, or would be."""

@@ -270,11 +270,6 @@ class Segment:
             raise CorruptFile(self.log.path, str(damage)) from damage
         return self.size if found is None else self._remember(offset, found)
 
-    def find(self, offset: int) -> tuple[int, BatchHeader] | None:
-        """(position, header) of the first batch whose last offset is `offset` or more."""
-        position = self.position_of(offset)
-        return (position, self._header_at(position)) if position < self.size else None
-
     def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
         """Batches from the one with `offset` in it up to `end_position`, cut at `max_bytes`; the first whole if forced.
 

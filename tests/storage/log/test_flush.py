@@ -10,6 +10,7 @@ import pytest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import DirectoryOffline, StorageError, SyncFailed
+from barnabas.storage.steps import finish
 from tests.support.worlds.log import PARTITION, START_MS, TOPIC, TOPIC_ID, LogWorld
 
 
@@ -280,4 +281,4 @@ def test_the_indexes_of_a_segment_are_synced_before_the_next_begins_behind_a_flu
     world.open()
 
     assert world.log.log_end_offset == 2
-    assert world.log.list_offset(START_MS, committed=False).offset == 0
+    assert finish(world.log.find_offset(START_MS, committed=False)).offset == 0

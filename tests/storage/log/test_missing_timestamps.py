@@ -49,7 +49,7 @@ def reopen_as_made_before(world: LogWorld, how: Literal["stop", "kill"]) -> None
 
 
 def look_up(world: LogWorld, timestamp: int) -> tuple[int, int]:
-    offset, found_timestamp, _ = world.log.list_offset(timestamp, committed=False)
+    offset, found_timestamp, _ = finish(world.log.find_offset(timestamp, committed=False))
     return offset, found_timestamp
 
 

@@ -26,7 +26,7 @@ def open_world(**settings: Any) -> LogWorld:
 
 
 def look_up(world: LogWorld, timestamp: int, *, committed: bool = False) -> tuple[int, int, int]:
-    offset, found_timestamp, leader_epoch = world.log.list_offset(timestamp, committed=committed)
+    offset, found_timestamp, leader_epoch = finish(world.log.find_offset(timestamp, committed=committed))
     return offset, found_timestamp, leader_epoch
 
 

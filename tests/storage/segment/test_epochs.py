@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from barnabas.protocol.files.checkpoints import decode_leader_epochs
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.epochs import LeaderEpochs
 from tests.support.files.memory_files import MemoryFiles
@@ -20,6 +21,12 @@ def open_root() -> Directory:
     files = MemoryFiles()
     files.mkdir("/d")
     return Directory(Disk(files, "/d"), "/d")
+
+
+def write(epochs: LeaderEpochs) -> None:
+    """As a flush does."""
+    replacement = epochs.replacement()
+    SyncJob(replacement.file.directory.disk, replacements=[replacement]).run_here()
 
 
 def epochs_of(*entries: tuple[int, int]) -> LeaderEpochs:
@@ -64,7 +71,7 @@ def test_readers_see_the_epoch_of_the_leader_before_anything_is_appended_in_it(
     asked: int, answer: tuple[int, int]
 ) -> None:
     epochs = epochs_of((2, 10), (5, 40), (7, 60))
-    epochs.write()
+    write(epochs)
     epochs.leader_epoch = 9
     assert epochs.end_offset_for(asked, LOG_END) == answer
     assert not epochs.is_dirty
@@ -83,7 +90,7 @@ def test_readers_see_what_will_be_there_after_the_first_append(entries: list[tup
 
 def test_nothing_is_known_of_an_empty_log_that_nobody_leads() -> None:
     epochs = epochs_of()
-    assert (epochs.latest_epoch, epochs.epoch_at(0), epochs.end_offset_for(0, 0)) == (-1, -1, (-1, -1))
+    assert (epochs.latest_epoch, epochs.end_offset_for(0, 0)) == (-1, (-1, -1))
 
 
 def test_the_latest_epoch_is_assigned_once() -> None:
@@ -96,11 +103,6 @@ def test_assigning_takes_away_what_contradicts_it() -> None:
     epochs = epochs_of((2, 10), (5, 40), (7, 60))
     epochs.assign(6, 40)
     assert epochs.entries == [(2, 10), (6, 40)]
-
-
-@pytest.mark.parametrize(("offset", "epoch"), [(9, -1), (10, 2), (39, 2), (40, 5), (1_000, 5)])
-def test_an_offset_belongs_to_the_epoch_that_began_before_it(offset: int, epoch: int) -> None:
-    assert epochs_of((2, 10), (5, 40)).epoch_at(offset) == epoch
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_truncating_the_end_drops_what_began_there(offset: int, left: list[tuple
 )
 def test_truncating_the_start_keeps_the_epoch_that_reaches_over_it(offset: int, left: list[tuple[int, int]]) -> None:
     epochs = epochs_of((2, 10), (5, 40))
-    epochs.write()
+    write(epochs)
     epochs.truncate_from_start(offset)
     assert epochs.entries == left
     assert epochs.is_dirty == (left != [(2, 10), (5, 40)])
@@ -127,12 +129,12 @@ def test_truncating_the_start_keeps_the_epoch_that_reaches_over_it(offset: int, 
 def test_the_file_follows_when_it_is_written() -> None:
     root = open_root()
     epochs = LeaderEpochs(root)
-    epochs.write()
+    assert not epochs.is_dirty
     assert root.names() == [], "nothing to say, no file"
     epochs.assign(3, 0)
     epochs.assign(4, 8)
     assert epochs.is_dirty
-    epochs.write()
+    write(epochs)
     assert not epochs.is_dirty
     assert root.read("leader-epoch-checkpoint") == b"0\n2\n3 0\n4 8\n"
     assert LeaderEpochs(root).entries == epochs.entries

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barnabas.protocol.files import offset_index as offset_format
 from barnabas.protocol.files import time_index as time_format
-from barnabas.protocol.records.batch import iter_batches, parse_header
+from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
@@ -84,7 +84,7 @@ def test_the_batch_that_a_limit_cuts_is_found_from_any_batch_before_it(
 
 
 @given(appends, st.booleans())
-def test_find_gives_the_batch_that_reaches_the_offset(steps: list[tuple[list[int], int]], sealed: bool) -> None:
+def test_a_read_finds_the_batch_that_reaches_the_offset(steps: list[tuple[list[int], int]], sealed: bool) -> None:
     model = Model()
     for timestamps, value_bytes in steps:
         model.append(timestamps, value_bytes)
@@ -92,10 +92,7 @@ def test_find_gives_the_batch_that_reaches_the_offset(steps: list[tuple[list[int
         model.reopen()
     for offset in range(BASE - 1, model.next_offset + 2):
         expected = next((stored for stored in model.stored if stored.last_offset >= offset), None)
-        found = model.segment.find(offset)
-        assert (found is None) == (expected is None)
-        if found is not None and expected is not None:
-            assert found == (expected.position, parse_header(expected.data))
+        assert model.find(offset) == expected
     assert model.segment.next_offset == model.next_offset
 
 
@@ -141,11 +138,11 @@ def test_a_truncation_forgets_where_readers_were() -> None:
     model = Model()
     for number in range(10):
         model.append([number], 100)
-        assert model.segment.find(model.next_offset - 1) is not None
+        assert model.find(model.next_offset - 1) is not None
     del model.stored[4:]
     model.segment.truncate(model.size, model.next_offset)
     model.append([99, 99, 99, 99], 7)
-    assert model.segment.find(BASE + 6) == (model.stored[-1].position, parse_header(model.stored[-1].data))
+    assert model.find(BASE + 6) == model.stored[-1]
 
 
 def test_a_truncation_survives_a_power_cut() -> None:
@@ -189,7 +186,7 @@ def test_indexes_that_are_missing_or_wrong_are_made_again_from_the_log(
         if is_active:
             segment.activate()
         for stored in model.stored:
-            assert segment.find(stored.last_offset) == (stored.position, parse_header(stored.data))
+            assert model.find(stored.last_offset, segment) == stored
         assert segment.next_offset == model.next_offset
 
 
@@ -213,7 +210,7 @@ def test_opening_and_closing_without_a_change_writes_nothing() -> None:
     model.reopen()
     model.segment.activate()
     before = model.files.changes_made
-    assert model.segment.find(BASE + 7) is not None
+    assert model.find(BASE + 7) is not None
     model.segment.close()
     assert model.files.changes_made == before
 

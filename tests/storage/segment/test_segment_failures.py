@@ -9,7 +9,6 @@ import pytest
 from barnabas.protocol.files import offset_index as offset_format
 from barnabas.protocol.files import time_index as time_format
 from barnabas.protocol.files.txn_index import AbortedTxn
-from barnabas.protocol.records.batch import parse_header
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile, DirectoryOffline, FileRemoved, StorageError
@@ -31,7 +30,7 @@ def test_a_failed_append_leaves_nothing_behind(error: int, short: int | None) ->
     assert model.segment.log.size() == model.size
     model.files.heal()
     model.append([2])
-    assert model.segment.find(BASE + 1) == (model.stored[1].position, parse_header(model.stored[1].data))
+    assert model.find(BASE + 1) == model.stored[1]
     assert model.segment.max_timestamp == 2
 
 
@@ -169,7 +168,7 @@ def test_damage_met_while_reading_is_named_with_its_place() -> None:
     model.reopen()
     model.segment.log.pwrite(bytes(20), model.stored[1].position)
     with pytest.raises(CorruptFile, match=f"batch at {model.stored[1].position}"):
-        model.segment.find(BASE + 2)
+        model.segment.position_of(BASE + 2)
 
 
 def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:

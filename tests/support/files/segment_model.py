@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from barnabas.protocol.records.batch import parse_header
+from barnabas.protocol.records.record import iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
@@ -53,6 +55,16 @@ class Model:
         stored = Stored(self.size, self.next_offset, timestamps, bytes(batch))
         assert self.segment.append(batch, stored.last_offset, max(timestamps)) == stored.position
         self.stored.append(stored)
+
+    def find(self, offset: int, segment: Segment | None = None) -> Stored | None:
+        """What a segment (this one's own) reads at an offset: the batch in which it is, or the first one behind it."""
+        segment = segment or self.segment
+        found = segment.read(offset, 0, segment.size, True)
+        if found is None:
+            return None
+        data = found.read_all()
+        header = parse_header(data)
+        return Stored(found.position, header.base_offset, [record.timestamp for record in iter_records(data)], data)
 
     def reopen(self) -> None:
         """As after a clean stop."""

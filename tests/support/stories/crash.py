@@ -25,7 +25,9 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.log.offsets import MAX_TIMESTAMP
 from barnabas.storage.refusals import AppendRefused
+from barnabas.storage.steps import finish
 from tests.support.files.memory_files import PowerCut
 from tests.support.worlds.log import LogWorld
 
@@ -305,9 +307,9 @@ class CrashStory:
         times = [(batch.timestamp, max(batch.base_offset, start)) for batch in kept]
         for asked in {timestamp + more for timestamp, _ in times for more in (0, 1)}:
             expected = next(((timestamp, offset) for timestamp, offset in times if timestamp >= asked), (-1, -1))
-            assert log.list_offset(asked, committed=False)[:2] == expected
+            assert finish(log.find_offset(asked, committed=False))[:2] == expected
         largest = max((timestamp for timestamp, _ in times), default=-1)
-        assert log.list_offset(-3, committed=False).timestamp == largest
+        assert finish(log.find_offset(MAX_TIMESTAMP, committed=False)).timestamp == largest
         if self.written:
             for epoch in {batch.leader_epoch for batch in kept}:
                 begun_later = [batch.base_offset for batch in self.written if batch.leader_epoch > epoch]
