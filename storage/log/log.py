@@ -11,15 +11,17 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
-from barnabas.storage.log.append import Appender
-from barnabas.storage.log.flush import Flusher
-from barnabas.storage.log.offsets import OffsetLookups
+from barnabas.storage.log.append import Appender, AppendResult
+from barnabas.storage.log.flush import Flusher, FlushPlan
+from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
@@ -28,10 +30,15 @@ from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.recovery.loader import LoadedLog, load_log
 from barnabas.storage.recovery.opening import Opening
+from barnabas.storage.steps import Steps
 
 
 class PartitionLog:
-    """One partition on disk. Offsets are those of Kafka; every bound is exclusive."""
+    """One partition on disk. Offsets are those of Kafka; every bound is exclusive.
+
+    What every request needs is the part's own method, bound when the log is made, at the cost of no further call:
+    `append`, `append_own` and `needs_walk` (Appender), `read` and `readable_bytes` (Reader).
+    """
 
     def __init__(
         self,
@@ -74,29 +81,11 @@ class PartitionLog:
         self._appender = Appender(directory.disk, segments, watermarks, producers, epochs, self._roller, config)
         self._reader = Reader(name, segments, watermarks)
         self._lookups = OffsetLookups(segments, watermarks, epochs)
-        self._bind()
-
-    def _bind(self) -> None:
-        """Offer what the parts do, at the cost of a call on the part itself."""
-        appender, reader, lookups, flusher = self._appender, self._reader, self._lookups, self._flusher
-        self.needs_walk = appender.needs_walk
-        self.append = appender.append
-        self.append_own = appender.append_own
-        self.append_marker = appender.append_marker
-        self.note_unverified = appender.note_unverified
-        self.release_marker = self._watermarks.release
-        self.read = reader.read
-        self.read_own = reader.read_own
-        self.readable_bytes = reader.readable_bytes
-        self.find_offset = lookups.find
-        self.end_offset_for_epoch = lookups.end_offset_for_epoch
-        self.flush_due = flusher.is_due
-        self.begin_flush = flusher.begin
-        self.end_flush = flusher.finish
-        self.flush_failed = flusher.failed
-        self.delete_replaced_before = self._retention.start_at
-        self.settle_ages = self._retention.settle_ages
-        self.apply_retention = self._retention.apply
+        self.needs_walk = self._appender.needs_walk
+        self.append = self._appender.append
+        self.append_own = self._appender.append_own
+        self.read = self._reader.read
+        self.readable_bytes = self._reader.readable_bytes
 
     @classmethod
     def opening(
@@ -168,6 +157,60 @@ class PartitionLog:
         """The epoch this partition is led in from now on: readers see it at once, the file has it with an append."""
         self._epochs.leader_epoch = epoch
 
+    # --- what `append` and `read` are not for ---
+
+    def append_marker(
+        self,
+        marker: EndTxnMarker,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int = 0,
+        hold: bool = False,
+    ) -> AppendResult:
+        """Write the marker that ends its producer's transaction: Appender.append_marker."""
+        return self._appender.append_marker(
+            marker, leader_epoch=leader_epoch, now_ms=now_ms, transaction_version=transaction_version, hold=hold
+        )
+
+    def release_marker(self, producer_id: int) -> None:
+        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
+        self._watermarks.release(producer_id)
+
+    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
+        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
+        self._appender.note_unverified(batch, now_ms)
+
+    def read_own(self, offset: int, max_bytes: int) -> bytes:
+        """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
+        return self._reader.read_own(offset, max_bytes)
+
+    def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
+        """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
+        return self._lookups.find(timestamp, committed=committed)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
+        return self._lookups.end_offset_for_epoch(epoch)
+
+    # --- flushing: flush.py ---
+
+    def flush_due(self, now_ms: int) -> bool:
+        """Whether a flush in the background is due. Ask now and then."""
+        return self._flusher.is_due(now_ms)
+
+    def begin_flush(self, *, sealed_only: bool = False) -> FlushPlan | None:
+        """What to sync: a plan to run in any thread, then `end_flush` or `flush_failed`. None if all is synced."""
+        return self._flusher.begin(sealed_only=sealed_only)
+
+    def end_flush(self, plan: FlushPlan) -> None:
+        """The plan ran: move the recovery point."""
+        self._flusher.finish(plan)
+
+    def flush_failed(self, plan: FlushPlan, error: StorageError) -> None:
+        """The plan raised: nothing moves, and after a failed sync the directory is offline until a restart."""
+        self._flusher.failed(plan, error)
+
     # --- offsets: watermarks.py says what each is ---
 
     @property
@@ -209,7 +252,19 @@ class PartitionLog:
         """
         if not self._config.is_deleted_by_age_or_size:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
+        return self.delete_replaced_before(offset)
+
+    def delete_replaced_before(self, offset: int) -> int:
+        """As `delete_records_before`, for a coordinator that wrote again what still counts: any cleanup.policy."""
         return self._retention.start_at(offset)
+
+    def settle_ages(self, now_ms: int) -> Steps[None]:
+        """Before `apply_retention`: have every segment that it may find too old know how old it is."""
+        return self._retention.settle_ages(now_ms)
+
+    def apply_retention(self, now_ms: int) -> list[str]:
+        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
+        return self._retention.apply(now_ms)
 
     @property
     def first_segment_base_offset(self) -> int:
