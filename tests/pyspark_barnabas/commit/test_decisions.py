@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from barnabas.client.admin.transactions import STATES
+from barnabas.protocol.transaction_states import OPEN_STATES, PREPARE_EPOCH_FENCE
 from pyspark_barnabas.commit.aborting import decide_abort
 from pyspark_barnabas.commit.atomic import describe_overlap
 from pyspark_barnabas.commit.batch import Batch
@@ -250,9 +252,11 @@ def test_abort_after_the_decision_does_nothing() -> None:
     assert decide_abort(BATCH, HERE, AFTER, MESSAGES) == Done()
 
 
-@pytest.mark.parametrize("state", ["Ongoing", "PrepareCommit"])
+@pytest.mark.parametrize("state", STATES)
 def test_abort_does_nothing_while_the_decision_may_be_on_its_way(state: str) -> None:
-    assert decide_abort(BATCH, View(state, 1, 0), BEFORE, MESSAGES) == Done()
+    is_on_its_way = state in OPEN_STATES or state == PREPARE_EPOCH_FENCE
+    expected = Done() if is_on_its_way else AbortOurs((FIRST, SECOND))
+    assert decide_abort(BATCH, View(state, 1, 0), BEFORE, MESSAGES) == expected
 
 
 # --- atomic mode, and batch writes ---
