@@ -15,12 +15,13 @@ functions, as many as there are askers. Who cancels the future gives up the work
 (broker/api/answers.py), and `close` does for all when the broker stops.
 
 Invariants: a turn goes on with no more than two slices' time of work; no more than `under_way_max` of a kind hold
-memory between slices; an exception of the work goes to who waits for it; the steps of work that is given up are closed.
+memory between slices; an exception of the work goes to who waits for it, and where what a step awaited was cancelled, so
+is its work; the steps of work that is given up are closed.
 """
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, Future
+from asyncio import AbstractEventLoop, CancelledError, Future
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -111,7 +112,10 @@ class Slices:
         may_begin = kind.may_begin_again or self._has_room(kind)
         if may_begin and self._spent_s * 1000 < kind.first_ms:
             job.steps = begin()
-            result: T = self._slice(job, job.steps)
+            try:
+                result: T = self._slice(job, job.steps)
+            except CancelledError:
+                return self._cancelled()
             if result is not _NOT_OVER:
                 return result
         future: Future[T] = self.loop.create_future()
@@ -149,6 +153,11 @@ class Slices:
             self.give_up(future)
 
     # --- one turn ---
+
+    def _cancelled(self) -> Future[Any]:
+        future: Future[Any] = self.loop.create_future()
+        future.cancel()
+        return future
 
     def _has_room(self, kind: Kind) -> bool:
         return self._under_way[kind] < kind.under_way_max
@@ -215,16 +224,18 @@ class Slices:
             return  # its last step had it given up
         if error is None:
             future.set_result(result)
+        elif isinstance(error, CancelledError):
+            future.cancel()
         else:
             future.set_exception(error)
 
-    def _tried(self, job: _Job) -> tuple[Any, Exception | None]:
+    def _tried(self, job: _Job) -> tuple[Any, Exception | CancelledError | None]:
         """What came of a slice. The future is not known here, so an error with its traceback makes no cycle with it."""
         try:
             if job.steps is None:
                 job.steps = job.begin()
             return self._slice(job, job.steps), None
-        except Exception as error:
+        except (Exception, CancelledError) as error:
             return None, error
 
     # --- who is under way ---

@@ -181,6 +181,28 @@ async def test_work_that_waits_for_something_goes_on_when_that_is_done(world: Wo
     assert asked.result() == "over"
 
 
+async def test_work_whose_step_was_cancelled_is_cancelled_and_holds_nobody_up(world: World) -> None:
+    disk: asyncio.Future[None] = world.loop.create_future()
+
+    def work() -> Work[str]:
+        yield disk
+        disk.result()
+        return "over"
+
+    asked, other = world.slices.in_slices(work), world.ask("a", 7)
+    assert isinstance(asked, asyncio.Future)
+    disk.cancel()
+    await settle()
+    await world.until_over()
+    assert asked.cancelled()
+    assert other.result() == "a is over"
+    assert world.slices.under_way == 0
+
+    at_once = world.slices.in_slices(work)
+    assert isinstance(at_once, asyncio.Future)
+    assert at_once.cancelled(), "likewise if it is in the first slice"
+
+
 async def test_work_that_is_given_up_makes_room_and_is_not_gone_on_with(world: World) -> None:
     asked = {name: world.ask(name, 1000) for name in "abcdef"}
 
