@@ -7,16 +7,18 @@ holds the work up nor makes a turn of it endless, for a slice has a largest numb
 Theory of operation: what is asked for is begun at once, and mostly over within its first slice. What is not goes round
 with the others: in each turn of the loop the next of them have a slice each, until the time of one slice is over. Where
 clients can ask for any amount (`rests`), a rest as long follows, so half of the loop is free, however many ask for
-however much. A step may yield a future: its work then goes on when that is done, with or without a result.
+however much. A step may yield a future: its work then goes on when that is done, with or without a result. Or it yields
+a function for a thread: that is called once its work has room, and an exception of it is the work's.
 
 Only some of a kind are under way at a time, since each holds memory. One too many gives up what it has, waits in line
 and is begun again; work that may not be done twice is begun only when there is room. So the line holds nothing but
-functions, as many as there are askers. Who cancels the future gives up the work: a connection that is gone does
-(broker/api/answers.py), and `close` does for all when the broker stops.
+functions, as many as there are askers. Who cancels the future gives up the work, as `close` does for all when the
+broker stops. A connection that is gone cancels the future it waits for itself (broker/api/answers.py), but no task that
+waits for one: what Produce has begun goes on.
 
 Invariants: a turn goes on with no more than two slices' time of work; no more than `under_way_max` of a kind hold
-memory between slices; an exception of the work goes to who waits for it, and where what a step awaited was cancelled, so
-is its work; the steps of work that is given up are closed.
+memory between slices; an exception of the work goes to who waits for it, and so does a cancellation; the steps of work
+that is given up are closed.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ from barnabas.broker.clock import Stopwatch, monotonic
 
 T = TypeVar("T")
 
-Work: TypeAlias = Generator[Future[Any] | None, None, T]
-"""Between two pauses lies a bounded piece of work. A future it yields is to be done before it goes on."""
+Work: TypeAlias = Generator[Future[Any] | Callable[[], None] | None, None, T]
+"""Between two pauses lies a bounded piece of work. A future it yields is to be done before it goes on, and a function
+to be called in a thread."""
 
 SLICE_MS = 2
 UNDER_WAY_MAX = 4
@@ -64,7 +67,7 @@ LOOK_UP = Kind()
 class _Job:
     """Work that is not over. Its future is the key it is found by: it must not know it, for errors know the job."""
 
-    __slots__ = ("awaited", "begin", "has_room", "kind", "steps")
+    __slots__ = ("awaited", "begin", "call", "has_room", "in_thread", "kind", "steps")
 
     def __init__(self, begin: Callable[[], Work[Any]], kind: Kind) -> None:
         self.begin = begin
@@ -74,6 +77,10 @@ class _Job:
         self.has_room = False
         """Whether it is one of those under way."""
         self.awaited: Future[Any] | None = None
+        self.call: Callable[[], None] | None = None
+        """What is to be called in a thread, and is not yet."""
+        self.in_thread: Future[Exception | None] | None = None
+        """What came of it."""
 
 
 class Slices:
@@ -88,7 +95,8 @@ class Slices:
         self._in_line: defaultdict[Kind, dict[Future[Any], _Job]] = defaultdict(dict)
         self._under_way: defaultdict[Kind, int] = defaultdict(int)
         self._is_turn_due = False
-        self._is_closed = False
+        self.is_closed = False
+        """Whether the broker stops, and what is asked for now is given up unless it is short."""
         self._spent_s = 0.0  # in this turn of the loop
         self._rest_s = 0.0
 
@@ -120,7 +128,7 @@ class Slices:
                 return result
         future: Future[T] = self.loop.create_future()
         self._jobs[future] = job
-        if self._is_closed:
+        if self.is_closed:
             self.give_up(future)
             return future
         future.add_done_callback(self._drop)
@@ -148,7 +156,7 @@ class Slices:
 
     def close(self) -> None:
         """The broker stops: all that is not over is given up."""
-        self._is_closed = True
+        self.is_closed = True
         for future in list(self._jobs):
             self.give_up(future)
 
@@ -169,9 +177,13 @@ class Slices:
         try:
             for _ in range(job.kind.steps_max):
                 awaited = next(steps)
-                if awaited is not None and not awaited.done():
-                    job.awaited = awaited
-                    break
+                if awaited is not None:
+                    if not isinstance(awaited, Future):
+                        job.call = awaited
+                        break
+                    if not awaited.done():
+                        job.awaited = awaited
+                        break
                 if stopwatch() >= end:
                     break
             return _NOT_OVER
@@ -234,6 +246,11 @@ class Slices:
         try:
             if job.steps is None:
                 job.steps = job.begin()
+            if job.in_thread is not None:
+                error, job.in_thread = job.in_thread.result(), None
+                if error is not None:
+                    job.steps.close()
+                    return None, error
             return self._slice(job, job.steps), None
         except (Exception, CancelledError) as error:
             return None, error
@@ -246,10 +263,13 @@ class Slices:
             if job.kind.may_begin_again and not self._has_room(job.kind):
                 assert job.steps is not None
                 job.steps.close()
-                job.steps = job.awaited = None
+                job.steps = job.awaited = job.call = None
                 self._in_line[job.kind][future] = job
                 return
             self._enter(job)
+        if job.call is not None:
+            job.in_thread = job.awaited = self.loop.run_in_executor(None, _error_of, job.call)
+            job.call = None
         if job.awaited is None:
             self._round[future] = job
         else:
@@ -289,9 +309,21 @@ class Slices:
         self._leave(future, job)
         if job.steps is not None:
             job.steps.close()
+        if job.in_thread is not None:
+            job.in_thread.cancel()  # if it has begun it goes on, and nobody asks what came of it
         self._have_a_turn()
 
 
 def _end(turn: Future[None]) -> None:
     if not turn.done():  # who waited may have been cancelled
         turn.set_result(None)
+
+
+def _error_of(call: Callable[[], None]) -> Exception | None:
+    """In a thread. The error is no exception of the thread's future, about which the loop would complain if nobody
+    asked for it."""
+    try:
+        call()
+    except Exception as error:
+        return error
+    return None

@@ -6,7 +6,8 @@ them.
 Theory of operation: what a walk costs is decided by whoever compressed the batch, and may be a minute. So it is done in
 slices, with rests (broker/slices.py), and one walk is under way at a time, since it may hold a rebuilt batch of more
 than a hundred megabytes. A walk that is over within its first slice, as nearly all are, does not wait for a long one.
-Only the compression of a large batch is done in a thread: it is one call, which lets go of the interpreter's lock.
+Only the compression of a large batch is done in a thread: it is one call, which lets go of the interpreter's lock. It
+begins when its walk has room, so a walk that is put into the line has nothing in a thread.
 
 Invariants: at most one walk holds memory between slices; the batches of those that are not over take no more than
 WALKED_BYTES_MAX together.
@@ -52,18 +53,4 @@ class Walks:
         self.parked_bytes -= size
 
     def _steps(self, batch: bytes, config: LogConfig, now_ms: int, produce_version: int) -> Work[bytearray]:
-        walking = walk_in_steps(batch, config, now_ms, produce_version)
-        try:
-            while True:
-                job = next(walking)
-                if job is None:
-                    yield None
-                else:
-                    done = self._slices.loop.run_in_executor(None, job)
-                    yield done
-                    done.result()
-        except StopIteration as end:
-            walked: bytearray = end.value
-            return walked
-        finally:
-            walking.close()
+        return (yield from walk_in_steps(batch, config, now_ms, produce_version))

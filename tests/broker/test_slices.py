@@ -20,6 +20,20 @@ class Loop:
     def __init__(self) -> None:
         self.calls: list[tuple[float, Callable[[], None]]] = []
         self.create_future = asyncio.get_running_loop().create_future
+        self.in_thread: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+
+    def run_in_executor(self, _: None, function: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+        future = self.create_future()
+        self.in_thread.append((lambda: function(*args), future))
+        return future
+
+    async def end_thread(self) -> None:
+        """What was given to threads is done there now."""
+        calls, self.in_thread = self.in_thread, []
+        for call, future in calls:
+            if not future.done():
+                future.set_result(call())
+        await settle()
 
     def call_soon(self, callback: Callable[..., None], *args: Any) -> None:
         self.call_later(0, callback, *args)
@@ -201,6 +215,51 @@ async def test_work_whose_step_was_cancelled_is_cancelled_and_holds_nobody_up(wo
     at_once = world.slices.in_slices(work)
     assert isinstance(at_once, asyncio.Future)
     assert at_once.cancelled(), "likewise if it is in the first slice"
+
+
+def in_a_thread(calls: list[str], name: str, error: Exception | None = None) -> Callable[[], Work[Any]]:
+    """Work of which one call is done in a thread."""
+
+    def call() -> None:
+        calls.append(name)
+        if error is not None:
+            raise error
+
+    def work() -> Work[Any]:
+        yield call
+        return f"{name} is over"
+
+    return work
+
+
+async def test_what_a_step_wants_done_in_a_thread_is_begun_when_there_is_room_for_its_work(world: World) -> None:
+    calls: list[str] = []
+    kind = Kind(under_way_max=1)
+    asked: list[Any] = [world.slices.in_slices(in_a_thread(calls, name), kind) for name in "ab"]
+    assert len(world.loop.in_thread) == 1, "the other one is in line and has nothing begun"
+    assert not any(future.done() for future in asked)
+    await world.loop.end_thread()
+    await world.loop.turn()
+    assert asked[0].result() == "a is over"
+    await world.loop.turn()
+    await world.loop.end_thread()
+    await world.until_over()
+    assert asked[1].result() == "b is over"
+    assert calls == ["a", "b"]
+
+
+async def test_an_exception_in_the_thread_goes_to_who_waits_or_to_nobody(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    works = [in_a_thread([], name, ValueError("no")) for name in "ab"]
+    asked, given_up = map(world.slices.in_slices, works)
+    given_up.cancel()
+    await settle()
+    await world.loop.end_thread()
+    await world.until_over()
+    assert isinstance(asked.exception(), ValueError)
+    assert world.slices.under_way == 0
+    assert not caplog.records
 
 
 async def test_work_that_is_given_up_makes_room_and_is_not_gone_on_with(world: World) -> None:
