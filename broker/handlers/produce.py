@@ -320,7 +320,7 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it.
-        walked = context.services.walks.walk(bytes(records), log.config, now_ms, context.api_version)
+        walked = context.services.walks.walk(records, log.config, now_ms, context.api_version)
         if isinstance(walked, asyncio.Future):
             return _append_when_walked(walked, log, now_ms, context, producer)
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)

@@ -10,7 +10,7 @@ Only the compression of a large batch is done in a thread: it is one call, which
 begins when its walk has room, so a walk that is put into the line has nothing in a thread.
 
 Invariants: at most one walk holds memory between slices; the batches of those that are not over take no more than
-WALKED_BYTES_MAX together.
+WALKED_BYTES_MAX together, or there is only one.
 """
 
 from __future__ import annotations
@@ -19,15 +19,23 @@ from asyncio import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.slices import SLICE_MS, Kind, Slices, Work
+from barnabas.broker.slices import SLICE_MS, Kind, Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.log.validate import walk_in_steps
+from barnabas.storage.log.validate import check_head, walk_in_steps
 
 if TYPE_CHECKING:
+    from barnabas.protocol.primitives import Buffer
     from barnabas.storage.config import LogConfig
 
 WALK = Kind(under_way_max=1, first_ms=SLICE_MS)
 WALKED_BYTES_MAX = 64 << 20
+
+
+class TooManyWalks(KafkaError):
+    """No room for one more batch that has to wait. It may come again."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be looked into")
 
 
 class Walks:
@@ -38,19 +46,24 @@ class Walks:
         self.parked_bytes = 0
         """Of batches whose walk is not over."""
 
-    def walk(self, batch: bytes, config: LogConfig, now_ms: int, produce_version: int) -> bytearray | Future[bytearray]:
-        """The batch as it should be appended, perhaps later. AppendRefused; KafkaError where too much waits already."""
+    def walk(
+        self, batch: Buffer, config: LogConfig, now_ms: int, produce_version: int
+    ) -> bytearray | Future[bytearray]:
+        """The batch as it should be appended, perhaps later. AppendRefused, or TooManyWalks; `batch` is copied.
+
+        What is over in its first slice needs no room, and neither does the first that waits, however large it is.
+        """
         size = len(batch)
-        if self.parked_bytes + size > WALKED_BYTES_MAX:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be looked into")
-        walked = self._slices.in_slices(partial(self._steps, batch, config, now_ms, produce_version), WALK)
+        if size > config.max_message_bytes:
+            check_head(batch, config.max_message_bytes, produce_version)  # before so much is copied
+        walked = self._slices.in_slices(partial(walk_in_steps, bytes(batch), config, now_ms, produce_version), WALK)
         if isinstance(walked, Future):
+            if self.parked_bytes and self.parked_bytes + size > WALKED_BYTES_MAX:
+                self._slices.give_up(walked)
+                raise TooManyWalks
             self.parked_bytes += size
             walked.add_done_callback(partial(self._unpark, size))
         return walked
 
     def _unpark(self, size: int, _: Future[bytearray]) -> None:
         self.parked_bytes -= size
-
-    def _steps(self, batch: bytes, config: LogConfig, now_ms: int, produce_version: int) -> Work[bytearray]:
-        return (yield from walk_in_steps(batch, config, now_ms, produce_version))

@@ -133,10 +133,7 @@ def check_batch(
     Bytes behind the batch that are no whole batch are overlooked, as everywhere in Kafka.
     """
     header = check_shape(batch, produce_version)
-    if from_client and header.base_offset != 0:
-        raise _invalid(f"base offset {header.base_offset} where a producer sends 0")
-    if header.size_in_bytes > demands.max_message_bytes:
-        raise _too_large(header.size_in_bytes, demands)
+    _check_place_and_size(header, demands.max_message_bytes, from_client)
     if not verify_crc(memoryview(batch)[: header.size_in_bytes]):
         raise AppendRefused(ErrorCode.CORRUPT_MESSAGE, f"the crc of the batch is not {header.crc:#010x}")
     if from_client:
@@ -144,6 +141,11 @@ def check_batch(
         if header.compression == LZ4 and not lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]):
             raise _invalid("lz4 blocks depend on each other, which the Java client does not read")
     return header
+
+
+def check_head(batch: Buffer, max_message_bytes: int, produce_version: int) -> None:
+    """What check_batch does before it looks at the whole of a client's batch."""
+    _check_place_and_size(check_shape(batch, produce_version), max_message_bytes, from_client=True)
 
 
 def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = PRODUCE_VERSION_NEWEST) -> bytearray:
@@ -218,6 +220,13 @@ def check_shape(batch: Buffer, produce_version: int) -> BatchHeader:
     if header.compression not in COMPRESSION_NAMES:
         raise _invalid(f"compression codec {header.compression} does not exist")
     return header
+
+
+def _check_place_and_size(header: BatchHeader, max_message_bytes: int, from_client: bool) -> None:
+    if from_client and header.base_offset != 0:
+        raise _invalid(f"base offset {header.base_offset} where a producer sends 0")
+    if header.size_in_bytes > max_message_bytes:
+        raise _too_large(header.size_in_bytes, max_message_bytes)
 
 
 def _check_counts(header: BatchHeader) -> None:
@@ -326,7 +335,7 @@ def _recompress(
         yield lambda: sealed.append(rebuilding.seal(target, level))
     (rebuilt,) = sealed
     if len(rebuilt) > demands.max_message_bytes:
-        raise _too_large(len(rebuilt), demands)
+        raise _too_large(len(rebuilt), demands.max_message_bytes)
     return rebuilt
 
 
@@ -344,7 +353,5 @@ def _invalid(message: str, record_errors: list[RecordError] | None = None) -> Ap
     return AppendRefused(ErrorCode.INVALID_RECORD, message, record_errors)
 
 
-def _too_large(size: int, demands: Demands) -> AppendRefused:
-    return AppendRefused(
-        ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, the topic takes {demands.max_message_bytes}"
-    )
+def _too_large(size: int, max_message_bytes: int) -> AppendRefused:
+    return AppendRefused(ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, the topic takes {max_message_bytes}")

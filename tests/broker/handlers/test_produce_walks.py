@@ -131,6 +131,35 @@ async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: py
     assert world.services.walks.parked_bytes == 0
 
 
+async def test_a_short_walk_needs_no_room(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick, batch = world.connect(), world.connect(), bomb(world.clock.now_ms())
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", len(batch))
+    ask(slow, "looked-into", (0, batch))
+    await turn()
+    ask(quick, "looked-into", (1, bomb(world.clock.now_ms(), 10)))
+    assert await until_answered(quick) == [(E.NONE, 0)]
+    assert await until_answered(slow) == [(E.NONE, 0)]
+
+
+async def test_one_batch_waits_however_large_it_is(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    peer = world.connect()
+    ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
+    assert await until_answered(peer) == [(E.NONE, 0)]
+
+
+async def test_a_batch_that_is_too_large_is_refused_for_that_though_it_finds_no_room(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    world.services.catalogue.create_topic("narrow", 1, {"cleanup.policy": "compact", "max.message.bytes": "100"})
+    slow, quick = world.connect(), world.connect()
+    ask(slow, "looked-into", (0, bomb(world.clock.now_ms())))
+    ask(quick, "narrow", (0, bomb(world.clock.now_ms())))
+    assert [each.error_code for each in produced(quick)] == [E.MESSAGE_TOO_LARGE]
+    assert await until_answered(slow) == [(E.NONE, 0)]
+
+
 async def test_what_was_sent_without_waiting_for_an_answer_is_appended_when_the_client_is_gone(
     world: BrokerWorld,
 ) -> None:
