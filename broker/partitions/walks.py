@@ -4,13 +4,14 @@ Knows batches and the settings they are walked for (storage/log/validate.py); no
 them.
 
 Theory of operation: what a walk costs is decided by whoever compressed the batch, and may be a minute. So it is done in
-slices, with rests (broker/slices.py), and one walk is under way at a time, since it may hold a rebuilt batch of more
-than a hundred megabytes. A walk that is over within its first slice, as nearly all are, does not wait for a long one.
-Only the compression of a large batch is done in a thread: it is one call, which lets go of the interpreter's lock. It
-begins when its walk has room, so a walk that is put into the line has nothing in a thread.
+slices, with rests (broker/slices.py), and a few walks take turns: one long one holds up no others. A walk that is over
+within its first slice, as nearly all are, waits for nothing. Most hold a chunk and a record, at most 100 MiB; a batch
+that is rebuilt is held whole, and where that is large only one at a time goes on with it. Only the compression of a
+rebuilt batch is done in a thread: it is one call, which lets go of the interpreter's lock. It begins when its walk has
+room, so a walk that is put into the line has nothing in a thread.
 
-Invariants: at most one walk holds memory between slices; the batches of those that are not over take no more than
-WALKED_BYTES_MAX together, or there is only one.
+Invariants: no more than WALK.under_way_max walks hold memory between slices, and one of them a large rebuilt batch;
+the batches of those that are not over take no more than WALKED_BYTES_MAX together, or there is only one.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from asyncio import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.slices import SLICE_MS, Kind, Slices
+from barnabas.broker.slices import SLICE_MS, Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.log.validate import check_head, walk_in_steps
+from barnabas.storage.log.validate import GROWS, check_head, walk_in_steps
 
 if TYPE_CHECKING:
     from barnabas.protocol.primitives import Buffer
     from barnabas.storage.config import LogConfig
 
-WALK = Kind(under_way_max=1, first_ms=SLICE_MS)
+WALK = Kind(under_way_max=4, first_ms=SLICE_MS)
 WALKED_BYTES_MAX = 64 << 20
 
 
@@ -43,6 +44,8 @@ class Walks:
 
     def __init__(self, slices: Slices) -> None:
         self._slices = slices
+        self._large: Future[None] | None = None
+        """Done when no large batch is rebuilt any more."""
         self.parked_bytes = 0
         """Of batches whose walk is not over."""
 
@@ -56,7 +59,7 @@ class Walks:
         size = len(batch)
         if size > config.max_message_bytes:
             check_head(batch, config.max_message_bytes, produce_version)  # before so much is copied
-        walked = self._slices.in_slices(partial(walk_in_steps, bytes(batch), config, now_ms, produce_version), WALK)
+        walked = self._slices.in_slices(partial(self._steps, bytes(batch), config, now_ms, produce_version), WALK)
         if isinstance(walked, Future):
             if self.parked_bytes and self.parked_bytes + size > WALKED_BYTES_MAX:
                 self._slices.give_up(walked)
@@ -67,3 +70,27 @@ class Walks:
 
     def _unpark(self, size: int, _: Future[bytearray]) -> None:
         self.parked_bytes -= size
+
+    def _steps(self, batch: Buffer, config: LogConfig, now_ms: int, produce_version: int) -> Work[bytearray]:
+        walking = walk_in_steps(batch, config, now_ms, produce_version)
+        mine: Future[None] | None = None
+        try:
+            while True:
+                step = next(walking)
+                if step is not GROWS:
+                    yield step
+                elif mine is None:
+                    while self._large is not None:
+                        yield self._large
+                    self._large = mine = self._slices.loop.create_future()
+                    yield None
+                else:
+                    yield None
+        except StopIteration as end:
+            walked: bytearray = end.value
+            return walked
+        finally:
+            walking.close()
+            if mine is not None:
+                self._large = None
+                mine.set_result(None)

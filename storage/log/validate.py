@@ -11,8 +11,9 @@ hold a hundred million records. `walk_in_steps` pauses between pieces of it. Not
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Set
+from enum import Enum
 from struct import Struct
-from typing import NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
@@ -55,12 +56,20 @@ RECORD_ERRORS_MAX = 1_000
 _RECORD_ERRORS_SHOWN = 3
 _RECORDS_A_STEP = 64
 _COMPRESSED_HERE_BYTES_MAX = 16 << 10
+_LARGE_BYTES_MIN = 4 << 20
 _INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
 _unpack_attributes_and_times = Struct(">h4xqq").unpack_from
 
 
-Walking: TypeAlias = Generator[Callable[[], None] | None, None, bytearray]
-"""Yields None for a pause, or something to be called before it goes on, in whatever thread: it may take long."""
+class _Growth(Enum):
+    GROWS = 1
+
+
+GROWS: Final = _Growth.GROWS
+Step: TypeAlias = Callable[[], None] | Literal[_Growth.GROWS] | None
+Walking: TypeAlias = Generator[Step, None, bytearray]
+"""Yields None for a pause, or GROWS for one where the batch is being rebuilt and has become large, or something to be
+called before it goes on, in whatever thread: it may take long."""
 
 
 class Demands(NamedTuple):
@@ -157,9 +166,9 @@ def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = P
     walking = walk_in_steps(batch, config, now_ms, produce_version)
     try:
         while True:
-            job = next(walking)
-            if job is not None:
-                job()
+            step = next(walking)
+            if callable(step):
+                step()
     except StopIteration as end:
         walked: bytearray = end.value
         return walked
@@ -327,7 +336,9 @@ def _recompress(
             rebuilding.add(record._replace(offset=index))
             index += 1
         if record is None or index % _RECORDS_A_STEP == 0:
-            yield None
+            yield None if rebuilding.size < _LARGE_BYTES_MIN else GROWS
+    if rebuilding.size >= _LARGE_BYTES_MIN:
+        yield GROWS
     sealed: list[bytearray] = []
     if rebuilding.size <= _COMPRESSED_HERE_BYTES_MAX:
         sealed.append(rebuilding.seal(target, level))

@@ -1,4 +1,4 @@
-"""Batches that are looked into before they are appended: one at a time, in slices, between which others are served."""
+"""Batches that are looked into before they are appended: few at a time, in slices, between which others are served."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from barnabas.broker.partitions import walks
 from barnabas.broker.slices import SLICE_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.builder import Rebuilding, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
+from barnabas.storage.log import validate
 from barnabas.storage.log.validate import Walking, walk_in_steps
 from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
 from tests.support.worlds.killed_partitions import produced
@@ -61,7 +63,7 @@ def end_offset(world: BrokerWorld, partition: int = 0) -> int:
     return world.services.partitions.get("looked-into", partition).log_end_offset
 
 
-async def test_four_walks_are_not_done_at_once_and_others_are_served_in_between(
+async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[Walking] = []
@@ -75,12 +77,12 @@ async def test_four_walks_are_not_done_at_once_and_others_are_served_in_between(
         return sum(getgeneratorstate(walking) != GEN_CLOSED for walking in begun)
 
     monkeypatch.setattr(walks, "walk_in_steps", observed)
-    slow = [world.connect() for _ in range(4)]
+    slow = [world.connect() for _ in range(6)]
     for peer in slow:
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     quick, turns = world.connect(), 0
     while not all(peer.transport.written.is_set() for peer in slow):
-        assert under_way() <= 1
+        assert under_way() <= walks.WALK.under_way_max < len(slow)
         ends = end_offset(world)
         assert ends % RECORDS == 0, "nothing is appended by halves"
         ask(quick, "t", (0, world.batch(b"v")))
@@ -88,9 +90,9 @@ async def test_four_walks_are_not_done_at_once_and_others_are_served_in_between(
         turns += 1
         await turn()
 
-    assert turns > 4 * RECORDS // 64 // LOOKS_A_SLICE // 2
+    assert turns > 6 * RECORDS // 64 // LOOKS_A_SLICE // 2
     answers = [await until_answered(peer) for peer in slow]
-    assert sorted(answers) == [[(E.NONE, number * RECORDS)] for number in range(4)]
+    assert sorted(answers) == [[(E.NONE, number * RECORDS)] for number in range(6)]
     assert world.services.walks.parked_bytes == world.services.slices.under_way == 0
 
 
@@ -129,6 +131,45 @@ async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: py
     assert await until_answered(peers[2]) == [(E.NOT_LEADER_OR_FOLLOWER, -1)]
     assert [await until_answered(peer) for peer in peers[:2]] == [[(E.NONE, 0)], [(E.NONE, RECORDS)]]
     assert world.services.walks.parked_bytes == 0
+
+
+async def test_a_long_walk_holds_up_no_shorter_one(world: BrokerWorld) -> None:
+    slow, quick, now_ms = world.connect(), world.connect(), world.clock.now_ms()
+    ask(slow, "looked-into", (0, bomb(now_ms)))
+    await turn()
+    ask(quick, "looked-into", (1, bomb(now_ms, RECORDS // 10)))
+    assert not quick.transport.written.is_set(), "it takes more than a slice"
+    assert await until_answered(quick) == [(E.NONE, 0)]
+    assert not slow.transport.written.is_set()
+    assert await until_answered(slow) == [(E.NONE, 0)]
+
+
+async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = 2_000
+    made: list[Observed] = []
+
+    class Observed(Rebuilding):
+        is_sealed = False
+
+        def __init__(self, header: BatchHeader) -> None:
+            super().__init__(header)
+            made.append(self)
+
+        def seal(self, compression: int, level: int | None) -> bytearray:
+            self.is_sealed = True
+            return super().seal(compression, level)
+
+    monkeypatch.setattr(validate, "_LARGE_BYTES_MIN", large)
+    monkeypatch.setattr(validate, "Rebuilding", Observed)
+    world.services.catalogue.create_topic("zipped", 3, {"compression.type": "gzip"})
+    peers = [world.connect() for _ in range(3)]
+    for index, peer in enumerate(peers):
+        ask(peer, "zipped", (index, bomb(world.clock.now_ms(), RECORDS // 4)))
+    while not all(peer.transport.written.is_set() for peer in peers):
+        assert sum(each.size > 2 * large and not each.is_sealed for each in made) <= 1
+        await turn()
+    assert [await until_answered(peer) for peer in peers] == [[(E.NONE, 0)]] * 3
+    assert len(made) == 3
 
 
 async def test_a_short_walk_needs_no_room(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_a_walk_pauses_however_many_records_there_are(target: str) -> None:
     for job in walk_in_steps(batch, config, START_MS, 13):
         if job is None:
             pauses += 1
-        else:
+        elif callable(job):
             job()
     assert pauses >= 10_000 // 64 * (2 if target == "gzip" else 1)
 
