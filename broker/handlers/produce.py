@@ -10,7 +10,8 @@ transaction on its partition is first verified with the coordinator, or from v12
 (coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
 
 A request none of whose partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
-Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it.
+Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that
+takes long to look into is appended once that is over (partitions/late_appends.py).
 
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
 shapes of `protocol/hot/produce.py`. The records lie in the receive buffer: what does not happen in this call works on a
@@ -34,13 +35,14 @@ from barnabas.broker.coordinator.verification import (
     confirm,
     produce_error,
 )
+from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.walks import Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
-from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
@@ -48,15 +50,13 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 Produced = list[tuple[Topic, list[PartitionResult]]]
-Pending = list[tuple[Topic, list[PartitionResult | Awaitable[PartitionResult]]]]
-
+Pending = list[tuple[Topic, list["Outcome | asyncio.Future[Outcome]"]]]
 
 _ALL, _NONE, _LEADER = -1, 0, 1
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 _ADMIN_CLIENT_ID = "__admin_client"
 _WALKED_IN_PLACE_BYTES_MAX = 4 << 10
 PARKED_BYTES_MAX = 16 << 20  # of records, of all requests that wait for a partition to be recovered
-RECORD_ERRORS_MAX = 10_000  # named in one answer, all partitions together
 _ATTRIBUTES_LOW_BYTE = 22
 _CODEC_MASK = 0x07
 _TRANSACTIONAL = 0x10
@@ -153,10 +153,13 @@ def _append_all(
     named = 0  # record errors
     is_complete = True
     recovering: list[StillRecovering] = []
+    late: LateAppends | None = None
     for topic, partitions in topics:
-        results: list[PartitionResult | Awaitable[PartitionResult]] = []
+        results: list[Outcome | asyncio.Future[Outcome]] = []
         answers.append((topic, results))
+        topic_id = None
         if isinstance(topic, bytes):
+            topic_id = topic
             found = services.catalogue.topics_by_id.get(topic)
             if found is None:
                 results += [PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_ID) for index, _ in partitions]
@@ -170,15 +173,25 @@ def _append_all(
                 results.append(PartitionResult(index, refused[topic, index]))
                 continue
             try:
-                result = _append(topic, index, records, acks, now_ms, context, producer)
+                result = _append(topic, index, records, acks, now_ms, context)
             except KafkaError as error:
-                result = _shortened(_refused(index, error), named)
+                result = shortened(refusal(index, error), RECORD_ERRORS_MAX - named)
                 named += len(result.record_errors)
                 if isinstance(error, StillRecovering):
                     recovering.append(error)
-            if not isinstance(result, PartitionResult):
-                is_complete = False
-            results.append(result)
+            except Exception:
+                if late is not None:
+                    late.give_up()  # the whole request is answered as failed
+                raise
+            if isinstance(result, PartitionResult):
+                results.append(result)
+                continue
+            is_complete = False
+            if isinstance(result, Walking):
+                late = late or _late_appends(acks, context, producer)
+                results.append(late.add(result, topic_id))
+            else:
+                results.append(result)
     if recovering and len(recovering) == sum(len(results) for _, results in answers):
         raise recovering[0]
     return answers if is_complete else _completed(answers, named)  # type: ignore[return-value]  # all are results
@@ -297,14 +310,8 @@ async def _append_when_admitted(
 
 
 def _append(
-    topic: str,
-    index: int,
-    records: memoryview | None,
-    acks: int,
-    now_ms: int,
-    context: RequestContext,
-    producer: _Producer | None,
-) -> PartitionResult | Awaitable[PartitionResult]:
+    topic: str, index: int, records: memoryview | None, acks: int, now_ms: int, context: RequestContext
+) -> PartitionResult | Syncing | Walking:
     """Append to one partition, now if that can be; KafkaError when it is refused."""
     partitions = context.services.partitions
     log = partitions.get_led(topic, index)
@@ -320,39 +327,26 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it.
-        walked = context.services.walks.walk(records, log.config, now_ms, context.api_version)
-        if isinstance(walked, asyncio.Future):
-            return _append_when_walked(walked, log, now_ms, context, producer)
+        walked = context.services.walks.walk(records, log, now_ms, context.api_version)
+        if isinstance(walked, Walking):
+            return walked
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
     else:
         result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
+    answer = PartitionResult(index, 0, result[0], result[2], result[3])
     synced = partitions.synced_log(log, result.last_offset + 1)
-    if synced is not None:
-        return _when_synced(synced, index, result)
-    return PartitionResult(index, 0, result[0], result[2], result[3])
+    return answer if synced is None else Syncing(synced, answer)
 
 
-async def _append_when_walked(
-    walked: asyncio.Future[bytearray],
-    log: PartitionLog,
-    now_ms: int,
-    context: RequestContext,
-    producer: _Producer | None,
-) -> PartitionResult:
-    partitions, index = context.services.partitions, log.partition
-    try:
-        batch = await walked
-        # The topic may have been deleted meanwhile, and one of the same name created.
-        log = partitions.get_led(log.topic, index)
+def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:
+    def check(log: PartitionLog, batch: bytearray) -> None:
+        if acks == _ALL and not log.enough_replicas:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         if producer is not None:
             _check_still_admitted(log, batch, producer, context)
-        result = partitions.append_to(log, batch, now_ms, produce_version=context.api_version, walked=True)
-    except KafkaError as error:
-        return _refused(index, error)
-    synced = partitions.synced_log(log, result.last_offset + 1)
-    if synced is not None:
-        return await _when_synced(synced, index, result)
-    return PartitionResult(index, 0, result.base_offset, result.log_append_time_ms, result.log_start_offset)
+
+    services = context.services
+    return LateAppends(services.partitions, services.walks, services.clock, context.api_version, check)
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:
@@ -365,35 +359,21 @@ def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Prod
             raise KafkaError(produce_error(code, context.api_version))
 
 
-async def _when_synced(synced: asyncio.Future[None], index: int, result: AppendResult) -> PartitionResult:
-    try:
-        await synced
-    except KafkaError as error:
-        return _refused(index, error)
-    return PartitionResult(index, 0, result.base_offset, result.log_append_time_ms, result.log_start_offset)
-
-
 async def _completed(answers: Pending, named: int) -> Produced:
-    """All results, in the order they were asked for; appends that are still to come happen in that order too.
-
-    `named`: how many record errors there are so far.
-    """
+    """All results, in the order they were asked for. `named`: how many record errors there are so far."""
     for _, results in answers:
         for position, pending in enumerate(results):
             if not isinstance(pending, PartitionResult):
-                results[position] = result = _shortened(await pending, named)
+                outcome = await pending if isinstance(pending, asyncio.Future) else pending
+                result = await _when_synced(outcome) if isinstance(outcome, Syncing) else outcome
+                results[position] = result = shortened(result, RECORD_ERRORS_MAX - named)
                 named += len(result.record_errors)
     return answers  # type: ignore[return-value]  # because all are results now
 
 
-def _shortened(result: PartitionResult, named: int) -> PartitionResult:
-    """The result with as many record errors as an answer that names so many already has room for."""
-    room = RECORD_ERRORS_MAX - named
-    if len(result.record_errors) <= room:
-        return result
-    return result._replace(record_errors=result.record_errors[:room])
-
-
-def _refused(index: int, error: KafkaError) -> PartitionResult:
-    record_errors = error.record_errors if isinstance(error, AppendRefused) else ()
-    return PartitionResult(index, error.code, record_errors=record_errors, error_message=error.message)
+async def _when_synced(appended: Syncing) -> PartitionResult:
+    try:
+        await appended.synced
+    except KafkaError as error:
+        return refusal(appended.result.partition, error)
+    return appended.result

@@ -1,7 +1,7 @@
 """Batches that a topic wants looked into, record by record, before they are appended: a walk in slices.
 
 Knows batches and the settings they are walked for (storage/log/validate.py); not who sent them, nor what becomes of
-them.
+them: late_appends.py does.
 
 Theory of operation: what a walk costs is decided by whoever compressed the batch, and may be a minute. So it is done in
 slices, with rests (broker/slices.py), and a few walks take turns: one long one holds up no others. A walk that is over
@@ -11,14 +11,14 @@ rebuilt batch is done in a thread: it is one call, which lets go of the interpre
 room, so a walk that is put into the line has nothing in a thread.
 
 Invariants: no more than WALK.under_way_max walks hold memory between slices, and one of them a large rebuilt batch;
-the batches of those that are not over take no more than WALKED_BYTES_MAX together, or there is only one.
+the batches that wait, until they are unparked, are counted as no more than WALKED_BYTES_MAX together, or there is one.
 """
 
 from __future__ import annotations
 
 from asyncio import Future
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.slices import SLICE_MS, Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -27,9 +27,12 @@ from barnabas.storage.log.validate import GROWS, check_head, walk_in_steps
 if TYPE_CHECKING:
     from barnabas.protocol.primitives import Buffer
     from barnabas.storage.config import LogConfig
+    from barnabas.storage.log.log import PartitionLog
 
 WALK = Kind(under_way_max=4, first_ms=SLICE_MS)
 WALKED_BYTES_MAX = 64 << 20
+BATCH_BYTES_MIN = 4 << 10
+"""What a batch that waits is counted as, however small it is: the futures and the work it waits with take as much."""
 
 
 class TooManyWalks(KafkaError):
@@ -37,6 +40,17 @@ class TooManyWalks(KafkaError):
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be looked into")
+
+
+class Walking(NamedTuple):
+    """A batch that has to wait."""
+
+    walked: Future[bytearray]
+    """The batch as it should be appended; AppendRefused; or cancelled, since the broker stops."""
+    log: PartitionLog
+    config: LogConfig
+    """The settings it is walked for."""
+    parked_bytes: int
 
 
 class Walks:
@@ -47,29 +61,45 @@ class Walks:
         self._large: Future[None] | None = None
         """Done when no large batch is rebuilt any more."""
         self.parked_bytes = 0
-        """Of batches whose walk is not over."""
+        """Of batches that wait."""
 
-    def walk(
-        self, batch: Buffer, config: LogConfig, now_ms: int, produce_version: int
-    ) -> bytearray | Future[bytearray]:
-        """The batch as it should be appended, perhaps later. AppendRefused, or TooManyWalks; `batch` is copied.
+    @property
+    def is_closed(self) -> bool:
+        """Whether the broker stops: nothing that has waited may be appended any more."""
+        return self._slices.is_closed
 
-        What is over in its first slice needs no room, and neither does the first that waits, however large it is.
+    def walk(self, batch: Buffer, log: PartitionLog, now_ms: int, produce_version: int) -> bytearray | Walking:
+        """The batch as it should be appended to the log; or it waits, as a copy, until it is unparked.
+
+        AppendRefused, or TooManyWalks. What is over in its first slice needs no room, and neither does the first batch
+        that waits, however large it is.
         """
-        size = len(batch)
+        size, config = len(batch), log.config
         if size > config.max_message_bytes:
             check_head(batch, config.max_message_bytes, produce_version)  # before so much is copied
         walked = self._slices.in_slices(partial(self._steps, bytes(batch), config, now_ms, produce_version), WALK)
-        if isinstance(walked, Future):
-            if self.parked_bytes and self.parked_bytes + size > WALKED_BYTES_MAX:
-                self._slices.give_up(walked)
-                raise TooManyWalks
-            self.parked_bytes += size
-            walked.add_done_callback(partial(self._unpark, size))
-        return walked
+        if not isinstance(walked, Future):
+            return walked
+        parked_bytes = max(size, BATCH_BYTES_MIN)
+        if self.parked_bytes and self.parked_bytes + parked_bytes > WALKED_BYTES_MAX:
+            self._slices.give_up(walked)
+            raise TooManyWalks
+        self.parked_bytes += parked_bytes
+        return Walking(walked, log, config, parked_bytes)
 
-    def _unpark(self, size: int, _: Future[bytearray]) -> None:
-        self.parked_bytes -= size
+    def walk_again(self, walking: Walking, batch: bytearray, log: PartitionLog, now_ms: int, version: int) -> Walking:
+        """Walk what comes of a walk for the settings of now, or for another log: in the same room. AppendRefused."""
+        config = log.config
+        again = self._slices.in_slices(partial(self._steps, batch, config, now_ms, version), WALK)
+        if not isinstance(again, Future):
+            done: Future[bytearray] = self._slices.loop.create_future()
+            done.set_result(again)
+            again = done
+        return Walking(again, log, config, walking.parked_bytes)
+
+    def unpark(self, walking: Walking) -> None:
+        """The batch is appended, or refused."""
+        self.parked_bytes -= walking.parked_bytes
 
     def _steps(self, batch: Buffer, config: LogConfig, now_ms: int, produce_version: int) -> Work[bytearray]:
         walking = walk_in_steps(batch, config, now_ms, produce_version)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from inspect import GEN_CLOSED, getgeneratorstate
 
 import pytest
 
+from barnabas.broker.catalogue import Alteration
 from barnabas.broker.partitions import walks
 from barnabas.broker.slices import SLICE_MS
 from barnabas.protocol.errors import ErrorCode
@@ -16,6 +18,7 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.builder import Rebuilding, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.storage.log import validate
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.validate import Walking, walk_in_steps
 from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
 from tests.support.worlds.killed_partitions import produced
@@ -124,12 +127,25 @@ async def test_the_partitions_of_a_request_are_answered_in_its_order_however_lon
 
 async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = bomb(world.clock.now_ms())
-    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 2 * len(batch))
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 2 * max(len(batch), walks.BATCH_BYTES_MIN))
     peers = [world.connect() for _ in range(3)]
     for peer in peers:
         ask(peer, "looked-into", (0, batch))
     assert await until_answered(peers[2]) == [(E.NOT_LEADER_OR_FOLLOWER, -1)]
     assert [await until_answered(peer) for peer in peers[:2]] == [[(E.NONE, 0)], [(E.NONE, RECORDS)]]
+    assert world.services.walks.parked_bytes == 0
+
+
+async def test_a_batch_that_waits_is_counted_as_what_it_waits_with_at_least(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "BATCH_BYTES_MIN", 1 << 20)
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 3 << 19)
+    peers = [world.connect() for _ in range(2)]
+    for peer in peers:
+        ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
+    answers = [await until_answered(peer) for peer in peers]
+    assert answers == [[(E.NONE, 0)], [(E.NOT_LEADER_OR_FOLLOWER, -1)]]
     assert world.services.walks.parked_bytes == 0
 
 
@@ -219,6 +235,143 @@ async def test_a_topic_may_be_deleted_while_its_batch_is_walked(world: BrokerWor
     await turn()
     world.services.catalogue.delete_topics(["looked-into"])
     assert await until_answered(peer) == [(E.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+
+
+async def test_a_batch_is_appended_as_soon_as_its_own_walk_is_over(world: BrokerWorld) -> None:
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms, RECORDS // 10)))
+    parked_bytes = world.services.walks.parked_bytes
+    while end_offset(world, 1) == 0:
+        assert world.services.walks.parked_bytes == parked_bytes, "it is held until it is appended"
+        await turn()
+    assert end_offset(world, 0) == 0
+    await turn()
+    assert 0 < world.services.walks.parked_bytes < parked_bytes
+    assert await until_answered(peer) == [(E.NONE, 0)] * 2
+
+
+async def test_batches_for_one_partition_are_appended_in_the_order_of_the_request(world: BrokerWorld) -> None:
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    ask(peer, "looked-into", (0, bomb(now_ms)), (0, bomb(now_ms, RECORDS // 10)))
+    assert await until_answered(peer) == [(E.NONE, 0), (E.NONE, RECORDS)]
+
+
+async def test_the_batches_of_a_request_are_synced_together(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.services.catalogue.create_topic("synced", 2, {"cleanup.policy": "compact", "flush.messages": "1"})
+    syncs: list[asyncio.Future[None]] = []
+
+    def synced(*_: object) -> asyncio.Future[None]:
+        syncs.append(asyncio.get_running_loop().create_future())
+        return syncs[-1]
+
+    monkeypatch.setattr(world.broker.flush, "synced", synced)
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    ask(peer, "synced", (0, bomb(now_ms, RECORDS // 10)), (1, bomb(now_ms, RECORDS // 10)))
+    while world.services.walks.parked_bytes:
+        await turn()
+    assert len(syncs) == 2
+    assert not peer.transport.written.is_set()
+    for sync in syncs:
+        sync.set_result(None)
+    assert await until_answered(peer) == [(E.NONE, 0)] * 2
+
+
+async def test_who_named_the_topics_id_is_not_given_another_of_its_name(world: BrokerWorld) -> None:
+    peer, catalogue = world.connect(), world.services.catalogue
+    asked = asking("", (0, bomb(world.clock.now_ms())))
+    asked.topic_data[0].topic_id = catalogue.topics["looked-into"].topic_id
+    peer.ask(asked, 13)
+    await turn()
+    catalogue.delete_topics(["looked-into"])
+    catalogue.create_topic("looked-into", 1)
+    assert await until_answered(peer) == [(E.UNKNOWN_TOPIC_ID, -1)]
+    assert end_offset(world) == 0
+
+
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+async def test_who_named_the_topic_is_given_the_new_one_as_that_wants_its_batches(
+    world: BrokerWorld, policy: str
+) -> None:
+    peer, catalogue, now_ms = world.connect(), world.services.catalogue, world.clock.now_ms()
+    catalogue.create_topic("again", 1, {"compression.type": "gzip"})
+    keyless = bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=ZSTD))
+    ask(peer, "again", (0, keyless))
+    await turn()
+    catalogue.delete_topics(["again"])
+    catalogue.create_topic("again", 1, {"cleanup.policy": policy})
+    assert await until_answered(peer) == [(E.INVALID_RECORD, -1) if policy == "compact" else (E.NONE, 0)]
+    assert world.services.walks.parked_bytes == 0
+
+
+async def test_a_batch_is_walked_again_for_the_settings_it_is_appended_by(world: BrokerWorld) -> None:
+    peer, catalogue, now_ms = world.connect(), world.services.catalogue, world.clock.now_ms()
+    catalogue.create_topic("changing", 1, {"compression.type": "gzip"})
+    keyless = bytes(build_batch([(None, b"v", (), now_ms)] * RECORDS, compression=ZSTD))
+    ask(peer, "changing", (0, keyless))
+    await turn()
+    catalogue.alter_configs(2, "changing", [Alteration("cleanup.policy", 0, "compact")])
+    assert await until_answered(peer) == [(E.INVALID_RECORD, -1)]
+    assert world.services.walks.parked_bytes == 0
+
+
+async def test_log_append_time_is_that_of_the_append(world: BrokerWorld) -> None:
+    world.services.catalogue.create_topic(
+        "stamped", 1, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}
+    )
+    peer = world.connect()
+    ask(peer, "stamped", (0, bomb(world.clock.now_ms())))
+    await turn()
+    world.clock.advance(60_000)
+    while not peer.transport.written.is_set():
+        await turn()
+    assert [each.log_append_time_ms for each in produced(peer)] == [world.clock.now_ms()]
+
+
+async def test_when_walks_are_given_up_what_was_appended_is_said_all_the_same(world: BrokerWorld) -> None:
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    ask(peer, "looked-into", (0, bomb(now_ms, 5)), (1, bomb(now_ms)), (2, bomb(now_ms)))
+    await turn()
+    world.services.slices.close()
+    assert await until_answered(peer) == [(E.NONE, 0), *[(E.NOT_LEADER_OR_FOLLOWER, -1)] * 2]
+    assert world.services.walks.parked_bytes == 0
+
+
+async def test_an_error_nobody_expected_is_that_of_its_partition_alone(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object) -> Walking:
+        yield from itertools.islice(walk_in_steps(*args), 50)  # type: ignore[arg-type]  # whatever they are
+        raise ValueError("no")
+
+    monkeypatch.setattr(walks, "walk_in_steps", broken)
+    peer, now_ms = world.connect(), world.clock.now_ms()
+    ask(peer, "looked-into", (0, bomb(now_ms)))
+    monkeypatch.undo()
+    ask(peer, "looked-into", (1, bomb(now_ms)))
+    assert await until_answered(peer) == [(E.UNKNOWN_SERVER_ERROR, -1)]
+    assert "request failed" in caplog.text
+    assert await until_answered(peer) == [(E.NONE, 0)]
+
+
+async def test_nothing_is_appended_for_a_request_that_was_answered_as_failed(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer, now_ms, partitions = world.connect(), world.clock.now_ms(), world.services.partitions
+    get_led = partitions.get_led
+
+    def broken(topic: str, partition: int) -> PartitionLog:
+        if partition == 1:
+            raise ValueError("no")
+        return get_led(topic, partition)
+
+    monkeypatch.setattr(partitions, "get_led", broken)
+    ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms)))
+    assert [each.error_code for each in produced(peer)] == [E.UNKNOWN_SERVER_ERROR] * 2
+    while world.services.walks.parked_bytes:
+        await turn()
+    assert end_offset(world) == 0
 
 
 async def test_a_large_batch_is_compressed_anew_beside_the_loop(world: BrokerWorld) -> None:
