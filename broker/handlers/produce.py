@@ -37,7 +37,7 @@ from barnabas.broker.coordinator.verification import (
 )
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.partitions.walks import Walking
+from barnabas.broker.partitions.walks import TooManyWalks, Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
@@ -327,7 +327,11 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it.
-        walked = context.services.walks.walk(records, log, now_ms, context.api_version)
+        try:
+            walked = context.services.walks.walk(records, log, now_ms, context.api_version)
+        except TooManyWalks:
+            _note_unverified(log, records, now_ms)
+            raise
         if isinstance(walked, Walking):
             return walked
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
@@ -336,6 +340,14 @@ def _append(
     answer = PartitionResult(index, 0, result[0], result[2], result[3])
     synced = partitions.synced_log(log, result.last_offset + 1)
     return answer if synced is None else Syncing(synced, answer)
+
+
+def _note_unverified(log: PartitionLog, records: memoryview, now_ms: int) -> None:
+    """If the batch begins a transaction, no later one of its producer may be appended before it comes again."""
+    writer = _unpack_producer(records, _PRODUCER_POSITION)
+    is_transactional = records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and writer[0] >= 0
+    if is_transactional and not (log.is_fenced(*writer) or log.has_open_transaction(*writer)):
+        log.note_unverified(records, now_ms)
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:

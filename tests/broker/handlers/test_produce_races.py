@@ -70,3 +70,24 @@ async def test_a_batch_that_was_sent_away_for_now_is_not_overtaken_by_the_next()
     producer.sequences["t", 2] = 0
     assert [(await producer.send(value, 2, version=11)).error_code for value in (b"first", b"second")] == [E.NONE] * 2
     await world.close()
+
+
+async def test_a_batch_there_was_no_room_to_walk_is_not_overtaken_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, steps_max=1))
+    monkeypatch.setattr(walks, "WALKED_BYTES_MAX", 1)
+    world = TransactionalBroker()
+    world.broker.services.catalogue.create_topic("w", 2, {"compression.type": "gzip"})
+    producer, other = await world.producer(), await world.producer("other")
+    await world.add(producer, ("w", 0))
+    await world.add(other, ("w", 1))
+    walked = asyncio.ensure_future(other.send(b"v" * 5_000, 1, topic="w", version=11))
+    await turn()
+    assert (await producer.send(b"v" * 5_000, topic="w", version=11)).error_code == E.NOT_LEADER_OR_FOLLOWER
+    assert (await walked).error_code == E.NONE
+    producer.sequences["w", 0] = 1
+    assert (await producer.send(b"second", topic="w", version=11)).error_code == E.OUT_OF_ORDER_SEQUENCE_NUMBER
+    producer.sequences["w", 0] = 0
+    assert [(await producer.send(value, topic="w", version=11)).error_code for value in (b"first", b"second")] == [
+        E.NONE
+    ] * 2
+    await world.close()
