@@ -25,6 +25,7 @@ from collections.abc import Awaitable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import (
@@ -39,7 +40,6 @@ from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppen
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.partitions.walks import TooManyWalks, Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
@@ -53,7 +53,6 @@ Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list["Outcome | asyncio.Future[Outcome]"]]]
 
 _ALL, _NONE, _LEADER = -1, 0, 1
-INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 _ADMIN_CLIENT_ID = "__admin_client"
 _WALKED_IN_PLACE_BYTES_MAX = 4 << 10
 PARKED_BYTES_MAX = 16 << 20  # of records, of all requests that wait for a partition to be recovered

@@ -41,7 +41,7 @@ class Member:
         self._thread = threading.Thread(target=self._live, args=(topic, settings), daemon=True)
         self._thread.start()
 
-    def _live(self, topic: str, settings: Mapping[str, Any]) -> None:
+    def _live(self, topic: str, settings: dict[str, Any]) -> None:
         consumer = Consumer(settings)
         consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked)
         while not self._ending.is_set():
