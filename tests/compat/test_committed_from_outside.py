@@ -7,7 +7,7 @@ or some of them; the others begin where auto.offset.reset says.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
