@@ -157,6 +157,10 @@ class MemoryFiles:
         found = folder.names.get(name)
         return bytes(found.data) if isinstance(found, _Inode) else None
 
+    def peek_names(self, path: str) -> list[str]:
+        """What is in a folder, seen likewise."""
+        return list(self._folder(path).names)
+
     # --- Files ---
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:

@@ -175,7 +175,9 @@ class LogWorld:
     def findings(self) -> list[Finding]:
         """What `barnabas log verify` would say of the partition's files as they are now."""
         reading = MemoryReading(self.files)
-        segments, snapshots = live_files({name: reading.size(f"{self.path}/{name}") for name in self.names()})
+        segments, snapshots = live_files(
+            {name: reading.size(f"{self.path}/{name}") for name in self.files.peek_names(self.path)}
+        )
         files = PartitionFiles(TOPIC, PARTITION, self.path, segments, snapshots=snapshots)
         return list(check_partition(files, reading=reading))
 
