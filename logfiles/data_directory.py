@@ -28,6 +28,8 @@ from barnabas.protocol.files.names import (
     segment_file,
 )
 
+_OFFSET_MAX = (1 << 63) - 1
+
 
 class NoDataDirectory(ValueError):
     """A path is neither a data directory nor a partition's directory. The message is a sentence for the user."""
@@ -114,10 +116,20 @@ def read_layout(
         )
     known = _Checkpoints(_offsets(path, LOG_START_CHECKPOINT), _offsets(path, CLEANER_CHECKPOINT))
     return [
-        _read_partition(place.topic, place.partition, os.path.join(path, name), known)
+        _read_partition(
+            place.topic,
+            place.partition,
+            os.path.join(path, name),
+            known if place.state is DirectoryState.LIVE else _nothing_known(place.topic, place.partition),
+        )
         for place, name in sorted(found, key=lambda each: (each[0].topic, each[0].partition, each[1]))
         if place.state in states and is_wanted(place.topic, place.partition)
     ]
+
+
+def _nothing_known(topic: str, partition: int) -> _Checkpoints:
+    """Of a directory that is not the partition's own any more: any of its offsets may have been cleaned away."""
+    return _Checkpoints({}, {(topic, partition): _OFFSET_MAX})
 
 
 def _is_partition(directory: str) -> bool:

@@ -30,5 +30,5 @@ def check_partition(
         try:
             yield from check_segment(files, number, reading=reading, tally=tally)
         except FileNotFoundError:
-            continue  # deleted by retention, oldest first: the segments behind it are not affected
+            continue  # the broker deleted it: the others stand by themselves
         segment_done()

@@ -79,7 +79,7 @@ def plan(
 
 
 def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
-    """Every segment that may hold wanted offsets, uncut. One may be empty, or should not be."""
+    """Every segment that may hold wanted offsets, uncut. Empty ones, too: that one is empty may be a finding."""
     return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
 
 

@@ -84,3 +84,13 @@ def test_checkpoints_tell_where_a_log_begins_and_how_far_it_was_compacted(tmp_pa
     assert log.files().cleaned_to == 5  # the partition alone; what hides records is not looked for
     (tmp_path / CLEANER_CHECKPOINT).write_text("nonsense")
     assert read_layout(str(tmp_path), everything)[0].cleaned_to == 0
+
+
+def test_a_stray_directory_is_not_judged_by_the_checkpoints_of_the_live_one(tmp_path: Path) -> None:
+    LogWriter(tmp_path)
+    (tmp_path / f"orders-0.{'0' * 32}-stray").mkdir()
+    (tmp_path / LOG_START_CHECKPOINT).write_text("0\n1\norders 0 3\n")
+    (tmp_path / CLEANER_CHECKPOINT).write_text("0\n1\norders 0 5\n")
+    live, stray = read_layout(str(tmp_path), everything, {DirectoryState.LIVE, DirectoryState.STRAY})
+    assert (live.log_start_offset, live.cleaned_to) == (3, 5)
+    assert (stray.log_start_offset, stray.cleaned_to) == (0, (1 << 63) - 1)  # any offset may be missing by right

@@ -11,7 +11,7 @@ from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
-from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, parse_header
+from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
 from tests.support.files.segment_files import TIME_MS, LogWriter
 
 
@@ -23,6 +23,11 @@ def found_in(log: LogWriter, *, with_records: bool = True, tally: Tally | None =
         for number in range(len(files.segments))
         for finding in check_segment(files, number, with_records=with_records, tally=tally)
     ]
+
+
+def log_batches(path: Path) -> list[bytes]:
+    data = path.read_bytes()
+    return [data[position : position + header.size_in_bytes] for position, header in iter_batches(data)]
 
 
 @pytest.fixture
@@ -57,6 +62,18 @@ def test_a_torn_tail_is_named(log: LogWriter) -> None:
     log.batches[1] = log.batches[1][:-1]
     (found,) = found_in(log)
     assert found.kind is Kind.TORN
+
+
+def test_a_log_that_was_cut_since_it_was_listed_is_read_as_far_as_it_goes(log: LogWriter) -> None:
+    log.data([b"torn"])
+    log.roll()
+    (files,) = read_layout(str(log.directory), lambda topic, partition: True)
+    number = next(each for each, segment in enumerate(files.segments) if segment.base_offset == 4)
+    path = Path(files.log_path(number))
+    path.write_bytes(b"".join(log_batches(path)[:-1]))
+    Path(files.path(number, FileKind.OFFSET_INDEX)).unlink(missing_ok=True)
+    Path(files.path(number, FileKind.TIME_INDEX)).unlink(missing_ok=True)
+    assert [each.kind for each in check_segment(files, number) if each.kind is not Kind.HOLE] == []
 
 
 def test_missing_offsets_between_segments_are_named(log: LogWriter) -> None:
