@@ -130,11 +130,13 @@ class Partitions:
 
     def close(self, topic: str, partition: int) -> None:
         """Close a log nobody appends to; it opens again when it is asked for."""
-        if (topic, partition) not in self._led and self._open.pop((topic, partition), None) is not None:
+        if (topic, partition) not in self._led and (topic, partition) in self._open:
             try:
                 self.directory.close_log(topic, partition)
             except StorageError as error:
                 self._storage_failed(topic, partition, "close", error)
+            else:
+                del self._open[topic, partition]
 
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
