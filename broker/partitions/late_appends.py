@@ -4,9 +4,9 @@ Knows logs and walks, not requests: what a batch was admitted by is asked again 
 a future, which has a result whatever happens, and whether or not anybody waits for it any more. Who cancels it gives up
 the append.
 
-Theory of operation: much may have happened during a walk. The topic may be another one of the same name, which is right
-for who named it by name and not for who named its id (Produce v13, KIP-516); its settings may be others, and then the
-batch is walked again for these; the transaction may have ended. So all this is asked once more. Log-append time is that
+Theory of operation: much may have happened during a walk. The topic may be another one of the same name, which is fine
+for a request by name and an error for one by id (Produce v13, KIP-516); its settings may be others, and then the batch
+is walked again for these; the transaction may have ended. So all this is asked once more. Log-append time is that
 of the append.
 
 Invariants: no batch is appended before an earlier one of the request for the same partition that was walked, too; a

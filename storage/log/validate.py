@@ -333,6 +333,8 @@ def _recompress(
     index = 0
     for record in iter_records_with_pauses(batch, max_bytes=REBUILT_BYTES_MAX):
         if record is not None:
+            if record.value is not None and rebuilding.size + len(record.value) >= _LARGE_BYTES_MIN:
+                yield GROWS  # before it has grown
             rebuilding.add(record._replace(offset=index))
             index += 1
         if record is None or index % _RECORDS_A_STEP == 0:
