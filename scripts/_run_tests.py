@@ -178,7 +178,7 @@ def _pytest(group: Group, report: Path, arguments: list[str], *, is_measured: bo
     program = [python, "-m", "pytest"]
     if is_measured:
         shutil.rmtree(UNTESTED.parent, ignore_errors=True)  # what a run measured that did not come to its end
-        UNTESTED.parent.mkdir(parents=True)
+        UNTESTED.parent.mkdir(parents=True, exist_ok=True)
         program = [python, "-m", "coverage", "run", "-m", "pytest"]
     workers = ["-n", str(group.workers)] if group.workers else []
     return [*program, "-q", f"--junitxml={report}", *workers, *arguments, *group.paths]

@@ -61,7 +61,7 @@ class Parked:
         self._encode = encode_and_note
 
     def abandon(self) -> None:
-        """The connection is gone. Waiting that may be given up is; work that has begun runs to its end, unanswered."""
+        """The connection is gone. Cancels the future if that is allowed; other work runs to its end, unanswered."""
         self._is_abandoned = True
         if self._may_be_given_up:
             self._future.cancel()

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from barnabas.broker import app
+from barnabas.broker.partitions.walks import Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -23,7 +24,7 @@ def produce(world: BrokerWorld) -> ProduceRequest:
     return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=1_000, topic_data=topics)
 
 
-@pytest.mark.parametrize("how", ["stop", "abandon"])
+@pytest.mark.parametrize("how", ["stop", "abandon", "neither"])
 async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -31,19 +32,24 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     world.services.catalogue.create_topic("t", 1, {"compression.type": "gzip"})
     world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
     walked: asyncio.Future[bytearray] = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(world.services.walks, "walk", lambda *_: walked)
+    monkeypatch.setattr(
+        world.services.walks, "walk", lambda _, log, *rest: Walking(walked, log, log.config, parked_bytes=0)
+    )
     client = world.connect()
     client.ask(produce(world))
     client.transport.hang_up()
     await settle()
-    walked.set_result(bytearray(world.batch(LARGE)))
     if how == "stop":
         await world.close()
-    else:
+    elif how == "abandon":
         world.broker.abandon()
     calls = len(world.files.calls)
+    walked.set_result(bytearray(world.batch(LARGE)))
     await settle()
-    assert [call.name for call in world.files.calls[calls:]] == []
+    appended = [call.name for call in world.files.calls[calls:] if call.name == "pwrite"]
+    assert appended == (["pwrite"] if how == "neither" else [])
+    if how != "neither":
+        assert len(world.files.calls) == calls
 
 
 async def test_a_stopped_broker_has_no_logs() -> None:
