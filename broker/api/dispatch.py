@@ -4,7 +4,8 @@ Knows the API table and the codecs, no API in particular and no sockets.
 
 Theory of operation: which way the requests of a connection go is asked of its session once, when it begins; one that
 need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
-kept. Produce and Fetch have entries of their own (`hot.py`); all others share `_serve`. Whatever a handler raises
+kept. Produce and Fetch have entries of their own (`hot.py`), Produce a shorter one before it (`short_produce.py`); all
+others share `_Entry`. Whatever a handler raises
 becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
 UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
 here, and cancelled when the peer leaves: what has to be done to its end stands behind a future of its own (replies.py,
@@ -27,6 +28,7 @@ from barnabas.broker.api import hot
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.api.short_produce import SHORT_SINCE, ShortProduce
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import DecodeError
@@ -106,6 +108,8 @@ class Dispatcher:
         handler = import_module(f"barnabas.broker.handlers.{row.handler}")
         if row.key == ApiKey.PRODUCE:
             entry = hot.produce_entry(self._services, handler.handle, version, self._meter)
+            if version >= SHORT_SINCE:
+                entry = ShortProduce(self._services, entry, version, self._meter).serve
         elif row.key == ApiKey.FETCH:
             entry = hot.fetch_entry(self._services, handler.handle, version, self._meter)
         else:

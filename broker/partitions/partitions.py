@@ -10,7 +10,7 @@ see the log in that epoch already, as clients get it from the start. When a topi
 closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
 
 Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
-recovered; an open log has the leader epoch that Metadata announces, and for one in `_led` it is on the disk; logs of
+recovered; an open log has the leader epoch that Metadata announces, and for one in `led` it is on the disk; logs of
 deleted topics are in no table; after `close_all` none is.
 """
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import Seldom, line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
-from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering
+from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering, log_opening
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.protocol.records.batch import WritableBuffer
@@ -80,7 +80,8 @@ class Partitions:
         self._failed = FailedOpenings(clock)
         self.recoveries = Recoveries(upkeep, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}
-        self._led: dict[PartitionKey, PartitionLog] = {}
+        self.led: dict[PartitionKey, PartitionLog] = {}
+        """The logs that may be appended to at once; `get_led` gives the others. Not to be changed from outside."""
         self._is_closed = False
         self.appended_to_deleted = (0, 0)
         """(records, bytes) appended in this run to partitions that are deleted now."""
@@ -98,7 +99,7 @@ class Partitions:
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
         """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
-        log = self._led.get((topic, partition))
+        log = self.led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
 
     def lead(self, keys: Iterable[PartitionKey]) -> None:
@@ -106,7 +107,7 @@ class Partitions:
 
         `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
         """
-        unled = [key for key in keys if key not in self._led and self.is_here(*key)]
+        unled = [key for key in keys if key not in self.led and self.is_here(*key)]
         if len(unled) > 1 and not self._is_closed:
             with suppress(KafkaError):
                 self._catalogue.lead(unled)
@@ -130,7 +131,7 @@ class Partitions:
 
     def close(self, topic: str, partition: int) -> None:
         """Close a log nobody appends to; it opens again when it is asked for."""
-        if (topic, partition) not in self._led and (topic, partition) in self._open:
+        if (topic, partition) not in self.led and (topic, partition) in self._open:
             try:
                 self.directory.close_log(topic, partition)
             except StorageError as error:
@@ -179,7 +180,7 @@ class Partitions:
         topic, partition = key
         log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[topic].partitions[partition]))
         self._open[key] = log
-        _tell_of_opening(log)
+        log_opening(log)
 
     def _not_opened(self, key: PartitionKey, error: StorageError) -> KafkaError:
         if not isinstance(error, DirectoryOffline):
@@ -212,13 +213,13 @@ class Partitions:
         """The broker has stopped: whoever still wants a log, to write to it or to read, is refused from now on."""
         self._is_closed = True
         self._open.clear()
-        self._led.clear()
+        self.led.clear()
 
     def _lead(self, topic: str, partition: int) -> PartitionLog:
         log = self.get(topic, partition)
         leader_epoch = self._catalogue.leader_epoch(topic, partition)
         assert leader_epoch == log.leader_epoch, (topic, partition, leader_epoch, log.leader_epoch)
-        self._led[topic, partition] = log
+        self.led[topic, partition] = log
         return log
 
     # --- changing --------------------------------------------------------------------------------------------------
@@ -252,6 +253,16 @@ class Partitions:
             raise self._storage_failed(log.topic, log.partition, "append", error) from error
         self._waiters.wake(log.topic, log.partition)
         return result
+
+    def append_plain(self, log: PartitionLog, batch: WritableBuffer, now_ms: int) -> int:
+        """PartitionLog.append_plain, to a log from `led`: -1 if the batch is not plain. KafkaError as `append`."""
+        try:
+            first_offset = log.append_plain(batch, log.leader_epoch, now_ms)
+        except StorageError as error:
+            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+        if first_offset >= 0:
+            self._waiters.wake(log.topic, log.partition)
+        return first_offset
 
     def append_own(self, log: PartitionLog, batch: bytearray, records_count: int, now_ms: int) -> AppendResult:
         """A batch a coordinator has just built, to a log from `get_led`: PartitionLog.append_own. KafkaError."""
@@ -369,7 +380,7 @@ class Partitions:
             if log is not None:
                 (records, size), (more_records, more_bytes) = self.appended_to_deleted, log.appended
                 self.appended_to_deleted = records + more_records, size + more_bytes
-            self._led.pop((topic.name, partition), None)
+            self.led.pop((topic.name, partition), None)
             self.recoveries.abandon((topic.name, partition))
             self._failed.forget((topic.name, partition))
             try:
@@ -387,14 +398,3 @@ class Partitions:
                 found = made.get(key)
                 log.config = made[key] = log_config(self._config, own) if found is None else found
                 self._waiters.wake(log.topic, log.partition)
-
-
-def _tell_of_opening(log: PartitionLog) -> None:
-    """One line for a log that was opened: a warning with every note where recovery dropped something."""
-    recovered = log.recovered
-    facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
-    if not recovered.notes:
-        _log.debug(line("partition opened", **facts))
-        return
-    dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
-    _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))

@@ -181,3 +181,14 @@ def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
     """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
     mistake = done.exception()
     return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))
+
+
+def log_opening(log: PartitionLog) -> None:
+    """One line for a log that was opened: a warning with every note where recovery dropped something."""
+    recovered = log.recovered
+    facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
+    if not recovered.notes:
+        _log.debug(line("partition opened", **facts))
+        return
+    dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
+    _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))

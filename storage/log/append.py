@@ -4,8 +4,8 @@ Knows batches, offsets and producers; knows nothing of who waits for data. A bat
 leader epoch in place, written with one call, and only then accounted for, so whatever fails before leaves nothing
 behind. Accounting cannot fail; where it does all the same, by a mistake of ours, the directory goes offline.
 
-Invariant: offsets never repeat. `append` takes the common batch (an ordinary one of a known producer, or of none)
-itself, in one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to refuse
+Invariant: offsets never repeat. `append_plain` takes the common batch (an ordinary one of a known producer, or of none)
+in one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to refuse
 or to begin a segment with.
 """
 
@@ -149,55 +149,68 @@ class Appender:
         `walked` says that storage.log.validate.walk was here before; otherwise a batch that needs it is walked now.
         Raises AppendRefused with the code for the client, or StorageError; either way nothing was appended.
         """
-        size = len(batch)
-        if origin is _CLIENT and size > HEADER_SIZE and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
-            # The common case in one condition: nothing but this may skip judge.py.
-            # fmt: off
-            (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
-             producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
-            # fmt: on
-            producer = self._known_producer(producer_id)
-            active = self._segments.active
-            watermarks = self._watermarks
-            first_offset = watermarks.log_end_offset
-            last_offset = first_offset + last_delta
-            if (
-                attributes in self._plain_attributes
-                and magic == MAGIC
-                and sent_offset == 0
-                and length + LOG_OVERHEAD == size <= self._plain_bytes_max
-                and last_delta + 1 == count > 0
-                and NO_TIMESTAMP < max_timestamp >= base_timestamp
-                and max_timestamp - now_ms <= self._timestamp_after_max_ms
-                and leader_epoch == self._epoch_assigned
-                and (
-                    producer_id < 0 and not attributes & TRANSACTIONAL_MASK
-                    if producer is None
-                    else producer.producer_epoch == producer_epoch
-                    and producer.next_sequence == base_sequence
-                    and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
-                )
-                and crc32c(memoryview(batch)[21:]) == crc
-                and not active.should_roll(size, last_offset, max_timestamp, now_ms)
-            ):
-                _pack_offset_to_epoch(batch, 0, first_offset, length, leader_epoch)
-                active.append(batch, last_offset, max_timestamp)
-                try:
-                    if producer is not None:
-                        last_sequence = base_sequence + last_delta
-                        if last_sequence > SEQUENCE_MAX:
-                            last_sequence -= SEQUENCE_MAX + 1
-                        seen = base_sequence, last_sequence, first_offset, last_offset, max_timestamp
-                        producer.add(_new_tuple(SeenBatch, seen), now_ms)
-                        if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
-                            self._producers.open_transaction(producer_id, producer, first_offset)
-                    watermarks.extend(last_offset + 1)
-                except BaseException as mistake:
-                    self._not_accounted_for(first_offset, mistake)
-                    raise
-                log_start_offset = watermarks.log_start_offset
+        if origin is _CLIENT and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
+            first_offset = self.append_plain(batch, leader_epoch, now_ms)
+            if first_offset >= 0:
+                watermarks = self._watermarks
+                last_offset, log_start_offset = watermarks.log_end_offset - 1, watermarks.log_start_offset
                 return _new_tuple(AppendResult, (first_offset, last_offset, NO_TIMESTAMP, log_start_offset, False))
         return self._append_with_care(batch, leader_epoch, now_ms, origin, produce_version, walked)
+
+    def append_plain(self, batch: WritableBuffer, leader_epoch: int, now_ms: int) -> int:
+        """`append` for the common batch of a client: its first offset, or -1 if it is not that, and nothing was done.
+
+        Raises StorageError, and then nothing was appended. The caller speaks version 7 of Produce or a later one.
+        """
+        size = len(batch)
+        if size <= HEADER_SIZE:
+            return -1
+        # fmt: off
+        (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
+         producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
+        # fmt: on
+        producer = self._known_producer(producer_id)
+        active = self._segments.active
+        watermarks = self._watermarks
+        first_offset = watermarks.log_end_offset
+        last_offset = first_offset + last_delta
+        # One condition: nothing but this may skip judge.py.
+        if not (
+            attributes in self._plain_attributes
+            and magic == MAGIC
+            and sent_offset == 0
+            and length + LOG_OVERHEAD == size <= self._plain_bytes_max
+            and last_delta + 1 == count > 0
+            and NO_TIMESTAMP < max_timestamp >= base_timestamp
+            and max_timestamp - now_ms <= self._timestamp_after_max_ms
+            and leader_epoch == self._epoch_assigned
+            and (
+                producer_id < 0 and not attributes & TRANSACTIONAL_MASK
+                if producer is None
+                else producer.producer_epoch == producer_epoch
+                and producer.next_sequence == base_sequence
+                and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
+            )
+            and crc32c(memoryview(batch)[21:]) == crc
+            and not active.should_roll(size, last_offset, max_timestamp, now_ms)
+        ):
+            return -1
+        _pack_offset_to_epoch(batch, 0, first_offset, length, leader_epoch)
+        active.append(batch, last_offset, max_timestamp)
+        try:
+            if producer is not None:
+                last_sequence = base_sequence + last_delta
+                if last_sequence > SEQUENCE_MAX:
+                    last_sequence -= SEQUENCE_MAX + 1
+                seen = base_sequence, last_sequence, first_offset, last_offset, max_timestamp
+                producer.add(_new_tuple(SeenBatch, seen), now_ms)
+                if attributes & TRANSACTIONAL_MASK and producer.current_txn_first_offset is None:
+                    self._producers.open_transaction(producer_id, producer, first_offset)
+            watermarks.extend(last_offset + 1)
+        except BaseException as mistake:
+            self._not_accounted_for(first_offset, mistake)
+            raise
+        return first_offset
 
     def _append_with_care(
         self,

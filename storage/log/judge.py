@@ -1,8 +1,8 @@
 """The judgement of a batch before it is appended: what is checked of it as a whole, in Kafka's order, and made ready.
 
 Knows the batch, the topic's settings and the producers; knows no offsets but those of the producers' windows. What is
-checked inside the batch is validate.py's. The common batch does not come here: Appender.append (append.py) judges it
-in one condition. The two agree: a test gives both the same batches.
+checked inside the batch is validate.py's. The common batch does not come here: Appender.append_plain (append.py) judges
+it in one condition. The two agree: a test gives both the same batches.
 """
 
 from __future__ import annotations

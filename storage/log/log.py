@@ -13,7 +13,7 @@ from __future__ import annotations
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.storage.config import LogConfig
+from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
@@ -37,7 +37,7 @@ class PartitionLog:
     """One partition on disk. Offsets are those of Kafka; every bound is exclusive.
 
     What every request needs is the part's own method, bound when the log is made, at the cost of no further call:
-    `append`, `append_own` and `needs_walk` (Appender), `read` and `readable_bytes` (Reader).
+    `append`, `append_plain`, `append_own` and `needs_walk` (Appender), `read` and `readable_bytes` (Reader).
     """
 
     def __init__(
@@ -83,9 +83,11 @@ class PartitionLog:
         self._lookups = OffsetLookups(segments, watermarks, epochs)
         self.needs_walk = self._appender.needs_walk
         self.append = self._appender.append
+        self.append_plain = self._appender.append_plain
         self.append_own = self._appender.append_own
         self.read = self._reader.read
         self.readable_bytes = self._reader.readable_bytes
+        self._note_what_answers_wait_for()
 
     @classmethod
     def opening(
@@ -142,6 +144,11 @@ class PartitionLog:
         self._roller.configure(config)
         self._retention.configure(config)
         self._appender.configure(config)
+        self._note_what_answers_wait_for()
+
+    def _note_what_answers_wait_for(self) -> None:
+        self.answers_at_once = self._watermarks.enough_replicas and self._config.flush_messages == LONG_MAX
+        """Whether an append is answered without a flush or another replica, whatever `acks` says."""
 
     @property
     def enough_replicas(self) -> bool:

@@ -1,0 +1,181 @@
+"""The short path of Produce: one plain batch to one partition, from the frame to its answer in one function.
+
+Beside the general path (`hot.py`, handlers/produce.py), which can do everything and decides what is right. The short
+one takes what producers send most: from version 9 on, one batch that Appender.append_plain takes, acks of 1 or all,
+and inside a transaction only where that has begun on the partition. Anything else it hands on, before anything of it
+has happened. Both give the same bytes for every frame: tests/broker/api/test_short_produce.py.
+
+Theory of operation: what a producer sends to a partition begins with the same bytes each time, up to the size of its
+records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
+are recognised as a whole, and the answer is a copy of one made before with other numbers in it.
+
+Invariants: a target holds only what its bytes say, and nothing of the state of the broker: the log is asked for by its
+partition each time, and has to have the topic id that the request named, if it named one. No more than TARGETS_MAX are
+remembered.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.answers import Answer, code_and_message
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS
+from barnabas.broker.context import RequestContext
+from barnabas.broker.partitions.late_appends import refusal
+from barnabas.protocol.errors import DecodeError, KafkaError
+from barnabas.protocol.hot import produce
+from barnabas.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, TRANSACTIONAL_MASK
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client, Entry
+    from barnabas.broker.api.metering import Meter
+    from barnabas.broker.context import Services
+    from barnabas.protocol.hot.writing import Topic
+
+SHORT_SINCE = 9
+"""The version of Produce that made its encoding flexible."""
+TARGETS_MAX = 2048
+
+_BY_ID_SINCE = 13
+_LEADER, _ALL = 1, -1
+# A request, from the tags that end its header on. Behind the transactional id:
+_TOPIC_COUNT = 6  # behind acks i16 and timeout i32
+_TOPIC = 7
+_TOPIC_ID_SIZE = 16
+_INDEX_SIZE = 5  # a compact count of one, and the index i32
+_ONE = 2  # the compact count of an array of one element
+_SHORT = 0x80  # a compact length or size below this is one byte
+_NO_TAGS = b"\0\0\0"  # of the partition, the topic, the request
+# A batch:
+_ATTRIBUTES_LOW_BYTE = 22
+_PRODUCER = 43
+_unpack_producer = Struct(">qh").unpack_from  # id, epoch
+# An answer:
+_CORRELATION_ID = 4
+_pack_correlation_id = Struct(">i").pack_into
+_pack_offsets = Struct(">qqq").pack_into  # base offset, log-append time, log start offset
+_BEHIND_OFFSETS = 24 + 9  # no record errors, no message, tags of the partition and the topic, throttle time, tags
+
+
+class _Target:
+    """Where requests go that begin alike, and the answer they get, but for its numbers."""
+
+    __slots__ = ("answer", "is_transactional", "key", "offsets_position", "topic")
+
+    def __init__(self, name: str, index: int, topic: Topic, version: int, *, is_transactional: bool) -> None:
+        self.key = name, index
+        self.topic = topic
+        """As the request names it."""
+        self.is_transactional = is_transactional
+        self.answer = produce.encode_response(version, 0, [(topic, [produce.PartitionResult(index, 0)])])
+        self.offsets_position = len(self.answer) - _BEHIND_OFFSETS
+
+
+class ShortProduce:
+    """One version of Produce, from SHORT_SINCE on."""
+
+    __slots__ = ("_by_id", "_clock", "_general", "_led", "_meter", "_partitions", "_services", "_targets", "_version")
+
+    def __init__(self, services: Services, general: Entry, version: int, meter: Meter | None) -> None:
+        """`general` serves what is not for the short path."""
+        self._services = services
+        self._general = general
+        self._version = version
+        self._meter = meter
+        self._by_id = version >= _BY_ID_SINCE
+        self._clock = services.clock
+        self._partitions = services.partitions
+        self._led = services.partitions.led
+        self._targets: dict[bytes, _Target] = {}
+
+    def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
+        """An `Entry`."""
+        try:
+            behind_id = position + 1 + (frame[position + 1] or 1)
+            topic_size = _TOPIC_ID_SIZE if self._by_id else frame[behind_id + _TOPIC]
+            end = behind_id + _TOPIC + topic_size + _INDEX_SIZE
+            target = self._targets.get(bytes(frame[position:end])) or self._learn(frame, position, behind_id, end)
+            if target is None:
+                return self._general(frame, position, correlation_id, client)
+            size, more = frame[end], frame[end + 1]
+            if size < _SHORT:
+                start = end + 1
+            elif more < _SHORT:
+                size = size & 0x7F | more << 7
+                start = end + 2
+            else:
+                size = size & 0x7F | (more & 0x7F) << 7 | frame[end + 2] << 14
+                start = end + (3 if frame[end + 2] < _SHORT else len(frame))
+            behind = start + size - 1
+            log = self._led.get(target.key)
+            if (
+                log is None
+                or not log.answers_at_once
+                or behind - start < HEADER_SIZE
+                or frame[behind:] != _NO_TAGS
+                or (self._by_id and log.topic_id != target.topic)
+                or (
+                    frame[start + _ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_MASK
+                    and not (
+                        target.is_transactional
+                        and log.has_open_transaction(*_unpack_producer(frame, start + _PRODUCER))
+                    )
+                )
+            ):
+                return self._general(frame, position, correlation_id, client)
+        except IndexError:
+            return self._general(frame, position, correlation_id, client)
+        try:
+            first_offset = self._partitions.append_plain(log, frame[start:behind], self._clock.now_ms())
+        except Exception as error:
+            return self._failed(error, target, correlation_id, client)
+        if first_offset < 0:
+            return self._general(frame, position, correlation_id, client)
+        answer = target.answer[:]
+        _pack_correlation_id(answer, _CORRELATION_ID, correlation_id)
+        _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
+        return answer
+
+    def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
+        """What the bytes up to `end` say; None unless they alone say it, of a partition that is written to."""
+        if (
+            frame[position] != 0
+            or frame[position + 1] >= _SHORT
+            or frame[behind_id + _TOPIC_COUNT] != _ONE
+            or not (self._by_id or 0 < frame[behind_id + _TOPIC] < _SHORT)
+            or frame[end - _INDEX_SIZE] != _ONE
+        ):
+            return None
+        try:
+            transactional_id, acks, _, topics = produce.decode_request(frame, position + 1, self._version)
+        except DecodeError:
+            return None
+        ((topic, ((index, _),)),) = topics
+        if isinstance(topic, bytes):
+            found = self._services.catalogue.topics_by_id.get(topic)
+            name = "" if found is None else found.name
+        else:
+            name = topic
+        if (name, index) not in self._led or name in INTERNAL_TOPICS or acks not in (_LEADER, _ALL):
+            return None
+        if len(self._targets) == TARGETS_MAX:
+            self._targets.clear()
+        target = _Target(name, index, topic, self._version, is_transactional=transactional_id is not None)
+        self._targets[bytes(frame[position:end])] = target
+        return target
+
+    def _failed(self, error: Exception, target: _Target, correlation_id: int, client: Client) -> Answer:
+        """As the general path answers it."""
+        context = RequestContext(
+            self._services, ApiKey.PRODUCE, self._version, correlation_id, client.client_id, client.client_host, client
+        )
+        index = target.key[1]
+        if isinstance(error, KafkaError):
+            result = refusal(index, error)
+        else:
+            result = produce.PartitionResult(index, code_and_message(error, "Produce", context)[0])
+        if self._meter is not None:
+            self._meter.errors[ApiKey.PRODUCE, result.error_code] += 1
+        return produce.encode_response(self._version, correlation_id, [(target.topic, [result])])
