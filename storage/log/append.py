@@ -18,6 +18,7 @@ from typing import NamedTuple
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
+    COMPRESSION_MASK,
     HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME,
@@ -31,6 +32,7 @@ from barnabas.protocol.records.batch import (
     parse_header,
     set_max_timestamp,
 )
+from barnabas.protocol.records.compression import LZ4, lz4_blocks_are_independent
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
 from barnabas.protocol.records.crc32c import crc32c
 from barnabas.storage.config import LogConfig
@@ -192,6 +194,7 @@ class Appender:
                 and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
             )
             and crc32c(memoryview(batch)[21:]) == crc
+            and (attributes & COMPRESSION_MASK != LZ4 or lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]))
             and not active.should_roll(size, last_offset, max_timestamp, now_ms)
         ):
             return -1

@@ -100,7 +100,7 @@ class Demands(NamedTuple):
             timestamp_before_max_ms=config.message_timestamp_before_max_ms,
             timestamp_after_max_ms=config.message_timestamp_after_max_ms if create_time else LONG_MAX,
             walks_all=walks_all,
-            plain_attributes=_plain(codecs - {LZ4}) if create_time and not walks_all else frozenset(),
+            plain_attributes=_plain(codecs) if create_time and not walks_all else frozenset(),
         )
 
 

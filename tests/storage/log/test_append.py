@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records import compression
-from barnabas.protocol.records.batch import compute_crc, iter_batches, parse_header, verify_crc
+from barnabas.protocol.records.batch import HEADER_SIZE, compute_crc, iter_batches, parse_header, verify_crc
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
@@ -293,7 +293,11 @@ def variations() -> list[bytearray]:
         found.append(batch)
     damaged = bytearray(good)
     damaged[-1] ^= 1
-    return [*found, damaged]
+    lz4 = build_batch([(b"k", b"v" * 100, (), START_MS)], compression=compression.LZ4)
+    dependent = bytearray(lz4)
+    dependent[HEADER_SIZE + 4] &= ~0x20  # the flag that says that blocks are independent
+    struct.pack_into(">I", dependent, 17, compute_crc(dependent))
+    return [*found, damaged, lz4, dependent]
 
 
 SETTINGS: list[dict[str, object]] = [
@@ -343,11 +347,12 @@ def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pyte
 
     world.append(b"v", producer_id=PID, epoch=0, sequence=1)
     world.append(b"v", compression=compression.SNAPPY)
+    world.append(b"v", compression=compression.LZ4)
     world.append(b"v", producer_id=PID, epoch=0, sequence=2, transactional=True)
     world.append(b"v", producer_id=PID, epoch=0, sequence=3, transactional=True)
 
-    assert world.log.log_end_offset == 5
-    assert world.log.last_stable_offset == 3
+    assert world.log.log_end_offset == 6
+    assert world.log.last_stable_offset == 4
     assert parse_header(stored(world)).base_offset == 0
 
 
