@@ -72,7 +72,7 @@ def _fast() -> Iterator[Group]:
     )
     for version in ("3.11", "3.12", "3.13"):
         group = Group(f"fast-{version}", 60, paths, venv=f".venv-{version}", lock="test", python=version, workers=2)
-        yield replace(group, budget_s=150, is_measured=True) if version == MEASURED_ON else group
+        yield replace(group, budget_s=165, is_measured=True) if version == MEASURED_ON else group
 
 
 GROUPS: dict[str, tuple[Group, ...]] = {
@@ -86,7 +86,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (
-        Group("chaos-pipeline", 180, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
+        Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
     ),
     "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
     "container": (Group("container", 120, ("tests/container",), programs=IMAGE_BUILDERS),),
