@@ -63,6 +63,7 @@ def _fast() -> Iterator[Group]:
     yield Group("check", 60, command=("scripts/check",))
     paths = (
         "tests/protocol",
+        "tests/logfiles",
         "tests/storage",
         "tests/broker",
         "tests/client",

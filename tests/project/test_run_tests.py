@@ -36,6 +36,13 @@ def test_a_command_that_fails_is_one_test_failed() -> None:
     assert (row.outcome, row.passed, row.failed, row.is_good) == ("FAILED", 0, 1, False)
 
 
+def test_every_folder_of_tests_belongs_to_a_group() -> None:
+    groups = [each for several in runner.GROUPS.values() for each in several]
+    run = {Path(path).name for group in groups for path in group.paths}
+    tests = Path(__file__).parents[1]
+    assert {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py")} == run | {"project"}  # in check
+
+
 def test_a_group_over_twice_its_budget_has_failed() -> None:
     row = runner._run(_group("pass", budget_s=0.001), [])
     assert row.failed == 1
