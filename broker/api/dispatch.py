@@ -28,7 +28,6 @@ from barnabas.broker.api import hot
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.short_produce import SHORT_SINCE, ShortProduce
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import DecodeError
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 _HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE = Struct(">i")
-
+_SHORT_PRODUCE = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
 
 Dispatch = Callable[[memoryview, Client], Answer]
 Handle = Callable[[Request, RequestContext], Response | Future[Response]]
@@ -94,6 +93,8 @@ class Dispatcher:
         """Import what the API needs, so that its first request need not wait for it."""
         import_module(f"barnabas.broker.handlers.{row.handler}")
         spec(row.key)
+        if row.key == ApiKey.PRODUCE:
+            import_module(_SHORT_PRODUCE)
 
     def _new_entry(self, api_key: int, version: int) -> Entry:
         row = self._rows.get(api_key)
@@ -108,8 +109,9 @@ class Dispatcher:
         handler = import_module(f"barnabas.broker.handlers.{row.handler}")
         if row.key == ApiKey.PRODUCE:
             entry = hot.produce_entry(self._services, handler.handle, version, self._meter)
-            if version >= SHORT_SINCE:
-                entry = ShortProduce(self._services, entry, version, self._meter).serve
+            short = import_module(_SHORT_PRODUCE)
+            if version >= short.SHORT_SINCE:
+                entry = short.ShortProduce(self._services, entry, version, self._meter).serve
         elif row.key == ApiKey.FETCH:
             entry = hot.fetch_entry(self._services, handler.handle, version, self._meter)
         else:
