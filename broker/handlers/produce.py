@@ -42,7 +42,8 @@ from barnabas.broker.partitions.walks import TooManyWalks, Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
-from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
+from barnabas.storage.log.append import PLAIN_SINCE_PRODUCE_VERSION
 from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
@@ -64,6 +65,7 @@ _unpack_producer = Struct(">qh").unpack_from  # id, epoch
 _LENGTH_POSITION = 8
 _unpack_length = Struct(">i").unpack_from
 _NOBODY: Verdicts = {}
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 class _Producer(NamedTuple):
@@ -316,6 +318,11 @@ def _append(
     log = partitions.get_led(topic, index)
     if records is None:
         raise AppendRefused(ErrorCode.INVALID_RECORD, "no batch")
+    if log.answers_at_once and _ALL <= acks <= _LEADER and context.api_version >= PLAIN_SINCE_PRODUCE_VERSION:
+        first_offset = partitions.append_plain(log, records, now_ms)
+        if first_offset >= 0:
+            appended = index, 0, first_offset, NO_TIMESTAMP, log.log_start_offset, (), None, None
+            return _new_tuple(PartitionResult, appended)
     if acks == _ALL:
         if not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)

@@ -48,8 +48,8 @@ from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.epochs import LeaderEpochs
 
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
+PLAIN_SINCE_PRODUCE_VERSION = 7  # before, a codec may have to be refused
 
-_PLAIN_SINCE_PRODUCE_VERSION = 7  # before, a codec may have to be refused
 _unpack_header = HEADER.unpack_from
 _new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 _pack_offset_to_epoch = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
@@ -151,7 +151,7 @@ class Appender:
         `walked` says that storage.log.validate.walk was here before; otherwise a batch that needs it is walked now.
         Raises AppendRefused with the code for the client, or StorageError; either way nothing was appended.
         """
-        if origin is _CLIENT and produce_version >= _PLAIN_SINCE_PRODUCE_VERSION:
+        if origin is _CLIENT and produce_version >= PLAIN_SINCE_PRODUCE_VERSION:
             first_offset = self.append_plain(batch, leader_epoch, now_ms)
             if first_offset >= 0:
                 watermarks = self._watermarks
@@ -162,7 +162,7 @@ class Appender:
     def append_plain(self, batch: WritableBuffer, leader_epoch: int, now_ms: int) -> int:
         """`append` for the common batch of a client: its first offset, or -1 if it is not that, and nothing was done.
 
-        Raises StorageError, and then nothing was appended. The caller speaks version 7 of Produce or a later one.
+        Raises StorageError, and then nothing was appended. For PLAIN_SINCE_PRODUCE_VERSION and later ones.
         """
         size = len(batch)
         if size <= HEADER_SIZE:
