@@ -100,11 +100,6 @@ def txn_offset_commit_error(code: ErrorCode, version: int) -> ErrorCode:
     return code
 
 
-def comes_again(code: ErrorCode) -> bool:
-    """Whether a client tries the same batch again after this answer of the coordinator."""
-    return code in _NOT_NOW or code is ErrorCode.CONCURRENT_TRANSACTIONS
-
-
 def _add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
     try:
         return transactions.add_partitions(request)

@@ -11,7 +11,8 @@ transaction on its partition is first verified with the coordinator, or from v12
 
 A request none of whose partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
 Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that
-takes long to look into is appended once that is over (partitions/late_appends.py).
+takes long to look into is appended once that is over (partitions/late_appends.py). A batch that is refused and will
+come again is noted, so that no later one of its producer is appended before it (storage/producers/refused_batches.py).
 
 With acks=0 there is no answer; what the errors then do is the dispatcher's business. Requests and answers have the
 shapes of `protocol/hot/produce.py`. The records lie in the receive buffer: what does not happen in this call works on a
@@ -28,17 +29,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
-from barnabas.broker.coordinator.verification import (
-    PRODUCE_ADDS_SINCE,
-    Verdicts,
-    admit,
-    comes_again,
-    confirm,
-    produce_error,
-)
+from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, Verdicts, admit, confirm, produce_error
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.recoveries import StillRecovering
-from barnabas.broker.partitions.walks import TooManyWalks, Walking
+from barnabas.broker.partitions.walks import Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.hot.writing import Topic
@@ -48,6 +42,7 @@ from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
+    from barnabas.protocol.primitives import Buffer
     from barnabas.storage.log.log import PartitionLog
 
 Produced = list[tuple[Topic, list[PartitionResult]]]
@@ -171,13 +166,16 @@ def _append_all(
             continue
         for index, records in partitions:
             if refused and (topic, index) in refused:
-                results.append(PartitionResult(index, refused[topic, index]))
+                code = refused[topic, index]
+                _note_refused((topic, index), records, code, acks, context)
+                results.append(PartitionResult(index, code))
                 continue
             try:
                 result = _append(topic, index, records, acks, now_ms, context)
             except KafkaError as error:
                 result = shortened(refusal(index, error), RECORD_ERRORS_MAX - named)
                 named += len(result.record_errors)
+                _note_refused((topic, index), records, error.code, acks, context)
                 if isinstance(error, StillRecovering):
                     recovering.append(error)
             except Exception:
@@ -229,7 +227,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
         return _append_all(request, context, producer=producer)
     verdicts = admit(services.transactions, *producer, beginning, adds=adds)
     if isinstance(verdicts, Mapping):
-        return _append_admitted(request, context, producer, beginning, unjudged, verdicts)
+        return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
     return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
 
 
@@ -273,22 +271,11 @@ def _all_refused(request: ProduceRequest, code: ErrorCode) -> Produced:
     return [(topic, [PartitionResult(index, code) for index, _ in partitions]) for topic, partitions in request[3]]
 
 
-def _append_admitted(
-    request: ProduceRequest,
-    context: RequestContext,
-    producer: _Producer,
-    beginning: Mapping[TopicPartition, memoryview],
-    unjudged: Verdicts,
-    verdicts: Verdicts,
-) -> Produced | Awaitable[Produced]:
-    services, version = context.services, context.api_version
-    refused = dict(unjudged)
-    for where, code in verdicts.items():
-        if code is not ErrorCode.NONE:
-            refused[where] = produce_error(code, version)
-            if comes_again(code):
-                services.partitions.get_led(*where).note_unverified(beginning[where], services.clock.now_ms())
-    return _append_all(request, context, refused, producer)
+def _refused(verdicts: Verdicts, unjudged: Verdicts, context: RequestContext) -> Verdicts:
+    """What the client is answered where nothing is appended."""
+    version = context.api_version
+    judged = {where: produce_error(code, version) for where, code in verdicts.items() if code is not ErrorCode.NONE}
+    return {**unjudged, **judged}
 
 
 async def _append_when_admitted(
@@ -302,11 +289,7 @@ async def _append_when_admitted(
     verdicts = dict(await admitted)
     taken = [where for where, code in verdicts.items() if code is ErrorCode.NONE]
     verdicts.update(confirm(context.services.transactions, *producer, taken))
-    refused = dict(unjudged)
-    for where, code in verdicts.items():
-        if code is not ErrorCode.NONE:
-            refused[where] = produce_error(code, context.api_version)
-    produced = _append_all(request, context, refused, producer)
+    produced = _append_all(request, context, _refused(verdicts, unjudged, context), producer)
     return await produced if isinstance(produced, Awaitable) else produced
 
 
@@ -333,11 +316,7 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked where they lie, if the topic wants it.
-        try:
-            walked = context.services.walks.walk(records, log, now_ms, context.api_version)
-        except TooManyWalks:
-            _note_unverified(log, records, now_ms)
-            raise
+        walked = context.services.walks.walk(records, log, now_ms, context.api_version)
         if isinstance(walked, Walking):
             return walked
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
@@ -348,12 +327,17 @@ def _append(
     return answer if synced is None else Syncing(synced, answer)
 
 
-def _note_unverified(log: PartitionLog, records: memoryview, now_ms: int) -> None:
-    """If the batch begins a transaction, no later one of its producer may be appended before it comes again."""
-    writer = _unpack_producer(records, _PRODUCER_POSITION)
-    is_transactional = records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and writer[0] >= 0
-    if is_transactional and not (log.is_fenced(*writer) or log.has_open_transaction(*writer)):
-        log.note_unverified(records, now_ms)
+def _note_refused(
+    where: TopicPartition, records: Buffer | None, code: ErrorCode, acks: int, context: RequestContext
+) -> None:
+    """If the batch comes again after this answer, no later one of its producer may overtake it."""
+    if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
+        return
+    try:
+        header = check_shape(records, context.api_version)
+    except AppendRefused:
+        return  # as it will be, whenever it comes
+    context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:
@@ -363,8 +347,11 @@ def _late_appends(acks: int, context: RequestContext, producer: _Producer | None
         if producer is not None:
             _check_still_admitted(log, batch, producer, context)
 
+    def note_refused(log: PartitionLog, batch: bytearray, code: ErrorCode) -> None:
+        _note_refused((log.topic, log.partition), batch, code, acks, context)
+
     services = context.services
-    return LateAppends(services.partitions, services.walks, services.clock, context.api_version, check)
+    return LateAppends(services.partitions, services.walks, services.clock, context.api_version, check, note_refused)
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:

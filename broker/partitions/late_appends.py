@@ -67,13 +67,15 @@ class LateAppends:
         clock: Clock,
         produce_version: int,
         check: Callable[[PartitionLog, bytearray], None],
+        note_refused: Callable[[PartitionLog, bytearray, ErrorCode], None],
     ) -> None:
-        """check: whether the log may still have the batch; KafkaError if not."""
+        """check: whether the log may still have the batch; KafkaError if not. note_refused: it is not appended."""
         self._partitions = partitions
         self._walks = walks
         self._clock = clock
         self._produce_version = produce_version
         self._check = check
+        self._note_refused = note_refused
         self._last: dict[tuple[str, int], Future[Outcome]] = {}
         self._answered: list[Future[Outcome]] = []
         self._named = 0  # record errors
@@ -105,6 +107,8 @@ class LateAppends:
             outcome = self._append(late, walked.result()) if failure is None else self._failed(late, failure)
         except Exception as error:
             outcome = self._failed(late, error)
+            if isinstance(error, KafkaError):
+                self._note_refused(late.walking.log, walked.result(), error.code)
         if outcome is None:
             return  # it is walked again
         self._walks.unpark(late.walking)

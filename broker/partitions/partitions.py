@@ -21,15 +21,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.log_configs import log_config
-from barnabas.broker.log_lines import Seldom, line, logger
+from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
 from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering, log_opening
+from barnabas.broker.partitions.storage_failures import StorageFailures
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
-from barnabas.protocol.records.batch import WritableBuffer
+from barnabas.protocol.records.batch import BatchHeader, WritableBuffer
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.errors import DirectoryOffline, StorageError
 from barnabas.storage.log.append import AppendOrigin, AppendResult
+from barnabas.storage.producers.refused_batches import RefusedBatches
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -76,12 +78,13 @@ class Partitions:
         self._flush = flush
         self._random_bytes = random_bytes
         self._loop = upkeep.loop
-        self._failures = Seldom(_log.error)
+        self._storage_failed = StorageFailures(clock).note
         self._failed = FailedOpenings(clock)
         self.recoveries = Recoveries(upkeep, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}
         self.led: dict[PartitionKey, PartitionLog] = {}
         """The logs that may be appended to at once; `get_led` gives the others. Not to be changed from outside."""
+        self._refused: dict[PartitionKey, RefusedBatches] = {}  # of those that are not open
         self._is_closed = False
         self.appended_to_deleted = (0, 0)
         """(records, bytes) appended in this run to partitions that are deleted now."""
@@ -134,10 +137,9 @@ class Partitions:
         if (topic, partition) not in self.led and (topic, partition) in self._open:
             try:
                 self.directory.close_log(topic, partition)
+                del self._open[topic, partition]
             except StorageError as error:
                 self._storage_failed(topic, partition, "close", error)
-            else:
-                del self._open[topic, partition]
 
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
@@ -177,9 +179,10 @@ class Partitions:
 
     def _opened(self, key: PartitionKey, log: PartitionLog) -> None:
         self._failed.forget(key)
-        topic, partition = key
-        log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[topic].partitions[partition]))
+        log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[key[0]].partitions[key[1]]))
         self._open[key] = log
+        for header, refused_ms in self._refused.pop(key, ()):
+            log.note_refused(header, refused_ms)
         log_opening(log)
 
     def _not_opened(self, key: PartitionKey, error: StorageError) -> KafkaError:
@@ -264,6 +267,14 @@ class Partitions:
             self._waiters.wake(log.topic, log.partition)
         return first_offset
 
+    def note_refused(self, topic: str, partition: int, header: BatchHeader, now_ms: int) -> None:
+        """A client's batch was refused for now: PartitionLog.note_refused, as soon as the log is open."""
+        log = self._open.get((topic, partition))
+        if log is not None:
+            log.note_refused(header, now_ms)
+        elif self.is_here(topic, partition):
+            self._refused.setdefault((topic, partition), RefusedBatches()).add(header, now_ms)
+
     def append_own(self, log: PartitionLog, batch: bytearray, records_count: int, now_ms: int) -> AppendResult:
         """A batch a coordinator has just built, to a log from `get_led`: PartitionLog.append_own. KafkaError."""
         try:
@@ -342,18 +353,6 @@ class Partitions:
         self._waiters.wake(topic, partition)
         return low_watermark
 
-    def _storage_failed(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
-        # A full disk refuses every append there is: the first line says it all.
-        self._failures.line(
-            (action, error.errno),
-            self._clock.now_ms(),
-            f"could not {action} partition",
-            topic=topic,
-            partition=partition,
-            reason=error,
-        )
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-
     def set_strays_aside(self) -> None:
         """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
         strays = [
@@ -383,6 +382,7 @@ class Partitions:
             self.led.pop((topic.name, partition), None)
             self.recoveries.abandon((topic.name, partition))
             self._failed.forget((topic.name, partition))
+            self._refused.pop((topic.name, partition), None)
             try:
                 self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)
             except StorageError as error:

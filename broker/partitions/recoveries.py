@@ -177,12 +177,6 @@ class Recoveries:
             self._upkeep.loop.call_soon(callback)
 
 
-def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
-    """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
-    mistake = done.exception()
-    return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))
-
-
 def log_opening(log: PartitionLog) -> None:
     """One line for a log that was opened: a warning with every note where recovery dropped something."""
     recovered = log.recovered
@@ -192,3 +186,9 @@ def log_opening(log: PartitionLog) -> None:
         return
     dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
     _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))
+
+
+def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:
+    """After a mistake of ours, too, the partition is refused, and the others are not to suffer."""
+    mistake = done.exception()
+    return done.result() if mistake is None else StorageError("the sync of a recovery", repr(mistake))

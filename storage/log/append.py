@@ -302,10 +302,6 @@ class Appender:
             raise
         return AppendResult(offset, offset, log_append_time_ms, watermarks.log_start_offset, False)
 
-    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
-        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
-        self._producers.add_unverified(BatchHeader._make(_unpack_header(batch)), now_ms)
-
     def _write(self, judged: Judged, leader_epoch: int, now_ms: int) -> AppendResult:
         watermarks = self._watermarks
         batch, first_offset = judged.batch, watermarks.log_end_offset

@@ -11,7 +11,7 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
@@ -184,10 +184,6 @@ class PartitionLog:
         """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
         self._watermarks.release(producer_id)
 
-    def note_unverified(self, batch: Buffer, now_ms: int) -> None:
-        """A transactional batch, of a header's size at least, is refused for now and will come again, before others."""
-        self._appender.note_unverified(batch, now_ms)
-
     def read_own(self, offset: int, max_bytes: int) -> bytes:
         """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
         return self._reader.read_own(offset, max_bytes)
@@ -308,6 +304,10 @@ class PartitionLog:
     def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer will be refused for its epoch."""
         return self.producers.is_fenced(producer_id, producer_epoch)
+
+    def note_refused(self, header: BatchHeader, refused_ms: int) -> None:
+        """A client's batch was refused for now, and will come again: not after a later one of its producer."""
+        self.producers.add_refused(header, refused_ms)
 
     def producers_state(self) -> list[ProducerState]:
         """Every producer, as DescribeProducers shows it."""

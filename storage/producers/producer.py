@@ -26,6 +26,12 @@ NO_OFFSET = -1
 
 _NO_TIMESTAMP = -1
 _NO_COORDINATOR_EPOCH = -1
+_SEQUENCES = SEQUENCE_MAX + 1
+
+
+def comes_after(sequence: int, other: int) -> bool:
+    """Whether the sequence comes after the other one. Sequences wrap: less than half of them lie between."""
+    return 0 < (sequence - other) % _SEQUENCES <= _SEQUENCES // 2
 
 
 class SeenBatch(NamedTuple):

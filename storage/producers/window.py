@@ -8,7 +8,8 @@ Invariants:
 - every batch at or above `seen_from` that can be in a window is in it. A snapshot keeps one batch per producer, so
   after a load there may be more below: `wants_older` says when reading them would decide an answer, `add_older` takes
   them;
-- a producer's `current_txn_first_offset` and `OpenTransactions` say the same.
+- a producer's `current_txn_first_offset` and `OpenTransactions` say the same;
+- no batch of a known producer is among the refused ones: its sequence is checked anyway.
 
 docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360, KIP-890 and KIP-1228 the rules.
 """
@@ -22,17 +23,16 @@ from itertools import pairwise
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
 from barnabas.protocol.files.txn_index import AbortedTxn
-from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, SEQUENCE_MAX, BatchHeader
+from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.open_transactions import CompletedTxn, OpenTransactions
-from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch
+from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch, comes_after
+from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
 
 EXPIRY_GRACE_MS = 600_000  # a producer seen this recently stays, however old its records say they are
 EPOCH_BUMPED_SINCE = 2  # transaction.version: every transaction ends with a new producer epoch
 PRODUCER_EPOCH_MAX = 2**15 - 1
-
-_SEQUENCES = SEQUENCE_MAX + 1
 
 
 class Producers:
@@ -41,7 +41,7 @@ class Producers:
     def __init__(self, seen_from: int = 0) -> None:
         self._producers: dict[int, Producer] = {}
         self._transactions = OpenTransactions()
-        self._unverified: dict[int, tuple[int, int, int]] = {}  # producer id -> epoch, lowest sequence, when refused
+        self._refused = RefusedBatches()
         self.seen_from = seen_from
         self.get = self._producers.get  # on the way of every append: saves a call
         self.unstable = self._transactions.unstable  # likewise
@@ -61,9 +61,9 @@ class Producers:
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
-            # Nothing known: expired, deleted or new. Kafka takes any sequence then, with care for transactions.
-            if from_client and header.is_transactional:
-                self._check_first_of_transaction(header, bumps_epoch)
+            # Nothing known: expired, deleted or new. Any sequence is taken, but none that overtakes another.
+            if from_client:
+                self._check_first(header, bumps_epoch)
             return None
         if from_client and header.producer_epoch == producer.producer_epoch:
             repeated = producer.find(header.base_sequence, header.last_sequence)
@@ -80,17 +80,13 @@ class Producers:
             )
         return None
 
-    def _check_first_of_transaction(self, header: BatchHeader, bumps_epoch: bool) -> None:
-        epoch, lowest, _ = self._unverified.get(header.producer_id, (NO_PRODUCER_EPOCH, SEQUENCE_MAX, 0))
-        if bumps_epoch:
-            lowest = 0
-        elif epoch != header.producer_epoch:
-            return
-        if header.base_sequence > lowest:
+    def _check_first(self, header: BatchHeader, bumps_epoch: bool) -> None:
+        expected = 0 if header.is_transactional and bumps_epoch else self._refused.first_before(header)
+        if expected is not None and header.base_sequence != expected:
             raise AppendRefused(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {header.producer_id} epoch {header.producer_epoch} begins a transaction with sequence "
-                f"{header.base_sequence}, expected {lowest} as the first",
+                f"producer {header.producer_id} epoch {header.producer_epoch} begins with sequence "
+                f"{header.base_sequence}, expected {expected} as the first",
             )
 
     def check_marker(self, marker: EndTxnMarker, transaction_version: int = 0) -> None:
@@ -156,8 +152,7 @@ class Producers:
         oldest = producer.window[0]
         if producer.producer_epoch != header.producer_epoch:
             return False
-        distance = (oldest.first_sequence - header.last_sequence) % _SEQUENCES  # sequences wrap
-        return 0 < distance <= _SEQUENCES // 2
+        return comes_after(oldest.first_sequence, header.last_sequence)
 
     def states(self) -> list[ProducerState]:
         """Every producer, as DescribeProducers shows it."""
@@ -173,7 +168,7 @@ class Producers:
         """A data batch with a producer id is in the log, at the offsets its header says."""
         producer = self._producers.get(header.producer_id)
         if producer is None:
-            producer = self._producers[header.producer_id] = Producer(header.producer_epoch)
+            producer = self._new(header.producer_id, header.producer_epoch)
         producer.adopt_epoch(header.producer_epoch)
         producer.add(SeenBatch.of(header), seen_ms)
         if header.is_transactional and producer.current_txn_first_offset is None:
@@ -183,16 +178,11 @@ class Producers:
         """The first batch of a transaction is in the log."""
         producer.current_txn_first_offset = first_offset
         self._transactions.begin(producer_id, first_offset)
-        if self._unverified:
-            self._unverified.pop(producer_id, None)
 
-    def add_unverified(self, header: BatchHeader, seen_ms: int) -> None:
-        """A transaction's first batch was sent away for now: no later one may take its place before it comes again."""
-        epoch, sequence = header.producer_epoch, header.base_sequence
-        known = self._unverified.get(header.producer_id)
-        if known is not None and known[0] >= epoch:
-            epoch, sequence = known[0], min(sequence, known[1]) if known[0] == epoch else known[1]
-        self._unverified[header.producer_id] = (epoch, sequence, seen_ms)
+    def add_refused(self, header: BatchHeader, refused_ms: int) -> None:
+        """A client's batch was refused for now: before it comes again, a later one must not be its producer's first."""
+        if header.producer_id not in self._producers:
+            self._refused.add(header, refused_ms)
 
     def add_marker(self, marker: EndTxnMarker, offset: int, seen_ms: int, *, hold: bool = False) -> None:
         """A marker is in the log at `offset`: its producer's transaction, if one was open, is over.
@@ -202,16 +192,19 @@ class Producers:
         completed = self._transactions.completed_by(marker, offset)
         producer = self._producers.get(marker.producer_id)
         if producer is None:
-            producer = self._producers[marker.producer_id] = Producer(marker.producer_epoch)
+            producer = self._new(marker.producer_id, marker.producer_epoch)
         producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.last_timestamp = marker.timestamp
         producer.seen_ms = seen_ms
         producer.current_txn_first_offset = None
-        if self._unverified:
-            self._unverified.pop(marker.producer_id, None)
         if completed is not None:
             self._transactions.end(completed, hold=hold)
+
+    def _new(self, producer_id: int, producer_epoch: int) -> Producer:
+        self._refused.forget(producer_id)
+        producer = self._producers[producer_id] = Producer(producer_epoch)
+        return producer
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
@@ -240,7 +233,7 @@ class Producers:
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> None:
         """Start from a snapshot taken at `offset`, in the place of whatever was known."""
         self._producers.clear()
-        self._unverified.clear()
+        self._refused.clear()
         self.seen_from = offset
         for entry in entries:
             self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
@@ -266,7 +259,5 @@ class Producers:
         ]
         for producer_id in expired:
             del self._producers[producer_id]
-        for producer_id, (_, _, refused_ms) in list(self._unverified.items()):
-            if now_ms - refused_ms >= expiration_ms:
-                del self._unverified[producer_id]
+        self._refused.expire(now_ms, expiration_ms)
         return len(expired)

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.txn_index import AbortedTxn, decode
-from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
@@ -268,24 +268,24 @@ def test_where_nothing_is_known_a_transaction_of_version_2_begins_with_the_first
     world.append(b"v", producer_id=OTHER, epoch=0, sequence=1, produce_version=12)
 
 
-def test_no_batch_overtakes_the_one_that_was_sent_away_unverified(world: LogWorld) -> None:
+def test_no_batch_overtakes_the_one_that_was_refused_for_now(world: LogWorld) -> None:
     world.append(b"v", producer_id=OTHER, epoch=0, sequence=0)
-    note_unverified(world, sequence=5)
-    note_unverified(world, sequence=7)
+    note_refused(world, sequence=5)
+    note_refused(world, sequence=7)
     assert code_of(world, 6, produce_version=11) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     begin(world, sequence=5)
     begin(world, sequence=6)
 
 
-def note_unverified(world: LogWorld, *, sequence: int) -> None:
+def note_refused(world: LogWorld, *, sequence: int) -> None:
     batch = build_batch(
         [(None, b"t", (), START_MS)], producer_id=PID, producer_epoch=0, base_sequence=sequence, transactional=True
     )
-    world.log.note_unverified(batch, world.now_ms)
+    world.log.note_refused(parse_header(batch), world.now_ms)
 
 
-def test_a_marker_or_a_day_lets_the_one_that_was_sent_away_be_forgotten(world: LogWorld) -> None:
-    note_unverified(world, sequence=5)
+def test_a_marker_or_a_day_lets_the_one_that_was_refused_be_forgotten(world: LogWorld) -> None:
+    note_refused(world, sequence=5)
     world.log.remove_expired_producers(world.now_ms + 86_400_000, 86_400_000)
     begin(world, sequence=6)
     world.mark(PID, 0, commit=True)

@@ -1,0 +1,37 @@
+"""What is said of the disk's failures: a line in the log for whoever runs the broker, an error for whoever asked.
+
+Knows partitions by name. A full disk refuses every append there is, so what is alike is logged once a minute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.log_lines import Seldom, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.clock import Clock
+    from barnabas.storage.errors import StorageError
+
+_log = logger("storage")
+
+
+class StorageFailures:
+    """Those of one broker's partitions."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lines = Seldom(_log.error)
+
+    def note(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
+        """Log it, and return KAFKA_STORAGE_ERROR for the request. `action`: what could not be done, a verb."""
+        self._lines.line(
+            (action, error.errno),
+            self._clock.now_ms(),
+            f"could not {action} partition",
+            topic=topic,
+            partition=partition,
+            reason=error,
+        )
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
