@@ -6,7 +6,7 @@ Sizes are upper bounds for the uncompressed batch.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.partition_queue import Outcome
@@ -51,6 +51,14 @@ class CollectedBatch:
         self.records.append(record)
         self.deliveries.append(delivery)
         self.size += size
+
+    def leave_out(self, errors: Mapping[int, KafkaError]) -> None:
+        """These records, by their index, are lost, and not sent with the others."""
+        for index, error in errors.items():
+            self.deliveries[index].error = error
+        kept = [index for index in range(len(self.records)) if index not in errors]
+        self.records = [self.records[index] for index in kept]
+        self.deliveries = [self.deliveries[index] for index in kept]
 
     def settle(self, first: int, count: int, outcome: Outcome) -> None:
         """So many records, from the `first` on, were acknowledged or lost."""

@@ -6,11 +6,13 @@ in front of them.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.transaction_requests import ProducerIdentity
+from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records import batch as batches
 from barnabas.protocol.records.batch import (
@@ -23,6 +25,11 @@ from barnabas.protocol.records.batch import (
 from barnabas.protocol.records.builder import NewRecord, build_batch, encode_records
 from barnabas.protocol.records.compression import NONE
 from barnabas.protocol.records.record import iter_records
+
+CANNOT_BE_ENCODED = (TypeError, ValueError, OverflowError, struct.error)
+"""What `encode` and `seal` raise for a record with a timestamp of more than 64 bits, or one that is no number."""
+
+_TIMESTAMP_MIN = -(1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,9 @@ def encode(
     where: TopicPartition, records: Sequence[NewRecord], *, compression: int = NONE, level: int | None = None
 ) -> NewBatch:
     """At least one record as a batch; `level` is the codec's own, None for its default."""
+    earliest = min(record.timestamp for record in records)
+    if earliest < _TIMESTAMP_MIN:  # for no header has it
+        raise EncodeError(f"timestamp {earliest} has more than 64 bits")
     return NewBatch(
         *where,
         records=encode_records(records, compression=compression, level=level),
@@ -70,6 +80,18 @@ def seal(batch: NewBatch, identity: ProducerIdentity, sequence: int, *, transact
         records_count=batch.count,
     )
     return encode_batch(header, batch.records)
+
+
+def unencodable(where: TopicPartition, records: Sequence[NewRecord]) -> dict[int, KafkaError]:
+    """Which of the records cannot be encoded, by their index, and why."""
+    found: dict[int, KafkaError] = {}
+    for index, record in enumerate(records):
+        try:
+            seal(encode(where, [record]), NOBODY, NO_SEQUENCE, transactional=False)
+        except CANNOT_BE_ENCODED as error:
+            reason = f"{where[0]}-{where[1]}: a record cannot be encoded: {error}"
+            found[index] = KafkaError(ErrorCode.INVALID_RECORD, reason)
+    return found
 
 
 def split(data: bytearray) -> list[bytearray]:

@@ -20,7 +20,7 @@ from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.batch_sender import ACKS_ALL, ACKS_LEADER, ACKS_NONE, DELIVERY_TIMEOUT_MS, BatchSender
 from barnabas.client.produce.batching import Batches, CollectedBatch, Delivery
-from barnabas.client.produce.new_batch import encode
+from barnabas.client.produce.new_batch import CANNOT_BE_ENCODED, NewBatch, encode, unencodable
 from barnabas.client.produce.partitioner import KeylessPartitioner, partition_for_key
 from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -143,12 +143,13 @@ class Producer:
 
     def _send_round(self, taken: dict[TopicPartition, CollectedBatch]) -> KafkaError | None:
         """Send one batch of each partition until it is acknowledged or lost; the first error."""
+        lost: KafkaError | None = None
         try:
             if self._sender is None:
                 self._sender = self._open_sender()
             for where, batch in taken.items():
-                encoded = encode(where, batch.records, compression=self._compression, level=self._level)
-                self._sender.enqueue(encoded, batch.settle)
+                error = self._enqueue(self._sender, where, batch)
+                lost = lost or error
             self._sender.flush()
         except KafkaError as error:
             _fail(taken, error)
@@ -159,7 +160,22 @@ class Producer:
             _fail(taken, error if isinstance(error, Exception) else ConnectionFailed("sending was interrupted"))
             self._discard_sender()
             raise
-        return None
+        return lost
+
+    def _enqueue(self, sender: BatchSender, where: TopicPartition, batch: CollectedBatch) -> KafkaError | None:
+        """Hand a batch over, without the records that cannot be encoded; why the first of these cannot."""
+        try:
+            sender.enqueue(self._encoded(where, batch), batch.settle)
+            return None
+        except CANNOT_BE_ENCODED:
+            errors = unencodable(where, batch.records)
+        batch.leave_out(errors)
+        if batch.records:
+            sender.enqueue(self._encoded(where, batch), batch.settle)
+        return next(iter(errors.values()), None)
+
+    def _encoded(self, where: TopicPartition, batch: CollectedBatch) -> NewBatch:
+        return encode(where, batch.records, compression=self._compression, level=self._level)
 
     def _open_sender(self) -> BatchSender:
         """A sender for what comes next. KafkaError if there is no producer id to be had."""

@@ -1,6 +1,5 @@
 """The producer against a scripted broker: what is retried, with which sequence numbers, and what is given up."""
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -293,15 +292,23 @@ def test_an_interrupt_before_there_is_a_producer_id_is_told_to_the_records() -> 
         assert list(broker.batches()) == []
 
 
-def test_what_cannot_be_encoded_is_told_to_every_record_that_was_to_be_sent_with_it() -> None:
+@pytest.mark.parametrize("timestamp", ["now", 1 << 70, -(1 << 63) - 1])
+def test_a_record_that_cannot_be_encoded_is_lost_alone(timestamp: Any) -> None:
     with Broker(accepted) as broker, client_of(broker) as client:
         producer = Producer(client)
-        deliveries = [producer.send("wide", b"v", partition=partition) for partition in range(2)]
-        no_number: Any = "now"
-        deliveries.append(producer.send("wide", b"v", partition=2, timestamp=no_number))
-        with pytest.raises((TypeError, struct.error)) as caught:
+        good = [producer.send("wide", b"v", partition=partition) for partition in (0, 1)]
+        bad = [producer.send("wide", b"bad", partition=partition, timestamp=timestamp) for partition in (1, 2)]
+        good.append(producer.send("wide", b"w", partition=1))
+        with pytest.raises(KafkaError, match="INVALID_RECORD: wide-1: a record cannot be encoded") as caught:
             producer.flush()
-        assert [delivery.error for delivery in deliveries] == [caught.value] * 3
+        assert [delivery.result() for delivery in good] == [100, 100, 101]
+        assert bad[0].error is caught.value
+        assert isinstance(bad[1].error, KafkaError)
+        after = producer.send("wide", b"after", partition=1)
+        producer.flush()
+        assert after.result() == 100
+        assert [each.base_sequence for *_, each, _ in broker.batches()] == [0, 0, 2]
+        assert broker.next_id == 50
 
 
 @pytest.mark.parametrize(
