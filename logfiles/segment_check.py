@@ -48,8 +48,12 @@ def check_segment(
 ) -> Iterator[Finding]:
     """The findings of a segment, by its number in `files.segments`, in the order of its log, then those beside it.
 
+    In a partition without segments number 0 has those beside it alone.
+
     with_records: whether to look into the batches, which costs many times what the rest does.
     """
+    if not files.segments:
+        return check_beside(files, number, reading=reading)
     return _SegmentCheck(files, number, reading, tally or Tally(), with_records=with_records).findings()
 
 

@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
+from barnabas.logfiles.segment_check import check_segment
 from pyspark_barnabas.options import OptionError
-from pyspark_barnabas.segments.findings import findings
 from pyspark_barnabas.segments.outcomes import first_open_offset
 from pyspark_barnabas.segments.pushdown import Wanted, narrow
 from pyspark_barnabas.segments.settings import Settings, read_settings
@@ -70,8 +70,11 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]  # because the chec
 
         schema = to_arrow_schema(self._schema, timezone="UTC")
         if self._settings.content == "findings":
-            pieces = partition.pieces
-            found = ((each.files.topic, each.files.partition, finding) for each in pieces for finding in findings(each))
+            found = (
+                (each.files.topic, each.files.partition, finding)
+                for each in partition.pieces
+                for finding in check_segment(each.files, each.segment)
+            )
             yield from rows.finding_rows(found, schema)
             return
         for piece in partition.pieces:

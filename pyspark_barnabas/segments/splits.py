@@ -79,11 +79,16 @@ def plan(
 
 
 def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
-    """Every segment that may hold wanted offsets, uncut. Empty ones, too: that one is empty may be a finding."""
+    """Every segment that may hold wanted offsets, uncut. Empty ones, too: that one is empty may be a finding.
+
+    A partition without segments has a piece without bytes, for what lies beside them.
+    """
     return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
 
 
 def _wanted_segments(files: PartitionFiles, offsets: OffsetRange) -> Iterator[Piece]:
+    if not files.segments:
+        yield Piece(files, 0, 0, 0, offsets)
     for number, segment in enumerate(files.segments):
         limit = files.limit(number)
         last = segment.base_offset + (1 << 31) if limit is None else limit - 1

@@ -10,8 +10,9 @@ import pytest
 from barnabas.broker.cli.log import run
 from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.segment_check import check_segment
 from barnabas.logfiles.walk import Damage
-from pyspark_barnabas.segments.findings import findings
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
 from pyspark_barnabas.segments.splits import OffsetRange, plan, whole_segments
 from pyspark_barnabas.segments.stretches import read_stretches
 from tests.support.files.damage import WAYS, Way, write_sound_log
@@ -37,7 +38,7 @@ def told_by_findings(path: Path) -> list[Finding]:
     """What the tasks of `content=findings` find, one for each segment."""
     layout = read_layout(str(path), lambda topic, partition: True)
     pieces = whole_segments([(files, OffsetRange()) for files in layout])
-    return [finding for piece in pieces for finding in findings(piece)]
+    return [finding for piece in pieces for finding in check_segment(piece.files, piece.segment)]
 
 
 def told_by_rows(path: Path) -> list[tuple[int, str]]:
@@ -72,6 +73,17 @@ def test_all_say_the_same_of_a_damaged_one(partition: Path, way: Way, capsys: py
     assert status == (0 if way.is_note else 1)
     of_the_walk = [(each.position, each.detail) for each in found if each.kind.value in DAMAGES]
     assert told_by_rows(partition.parent) == of_the_walk
+
+
+def test_all_say_the_same_of_a_partition_without_segments(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for log in partition.glob("*.log"):
+        log.unlink()
+    (partition / LEADER_EPOCH_CHECKPOINT).write_text("nonsense")
+    _, told = told_by_verify(partition.parent, capsys)
+    found = told_by_findings(partition.parent)
+    assert [(each.kind.value, *each[1:5]) for each in found] == told
+    assert Kind.LEADER_EPOCHS in {each.kind for each in found}
+    assert told_by_rows(partition.parent) == []
 
 
 def test_there_is_a_way_to_each_kind_of_finding() -> None:
