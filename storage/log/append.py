@@ -326,7 +326,7 @@ class Appender:
             self._epochs.assign(leader_epoch, self._watermarks.log_end_offset)
             self._epoch_assigned = leader_epoch
         if self._segments.active.should_roll(len(batch), last_offset, max_timestamp, now_ms):
-            self._roller.roll(now_ms)
+            self._roller.make_room(len(batch), last_offset, max_timestamp, now_ms)
         self._segments.active.append(batch, last_offset, max_timestamp)
 
     def _not_accounted_for(self, offset: int, mistake: BaseException) -> None:

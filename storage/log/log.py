@@ -111,12 +111,8 @@ class PartitionLog:
 
         After a StorageError it is open as before.
         """
-        try:
-            self._roller.seal_active()
-            self._flusher.flush_now()
-        except StorageError:
-            self._roller.unseal_active()
-            raise
+        self._roller.seal_active()
+        self._flusher.flush_now()
         self.abandon()
 
     def abandon(self) -> None:

@@ -3,8 +3,8 @@
 Knows what must be in place before a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
 for them. When a segment is full is the segment's to say, by the settings it gets here.
 
-Invariant: the last segment is active, the others are sealed; where a roll or a close fails the old one goes on, or the
-directory is offline.
+Invariant: the last segment is active, the others are sealed. Where a roll or a close fails the last one may be sealed
+until the next append, which goes on in it; or the directory is offline.
 """
 
 from __future__ import annotations
@@ -53,8 +53,21 @@ class Roller:
         self._config = config
         self._set_limits()
 
+    def make_room(self, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int) -> None:
+        """The active segment takes no batch (`should_roll`): begin the next, unless it is only sealed. StorageError.
+
+        It is sealed where a roll or a close failed. To go on in it something has to be read, which may be just what
+        failed there: so that is done as late as this, and again with the next append if it fails.
+        """
+        active = self._segments.active
+        if active.is_sealed:
+            active.activate()
+            if not active.should_roll(batch_size, last_offset, max_timestamp, now_ms):
+                return
+        self.roll(now_ms)
+
     def roll(self, now_ms: int) -> None:
-        """Seal the active segment and begin the next at the log's end. On StorageError the old one stays active."""
+        """Seal the active segment and begin the next at the log's end. On StorageError the old one stays the last."""
         end_offset = self._watermarks.log_end_offset
         try:
             self.seal_active()
@@ -78,23 +91,13 @@ class Roller:
             self._flusher.flush_now([active])
         self._snapshots.write(self._watermarks.log_end_offset, self._producers.to_snapshot())
 
-    def unseal_active(self) -> None:
-        """After `seal_active`, where no segment follows: appends go on in this one, or the directory is offline."""
-        active = self._segments.active
-        try:
-            if active.is_sealed:
-                active.activate()
-        except StorageError as error:
-            self._directory.disk.go_offline(f"cannot go on with a sealed segment: {error}")
-
     def _undo(self, base_offset: int) -> None:
-        """Go on with the active segment; the next one's empty file must not come back once this one ends behind it."""
+        """Keep the active segment; the next one's empty file must not come back once this one ends behind it."""
         try:
             self._directory.remove(segment_file(base_offset, FileKind.LOG))
             self._directory.sync()
         except StorageError as error:
             self._directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
-        self.unseal_active()
 
     def _set_limits(self) -> None:
         """segment.jitter.ms: each segment ends that much earlier at most, always the same for one, spread over many."""

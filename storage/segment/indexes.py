@@ -131,7 +131,8 @@ class SegmentIndexes:
         return self.offset.is_written and self.time.is_written
 
     def seal(self) -> None:
-        """The files say all there is: the entries may leave memory. Those that were given up stay."""
+        """The files say all there is: the entries may leave memory, and none is added. Those given up stay."""
+        self.is_full = True  # so that an append need not ask whether the segment is sealed
         if not self._is_given_up:
             self.offset.seal()
             self.time.seal()

@@ -83,12 +83,20 @@ class Segment:
         return segment
 
     def activate(self) -> None:
-        """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be."""
+        """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be.
+
+        After a StorageError the segment is as sealed as before, and this may be tried again.
+        """
+        try:
+            if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
+                self._sync_state.indexes_changed()
+                self.indexes.reset()
+            self._catch_up()
+        except StorageError:
+            self.indexes.is_full = True
+            self._next_offset = UNKNOWN
+            raise
         self.is_sealed = False
-        if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
-            self._sync_state.indexes_changed()
-            self.indexes.reset()
-        self._catch_up()
 
     def reset_indexes(self) -> None:
         """Empty the three indexes; `index_batch` fills them again, from the first batch on."""
@@ -165,7 +173,7 @@ class Segment:
         self._active_ms_max = config.roll_ms - jitter_ms
 
     def should_roll(self, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
-        """Whether a batch has to go into a new segment."""
+        """Whether a batch cannot go into this segment: as it is full, or old enough, or sealed."""
         if self.size > self._bytes_max - batch_size or self.indexes.is_full:
             return True
         if self.size and self.waited_ms(max_timestamp, now_ms) > self._active_ms_max:

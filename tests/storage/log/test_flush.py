@@ -241,18 +241,63 @@ def test_a_log_that_could_not_be_closed_goes_on_as_before(call: str, path: str) 
     assert world.values(committed=True) == [b"a", b"c"]
 
 
-def test_a_log_that_can_neither_be_closed_nor_used_on_takes_the_directory_offline() -> None:
+@pytest.mark.parametrize("unread", [".index", ".timeindex", "0.log"])
+@pytest.mark.parametrize("is_marker", [False, True])
+def test_a_log_that_can_neither_be_closed_nor_read_for_now_is_used_again_later(unread: str, is_marker: bool) -> None:
+    world = open_world(index_interval_bytes=0)
+    assert world.directory is not None
+    world.append(b"a", producer_id=7, epoch=0, sequence=0, transactional=True)
+    world.append(b"b")
+    world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
+    with pytest.raises(StorageError, match="No space left"):
+        world.directory.close_log(TOPIC, PARTITION)
+    world.directory.root.disk.close()
+    world.files.fail("open", errno.EMFILE, path=unread)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="Too many open files"):
+            world.append(b"c")
+    world.files.heal()
+
+    assert world.values() == [b"a", b"b"]
+    if is_marker:
+        world.mark(7, 0, commit=True)
+    else:
+        world.append(b"c")
+    world.append(b"d")
+    assert world.log.segments_count == 1
+    world.restart("stop")
+    assert world.findings() == []
+    written = [b"a", b"b", b"d"] if is_marker else [b"a", b"b", b"c", b"d"]
+    assert [value for value in world.values() if value is not None] == written
+
+
+def test_a_log_that_could_not_be_closed_is_closed_later_though_nothing_was_appended() -> None:
     world = open_world()
     assert world.directory is not None
     world.append(b"a")
     world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
-    world.files.fail("open", errno.EMFILE, path=".index")
-    with pytest.raises(StorageError, match="No space left"):
+    with pytest.raises(StorageError):
         world.directory.close_log(TOPIC, PARTITION)
     world.files.heal()
+    world.flush()
+    world.directory.close_log(TOPIC, PARTITION)
+    world.restart("kill")
+    assert world.values() == [b"a"]
+    assert world.findings() == []
 
-    with pytest.raises(DirectoryOffline, match="cannot go on with a sealed segment"):
-        world.append(b"b")
+
+def test_a_log_that_could_not_be_closed_rolls_where_that_is_due() -> None:
+    world = open_world(segment_bytes=200)
+    assert world.directory is not None
+    world.append(b"a" * 60)
+    world.files.fail("pwrite", errno.ENOSPC, path=".snapshot")
+    with pytest.raises(StorageError):
+        world.directory.close_log(TOPIC, PARTITION)
+    world.files.heal()
+    world.append(b"b" * 60)
+    assert world.log.segments_count == 2
+    world.restart("stop")
+    assert world.findings() == []
 
 
 def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it() -> None:
