@@ -11,6 +11,7 @@ that are right. Whether something is missing at the end of the log cannot be see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from barnabas.logfiles.batch_check import check_batch
@@ -67,7 +68,8 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
     for offset in files.snapshots:
         if start <= offset and (limit is None or offset < limit):
             path = files.beside(segment_file(offset, FileKind.PRODUCER_SNAPSHOT))
-            yield from _read(Kind.PRODUCER_SNAPSHOT, path, offset, producer_snapshot.decode, reading)[1]
+            decode = partial(producer_snapshot.decode, end_offset=offset)
+            yield from _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]
 
 
 class _SegmentCheck:

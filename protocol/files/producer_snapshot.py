@@ -43,8 +43,11 @@ def encode(entries: list[ProducerEntry]) -> bytes:
     return _HEADER.pack(_VERSION, crc32c(counted), len(entries)) + body
 
 
-def decode(data: Buffer) -> list[ProducerEntry]:
-    """Every entry; DecodeError on another version, a wrong CRC, or a size that does not fit the count."""
+def decode(data: Buffer, end_offset: int | None = None) -> list[ProducerEntry]:
+    """Every entry; DecodeError on another version, a wrong CRC, or a size that does not fit the count.
+
+    end_offset: the offset in the file's name; then also on entries that no log has which ends there.
+    """
     if len(data) < _HEADER.size:
         raise DecodeError(f"producer snapshot of {len(data)} bytes is too short")
     version, crc, count = _HEADER.unpack_from(data)
@@ -55,4 +58,19 @@ def decode(data: Buffer) -> list[ProducerEntry]:
         raise DecodeError(f"producer snapshot crc {found:#010x}, stored {crc:#010x}")
     if len(data) != _HEADER.size + count * ENTRY_SIZE:
         raise DecodeError(f"producer snapshot of {len(data)} bytes for {count} entries")
-    return [ProducerEntry._make(entry) for entry in _ENTRY.iter_unpack(view[_HEADER.size :])]
+    entries = [ProducerEntry._make(entry) for entry in _ENTRY.iter_unpack(view[_HEADER.size :])]
+    if end_offset is not None:
+        _check_offsets(entries, end_offset)
+    return entries
+
+
+def _check_offsets(entries: list[ProducerEntry], end_offset: int) -> None:
+    open_since: set[int] = set()
+    for entry in entries:
+        last, delta, first_in_txn = entry.last_offset, entry.offset_delta, entry.current_txn_first_offset
+        if last >= 0 and not 0 <= delta <= last < end_offset:
+            raise DecodeError(f"producer {entry.producer_id}: offsets {last - delta} to {last} below {end_offset}")
+        if first_in_txn >= end_offset or first_in_txn in open_since:
+            raise DecodeError(f"producer {entry.producer_id}: a transaction from offset {first_in_txn} on")
+        if first_in_txn >= 0:
+            open_since.add(first_in_txn)

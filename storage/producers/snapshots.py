@@ -44,9 +44,9 @@ class ProducerSnapshots:
             data = self._directory.read(_name(offset))
             if data is not None:
                 try:
-                    return offset, decode(data)
+                    return offset, decode(data, offset)
                 except DecodeError:
-                    pass  # torn, or of a later version: an older one and the log give the same state
+                    pass  # torn, wrong, or of a later version: an older one and the log give the same state
             self.remove([offset])
         return None
 

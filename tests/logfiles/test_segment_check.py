@@ -11,6 +11,7 @@ from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.segment_check import Tally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.names import CLEANER_CHECKPOINT, FileKind
+from barnabas.protocol.files.producer_snapshot import ProducerEntry
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
 from tests.support.files.segment_files import TIME_MS, LogWriter
 
@@ -102,10 +103,11 @@ def test_an_index_that_lies_is_named(log: LogWriter, kind: FileKind, data: bytes
     assert all(each.path.endswith(kind.value) for each in found)
 
 
-def test_a_snapshot_that_cannot_be_read_is_named(log: LogWriter) -> None:
+@pytest.mark.parametrize("snapshot", [b"nonsense", producer_snapshot.encode([ProducerEntry(7, 0, 0, 4, 0, 0, -1, -1)])])
+def test_a_snapshot_that_cannot_be_believed_is_named(log: LogWriter, snapshot: bytes) -> None:
     (log.directory / f"{0:020d}.snapshot").write_bytes(producer_snapshot.encode([]))
     assert found_in(log) == []
-    (log.directory / f"{4:020d}.snapshot").write_bytes(b"nonsense")
+    (log.directory / f"{4:020d}.snapshot").write_bytes(snapshot)
     assert [(each.kind, each.offset) for each in found_in(log)] == [(Kind.PRODUCER_SNAPSHOT, 4)]
 
 

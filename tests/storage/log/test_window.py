@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, encode
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import append
 from barnabas.storage.refusals import AppendRefused
@@ -142,3 +143,17 @@ def test_a_transactional_window_outlives_its_markers_and_a_restart() -> None:
 
     assert retry(world, 0) == 0
     assert retry(world, 1) == 2
+
+
+def test_a_snapshot_of_offsets_behind_its_own_is_not_believed() -> None:
+    world = open_world()
+    write(world, 0, 3)
+    world.stop()
+    wrong = ProducerEntry(PID, 0, 9, 9, 0, 0, -1, current_txn_first_offset=9)
+    world.files.open(f"{world.path}/{3:020d}.snapshot").pwrite(encode([wrong]), 0)
+
+    world.open()
+
+    assert [retry(world, number) for number in range(3)] == [0, 1, 2]
+    assert world.log.last_stable_offset == 3
+    assert not world.append(b"v", producer_id=PID, epoch=0, sequence=3).is_duplicate

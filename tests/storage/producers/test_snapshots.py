@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode
+from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, encode
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from tests.support.files.memory_files import MemoryFiles
 
 ENTRY = ProducerEntry(4000, 3, 8, 101, 1, 1_700_000_000_005, -1, 100)
+EARLY = ENTRY._replace(last_offset=9, current_txn_first_offset=8)
 
 
 @pytest.fixture
@@ -27,12 +28,12 @@ def snapshots(directory: Directory) -> ProducerSnapshots:
 def test_the_newest_at_or_below_an_offset_is_taken(directory: Directory) -> None:
     taken = snapshots(directory)
     for offset in (10, 30, 20):
-        taken.write(offset, [ENTRY._replace(last_offset=offset)])
+        taken.write(offset, [EARLY._replace(last_offset=offset - 1)])
 
     for found in (taken, snapshots(directory)):
         assert found.offsets == [10, 20, 30]
-        assert found.newest(25) == (20, [ENTRY._replace(last_offset=20)])
-        assert found.newest(30) == (30, [ENTRY._replace(last_offset=30)])
+        assert found.newest(25) == (20, [EARLY._replace(last_offset=19)])
+        assert found.newest(30) == (30, [EARLY._replace(last_offset=29)])
         assert found.newest(9) is None
 
 
@@ -46,24 +47,34 @@ def test_the_file_is_kafkas(directory: Directory) -> None:
     assert decode(data) == [ENTRY]
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0\2", b"\0" * 60])
+WRONG = [
+    [EARLY._replace(last_offset=20)],
+    [EARLY._replace(last_offset=1 << 62)],
+    [EARLY._replace(offset_delta=10)],
+    [EARLY._replace(offset_delta=-1)],
+    [EARLY._replace(current_txn_first_offset=20)],
+    [EARLY, EARLY._replace(producer_id=4001)],
+]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0\2", b"\0" * 60, *map(encode, WRONG)])
 def test_a_damaged_snapshot_is_removed_and_an_older_one_taken(directory: Directory, damage: bytes) -> None:
     taken = snapshots(directory)
-    taken.write(10, [ENTRY])
+    taken.write(10, [EARLY])
     directory.write(f"{20:020d}.snapshot", damage, 0)
     found = snapshots(directory)
 
-    assert found.newest(50) == (10, [ENTRY])
+    assert found.newest(50) == (10, [EARLY])
     assert directory.names() == [f"{10:020d}.snapshot"]
     assert found.offsets == [10]
 
 
 def test_a_snapshot_at_the_same_offset_is_not_written_twice(directory: Directory) -> None:
     taken = snapshots(directory)
-    taken.write(10, [ENTRY])
+    taken.write(10, [EARLY])
     taken.write(10, [])
 
-    assert taken.newest(10) == (10, [ENTRY])
+    assert taken.newest(10) == (10, [EARLY])
 
 
 def test_what_was_written_is_unsynced_until_somebody_says_otherwise(directory: Directory) -> None:
