@@ -2,9 +2,9 @@
 
 Theory of operation: each poll sends one Fetch per leader for all assigned partitions and turns what comes back into
 records; positions move past everything seen, control batches and aborted transactions included. What fails does so for
-a partition: the others are read, its leader is looked for again, and where records come nevertheless, a failure that
-does not pass is raised by the next poll. Who assigns the partitions is somebody else: the caller, or
-barnabas.client.consume.group.
+a partition: the others are read, its leader is looked for again and asked after the others, and where records come
+nevertheless, a failure that does not pass is raised by the next poll. Who assigns the partitions is somebody else: the
+caller, or barnabas.client.consume.group.
 
 Invariants: a position only moves when its records are handed out, so a round that raises moves none past a record; a
 partition whose position is unknown or out of range is reset by policy before it is fetched again.
@@ -29,6 +29,7 @@ from barnabas.protocol.records.record import Record
 FETCH_BYTES = 50 * 1024 * 1024
 PARTITION_BYTES = 1024 * 1024
 FETCH_WAIT_MS = 500
+FAILED_LEADER_MS = 1000
 
 
 class ConsumedRecord(NamedTuple):
@@ -126,13 +127,13 @@ class Consumer:
         came = _Round()
         self._find_positions(came, deadline)
         known = [where for where, position in self.positions.items() if position is not None]
-        by_leader, failures = self._client.leaders(known, deadline)
-        came.failures.update(failures)
-        for leader, places in by_leader.items():
+        leaders = self._leaders(known, came, deadline)
+        for leader, places in leaders:
             # Only the first leader is waited for, and only while nothing has come.
-            request = self._request(places, 0 if came.records else wait_ms // len(by_leader))
+            request = self._request(places, 0 if came.records else wait_ms // len(leaders))
+            patience = self._patience(places)
             try:
-                response: FetchResponse = self._client.node(leader, deadline).ask(request, deadline)
+                response: FetchResponse = self._client.node(leader, patience).ask(request, patience)
                 raise_for(response.error_code, None, "fetch")
             except KafkaError as error:
                 came.failures.update(dict.fromkeys(places, error))
@@ -149,10 +150,30 @@ class Consumer:
                     wanted[where] = reset_timestamp(where, self._reset)
             except KafkaError as error:
                 came.failures[where] = error
-        if wanted:
-            found, failures = ask_offsets(self._client, wanted, self._isolation, deadline)
+        for _, places in self._leaders(wanted, came, deadline):
+            asked = {where: wanted[where] for where in places}
+            found, failures = ask_offsets(self._client, asked, self._isolation, self._patience(places))
             self.positions.update({where: each.offset for where, each in found.items()})
             came.failures.update(failures)
+
+    def _leaders(
+        self, places: Iterable[TopicPartition], came: _Round, deadline: Deadline
+    ) -> list[tuple[int, list[TopicPartition]]]:
+        """Who leads these, and which of them: last those of which the round before brought nothing but failures."""
+        by_leader, failures = self._client.leaders(places, deadline)
+        came.failures.update(failures)
+        return sorted(by_leader.items(), key=lambda each: self._failed(each[1]))
+
+    def _failed(self, places: Iterable[TopicPartition]) -> bool:
+        return all(where in self._failing for where in places)
+
+    def _patience(self, places: Iterable[TopicPartition]) -> Deadline:
+        """How long one leader is waited for. It is its own: one that is silent takes no time from the others.
+
+        While others are read, it is short for one that has just failed: they are not to wait for it again and again.
+        """
+        is_short = self._failed(places) and not self._failed(self.positions)
+        return self._client.deadline(min(self._client.timeout_ms, FAILED_LEADER_MS) if is_short else None)
 
     def _take_in(self, came: _Round) -> list[ConsumedRecord]:
         """Let the round count. Records go before failures, of which one that lasts is kept for the next poll."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
-from barnabas.client.consume.consumer import Consumer
+from barnabas.client.consume.consumer import FAILED_LEADER_MS, Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -31,6 +32,8 @@ from tests.support.scripted.cluster import NOBODY_LEADS, ScriptedCluster
 E = ErrorCode
 A, B, GONE = ("a", 0), ("b", 0), ("gone", 0)
 TIMEOUT_MS = 5000
+ANSWERS_IN_S = 0.05
+SHORT_MS = 500
 
 
 class Leaders(ScriptedCluster):
@@ -42,11 +45,23 @@ class Leaders(ScriptedCluster):
         self.quiet: set[TopicPartition] = set()
         self.hang_ups = 0
         """How many Fetch requests node 2 does not answer."""
+        self.silent: set[ApiKey] = set()
+        """What node 1 does not answer; node 2 takes its time then."""
+        self.asked: list[int] = []
+        """The nodes that Fetch requests came to."""
         for number, node in self.nodes.items():
             node.script[ApiKey.FETCH] = partial(self._fetch, number)
-            node.script[ApiKey.LIST_OFFSETS] = self._offsets
+            node.script[ApiKey.LIST_OFFSETS] = partial(self._offsets, number)
+
+    def _is_silent(self, node: int, api: ApiKey) -> bool:
+        if node == 2 and self.silent:
+            threading.Event().wait(ANSWERS_IN_S)
+        return node == 1 and api in self.silent
 
     def _fetch(self, node: int, request: FetchRequest) -> Answer:
+        self.asked.append(node)
+        if self._is_silent(node, ApiKey.FETCH):
+            return None
         if node == 2 and self.hang_ups:
             self.hang_ups -= 1
             return HANG_UP
@@ -75,7 +90,9 @@ class Leaders(ScriptedCluster):
             records=build_batch([NewRecord(None, value, (), 0)], base_offset=offset) if has_records else None,
         )
 
-    def _offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    def _offsets(self, node: int, request: ListOffsetsRequest) -> Answer:
+        if self._is_silent(node, ApiKey.LIST_OFFSETS):
+            return None
         return ListOffsetsResponse(
             topics=[
                 ListOffsetsTopicResponse(
@@ -121,6 +138,47 @@ def test_what_one_leader_brought_is_handed_out_where_the_next_one_hangs_up(leade
         found = values(consumer, 3)
         assert of("a", found) == [b"a0", b"a1", b"a2"]
         assert of("b", found) == [b"b0", b"b1"]
+
+
+def test_a_leader_that_is_silent_takes_no_time_from_the_others_and_is_asked_after_them(leaders: Leaders) -> None:
+    leaders.silent = {ApiKey.FETCH}
+    with Client(leaders.address, timeout_ms=SHORT_MS) as client:
+        consumer = Consumer(client)
+        consumer.assign({A: 0, B: 0})
+        assert values(consumer, 2) == [b"b0", b"b1"]
+        assert leaders.asked == [1, 2, 2, 1]
+        leaders.silent.clear()
+        consumer.assign(consumer.positions)
+        assert sorted(filter(None, values(consumer))) == [b"a0", b"b2"]
+
+
+def test_where_the_offsets_of_one_leader_are_not_found_those_of_the_others_are(leaders: Leaders) -> None:
+    leaders.silent = {ApiKey.LIST_OFFSETS}
+    with Client(leaders.address, timeout_ms=SHORT_MS) as client:
+        consumer = Consumer(client)
+        consumer.assign([A, B])
+        assert values(consumer, 2) == [b"b7", b"b8"]
+        assert consumer.positions == {A: None, B: 9}
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_leader_that_failed_is_waited_for_shortly_where_others_are_read(leaders: Leaders, is_read: bool) -> None:
+    leaders.errors[B] = E.CORRUPT_MESSAGE
+    with reading(leaders, {A: 0, B: 0} if is_read else {B: 0}) as (client, consumer):
+        given: list[float] = []
+        node = client.node
+
+        def noted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+            if node_id == 2:
+                given.append(deadline.left_s)
+            return node(node_id, deadline, purpose)
+
+        client.node = noted  # type: ignore[method-assign]  # because nothing else shows it
+        for _ in range(2 if is_read else 1):
+            with suppress(KafkaError):
+                consumer.poll(0)
+        assert given[0] == TIMEOUT_MS / 1000
+        assert set(given[1:]) == {FAILED_LEADER_MS / 1000 if is_read else TIMEOUT_MS / 1000}
 
 
 def test_an_interrupt_between_two_leaders_loses_nothing(leaders: Leaders) -> None:
