@@ -172,10 +172,15 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.quiet_sweeps = 0
-        self._receiver.received(nbytes)
         if self._parked is None and self._is_writable and self._outgoing is None:
-            self._serve()
+            frame = self._receiver.only_frame(nbytes)
+            if frame is not None:
+                self._serve_one(frame)
+            else:
+                self._receiver.received(nbytes)
+                self._serve()
         else:
+            self._receiver.received(nbytes)
             self._receiver.settle()
         if self._parked is not None or not self._is_writable or self._receiver.is_starved:
             self._regulate_receiving()
@@ -190,6 +195,19 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on()
 
     # --- serving ---------------------------------------------------------------------------------------------------
+
+    def _serve_one(self, frame: memoryview) -> None:
+        """Answer the one frame that there is: what `_serve` does, with fewer calls."""
+        try:
+            answer = self._dispatch(frame, self)
+            if type(answer) is bytearray:
+                self._write(answer)
+            elif answer is not None:
+                self._answer_in_parts_or_later(answer)
+        except CloseConnection as close:
+            self._refuse(close.reason, close.api)
+        except Exception as error:
+            self._fail(error)
 
     def _serve(self) -> None:
         """Answer the frames that are there, until one has to wait."""

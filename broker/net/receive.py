@@ -7,7 +7,7 @@ claimed.
 
 Knows sizes, not what a frame means, and no sockets. Whoever owns the socket asks `buffer()` where to receive, says
 how much came with `received(n)`, takes frames with `next_frame()` until there are none (or it wants no more), then
-calls `settle()`.
+calls `settle()`. `only_frame(n)` is a shorter way for the commonest read, one whole frame and nothing else.
 
 Invariants: a frame is valid until `settle()`; between two calls of `settle()` no other receiver on the same shared
 buffer may be used; frames come out exactly as `barnabas.protocol.framing` cuts them.
@@ -23,6 +23,7 @@ from barnabas.protocol.framing import SIZE, why_refused
 SHARED_BYTES = 64 << 10
 _ASIDE_BYTES_MAX = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own
 _GROWTH = 32
+_size_at = SIZE.unpack_from
 
 
 class FramingError(ValueError):
@@ -81,9 +82,20 @@ class Receiver:
 
     def buffer(self) -> memoryview:
         """Where the next bytes go; never empty."""
-        if self._own is None and self._aside:
+        if self._aside and self._own is None:
             self._load()
-        return self._view[self._end :]
+        return self._view[self._end :] if self._end else self._view
+
+    def only_frame(self, count: int) -> memoryview | None:
+        """The frame, if `count` bytes were put into `buffer()` and are one whole frame, with nothing before or behind.
+
+        It stands for `received`, `next_frame` and `settle`; the frame is valid until the next receiver is used. None
+        when it is not so: then nothing was done, and those are the way.
+        """
+        size = count - 4
+        if self._end == 0 and 0 <= size <= self.size_max and _size_at(self._shared)[0] == size:
+            return self._shared[4:count]
+        return None
 
     def received(self, count: int) -> None:
         """`count` bytes were put into `buffer()`."""

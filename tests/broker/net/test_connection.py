@@ -136,6 +136,52 @@ async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) 
     assert world.listener.send_memory.unread_bytes == 0
 
 
+async def test_requests_that_each_come_in_a_read_of_their_own_wait_for_a_peer_that_stopped_reading(
+    world: BrokerWorld,
+) -> None:
+    peer = world.connect(kernel_bytes=20)
+    for number in range(3):
+        peer.transport.send(request_frame(produce(world, b"v"), VERSION, number))
+    assert not peer.transport.is_reading()
+    assert len(peer.transport.writes) == 1
+    assert len(peer.transport.in_flight) > 0
+    assert world.listener.send_memory.unread_bytes > 0
+    frames: list[bytes] = []
+    while len(frames) < 3:
+        frames += peer.frames()
+        await settle()
+    assert [int.from_bytes(frame[:4], "big") for frame in frames] == [0, 1, 2]
+    assert peer.transport.is_reading()
+    assert world.listener.send_memory.unread_bytes == 0
+
+
+async def test_a_request_read_behind_a_parked_one_waits_although_it_came_whole(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.ask(fetch(), VERSION, correlation_id=1)
+    peer.ask(fetch(offset=9, max_wait_ms=0), VERSION, correlation_id=2)
+    assert peer.frames() == []
+    world.clock.advance(500)
+    await settle()
+    assert [int.from_bytes(frame[:4], "big") for frame in peer.frames()] == [1, 2]
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+async def test_a_mistake_of_ours_closes_the_connection_and_is_logged(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, requests: int
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    peer = world.connect()
+    monkeypatch.setattr(peer.connection, "_dispatch", broken)
+    with caplog.at_level(logging.ERROR, "barnabas"):
+        peer.transport.send(request_frame(MetadataRequest(topics=[]), 1) * requests)
+    assert peer.is_closed
+    (record,) = caplog.records
+    assert "connection failed" in record.message
+    assert record.exc_info is not None
+
+
 async def test_a_large_answer_is_read_from_the_file_piece_by_piece(world: BrokerWorld) -> None:
     producer = world.connect()
     for _ in range(5):

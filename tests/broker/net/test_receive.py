@@ -31,15 +31,19 @@ class Socket:
     def _free(self) -> None:
         self.told_free += 1
 
-    def receive(self, data: bytes, step: int = 1 << 30) -> list[bytes]:
+    def receive(self, data: bytes, step: int = 1 << 30, *, the_short_way: bool = True) -> list[bytes]:
         """The frames that `data` completes; copies, since they are valid only until settled."""
-        frames = []
+        frames: list[bytes] = []
         while data:
             buffer = self.receiver.buffer()
             size = min(len(buffer), step, len(data))
             assert size > 0
             buffer[:size] = data[:size]
             data = data[size:]
+            only = self.receiver.only_frame(size) if the_short_way else None
+            if only is not None:
+                frames.append(bytes(only))
+                continue
             self.receiver.received(size)
             frames += self.take()
         return frames
@@ -72,8 +76,14 @@ def test_frames_come_out_whole_byte_by_byte_and_with_more_behind(payloads: list[
         assert found == payloads
 
 
-@given(st.lists(st.integers(0, 200_000), max_size=6), st.lists(st.integers(1, 100_000), min_size=1, max_size=8))
-def test_any_pieces_give_the_frames_that_protocol_framing_gives(sizes: list[int], steps: list[int]) -> None:
+@given(
+    st.lists(st.integers(0, 200_000), max_size=6),
+    st.lists(st.integers(1, 100_000), min_size=1, max_size=8),
+    st.booleans(),
+)
+def test_any_pieces_give_the_frames_that_protocol_framing_gives(
+    sizes: list[int], steps: list[int], the_short_way: bool
+) -> None:
     stream = b"".join(frame(bytes([number]) * size) for number, size in enumerate(sizes))
     oracle, socket = FrameBuffer(LIMIT), Socket()
     found, expected = [], []
@@ -82,9 +92,47 @@ def test_any_pieces_give_the_frames_that_protocol_framing_gives(sizes: list[int]
         piece = stream[position : position + steps[position % len(steps)]]
         position += len(piece)
         expected += [bytes(each) for each in oracle.feed(piece)]
-        found += socket.receive(piece)
+        found += socket.receive(piece, the_short_way=the_short_way)
     assert found == expected
     assert socket.memory.used_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "read", "only"),
+    [
+        (b"", frame(b"whole"), b"whole"),
+        (b"", frame(b""), b""),
+        (b"", frame(b"z" * (SHARED_BYTES - 4)), b"z" * (SHARED_BYTES - 4)),
+        (b"", frame(b"two") + frame(b"of them"), None),
+        (b"", frame(b"and more")[:-1], None),
+        (b"", frame(b"whole") + b"\0", None),
+        (b"\0", frame(b"behind a byte")[1:], None),
+        (frame(b"x" * 9)[:6], frame(b"in another"), None),
+        (b"", b"\0\0\0", None),
+        (b"", frame(b"y" * (SHARED_BYTES - 3))[:SHARED_BYTES], None),
+    ],
+)
+def test_a_read_that_is_one_whole_frame_is_told_from_all_others(before: bytes, read: bytes, only: bytes | None) -> None:
+    socket = Socket()
+    socket.receive(before)
+    buffer = socket.receiver.buffer()
+    buffer[: len(read)] = read
+    found = socket.receiver.only_frame(len(read))
+    assert (None if found is None else bytes(found)) == only
+
+
+def test_what_an_earlier_read_left_in_the_shared_buffer_is_no_part_of_a_short_one() -> None:
+    socket = Socket()
+    for size in (0xFFFFFFFF, 0, 1, 2):
+        socket.receiver.buffer()[:4] = size.to_bytes(4, "big")
+        for count in (1, 2, 3):
+            assert socket.receiver.only_frame(count) is None
+
+
+def test_a_whole_frame_over_the_limit_is_refused_in_either_way() -> None:
+    assert Socket(limit=8).receive(frame(b"12345678")) == [b"12345678"]
+    with pytest.raises(FramingError, match="9"):
+        Socket(limit=8).receive(frame(b"123456789"))
 
 
 def test_connections_share_one_buffer_and_never_see_each_others_bytes() -> None:
