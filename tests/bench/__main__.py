@@ -13,6 +13,7 @@ import platform
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from confluent_kafka import KafkaException
 
 from tests.bench import hostile, micro, report, starting, transactions
 from tests.bench.measure import ROOT
-from tests.bench.peers import Peer, barnabas, kafka
+from tests.bench.peers import Peer, barnabas, floor, kafka
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
 ALONE = {"start", "txn"}
+MakePeer = Callable[[Path], Peer]
 
 
 def say(text: str) -> None:
@@ -44,9 +46,11 @@ def under_unkind_clients(peer: Peer) -> dict[str, Any]:
     return figures
 
 
-def side_by_side(names: list[str], plan: Plan, *, alone: bool, with_unkind: bool, path: Path) -> int:
+def side_by_side(
+    names: list[str], plan: Plan, *, brokers: list[MakePeer], with_floor: bool, with_unkind: bool, path: Path
+) -> int:
     """Measure, print the tables, write every result as JSON to `path`."""
-    makers = [barnabas] if alone else [barnabas, kafka]
+    makers = [*brokers, floor] if with_floor else brokers
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
         peers = [make(Path(scratch) / make.__name__) for make in makers]
         for peer in peers:
@@ -58,7 +62,7 @@ def side_by_side(names: list[str], plan: Plan, *, alone: bool, with_unkind: bool
         called = [peer.name for peer in peers]
         print("\n" + report.table(measured, called))
         print("\nWarmed before, with the very load:\n\n" + report.warming_table(measured, called))
-        unkind = {peer.name: under_unkind_clients(peer) for peer in peers} if with_unkind else {}
+        unkind = {peer.name: under_unkind_clients(peer) for peer in peers[: len(brokers)]} if with_unkind else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"loads": report.for_machines(measured), "hostile": unkind}, indent=1))
     say(f"wrote {path}")
@@ -73,6 +77,12 @@ def main() -> int:
         help=f"W1 to W11, {QUICK.in_words()}: some ten minutes; without it everything, {FULL.in_words()}",
     )
     parser.add_argument("--alone", action="store_true", help="measure Barnabas without Apache Kafka: no ratios")
+    parser.add_argument(
+        "--floor",
+        action="store_true",
+        help="also a C program that makes a broker's system calls and nothing else, for W5raw, W6, W7 and W8raw:"
+        " how far from the possible each broker is",
+    )
     parser.add_argument(
         "--workload",
         action="append",
@@ -97,7 +107,14 @@ def main() -> int:
             return starting.main(rounds=2 * plan.rounds - 1, alone=options.alone, path=options.json, say=say)
         return transactions.main(plan, alone=options.alone, path=options.json, say=say)
     names = options.workload or (QUICK_NAMES if options.quick else list(WORKLOADS))
-    return side_by_side(names, plan, alone=options.alone, with_unkind=options.hostile, path=options.json)
+    return side_by_side(
+        names,
+        plan,
+        brokers=[barnabas] if options.alone else [barnabas, kafka],
+        with_floor=options.floor,
+        with_unkind=options.hostile,
+        path=options.json,
+    )
 
 
 if __name__ == "__main__":

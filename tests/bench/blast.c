@@ -1,14 +1,15 @@
 /* A raw Kafka load generator: as little client as can be, so that the broker is what is measured.
  *
  *   blast produce --port P --topic T [--connections 1] [--depth 1] [--size 100] [--records 1] [--seconds 5] [--partitions 1]
+ *                 [--count 0]
  *   blast repeat  --port P --frames F [--connections 1] [--depth 1] [--seconds 5]
  *   blast fetch   --port P --topic T [--max-bytes 1048576] [--seconds 5]
  *
  * produce: every connection keeps `depth` Produce v9 requests (acks=1, no producer id) in flight; connection i writes to
- * partition i mod partitions. repeat: the same with requests of any kind: F holds pairs of a request and the answer it must get
- * (without its correlation id), each preceded by its size as an int32; connection i sends request i mod their number. Every
- * connection has had one answer before the clock starts. fetch: one connection reads partition 0 from offset 0 to its end with
- * Fetch v12, again and again, until the time is up.
+ * partition i mod partitions; it ends when `count` requests are answered, unless that is 0. repeat: the same with requests of any
+ * kind: F holds pairs of a request and the answer it must get (without its correlation id), each preceded by its size as an int32;
+ * connection i sends request i mod their number. Every connection has had one answer before the clock starts. fetch: one connection
+ * reads partition 0 from offset 0 to its end with Fetch v12, again and again, until the time is up.
  * Prints one line of JSON. It knows one request and one response of each kind and checks only their error codes.
  */
 #define _GNU_SOURCE
@@ -21,10 +22,11 @@ enum { MAX_DEPTH = 256, RESPONSE_MAX = 64 << 20, INPUT_MAX = 2 << 20, LATENCIES_
 
 static struct {
     int port, connections, depth, size, records, partitions;
+    size_t count;
     double seconds;
     int max_bytes;
     const char *topic, *frames;
-} options = {9092, 1, 1, 100, 1, 1, 5.0, 1 << 20, "bench", NULL};
+} options = {9092, 1, 1, 100, 1, 1, 0, 5.0, 1 << 20, "bench", NULL};
 
 static void put_compact_string(Buffer *b, const char *text) {
     put_uvarint(b, strlen(text) + 1);
@@ -158,12 +160,17 @@ static void open_connection(Connection *c) {
     c->input = malloc(INPUT_MAX);
 }
 
+static size_t sent_count, answered_count;
+
+static int is_over(size_t so_far) { return options.count && so_far >= options.count; }
+
 /* Tops the connection up to `depth` requests with one send per request burst. */
 static void top_up(Connection *c, int depth) {
     static Buffer burst;
     burst.size = 0;
     double now = now_s();
-    while (c->in_flight < depth) {
+    while (c->in_flight < depth && !is_over(sent_count)) {
+        sent_count++;
         set_int(c->request.data + 8, c->correlation_id++, 4);
         put(&burst, c->request.data, c->request.size);
         c->sent_at[(c->head + c->in_flight) % MAX_DEPTH] = now;
@@ -194,6 +201,7 @@ static void receive(Connection *c) {
     while (c->have - at >= 4) {
         size_t size = (size_t)get_int(c->input + at, 4);
         if (c->have - at < 4 + size) break;
+        answered_count++;
         if (is_bad(c, c->input + at + 4, size)) error_count++;
         if (latency_count < LATENCIES_MAX) latencies[latency_count++] = (float)((now - c->sent_at[c->head]) * 1e6);
         c->head = (c->head + 1) % MAX_DEPTH;
@@ -225,7 +233,7 @@ static int load(Connection *connections) {
     double start = now_s(), stop = start + options.seconds;
     for (int i = 0; i < options.connections; i++) top_up(&connections[i], options.depth);
     struct epoll_event events[256];
-    while (now_s() < stop) {
+    while (now_s() < stop && !is_over(answered_count)) {
         int ready = epoll_wait(poll, events, 256, 1000);
         for (int i = 0; i < ready; i++) {
             receive(events[i].data.ptr);
@@ -322,6 +330,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(name, "--size")) options.size = atoi(value);
         else if (!strcmp(name, "--records")) options.records = atoi(value);
         else if (!strcmp(name, "--partitions")) options.partitions = atoi(value);
+        else if (!strcmp(name, "--count")) options.count = (size_t)atoll(value);
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
         else if (!strcmp(name, "--max-bytes")) options.max_bytes = atoi(value);
         else return fprintf(stderr, "blast: unknown option %s\n", name), 2;

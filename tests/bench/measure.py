@@ -63,8 +63,8 @@ def own_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def load_generator(name: str) -> Path:
-    """A load generator in C (`blast`, `txn`), built when its source is newer than the binary."""
+def c_program(name: str) -> Path:
+    """A load generator in C (`blast`, `txn`) or the floor, built when its source is newer than the binary."""
     source, binary = HERE / f"{name}.c", ROOT / ".cache" / "bench" / name
     newest = max(each.stat().st_mtime for each in (source, HERE / "wire.h"))
     if not binary.exists() or binary.stat().st_mtime < newest:
@@ -89,7 +89,7 @@ def blast(program: str, port: int, topic: str, **options: float | str) -> dict[s
         for name, value in options.items()
         for part in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
     ]
-    return run_json([str(load_generator("blast")), program, "--port", str(port), "--topic", topic, *arguments])
+    return run_json([str(c_program("blast")), program, "--port", str(port), "--topic", topic, *arguments])
 
 
 def rdkafka(program: str, port: int, topic: str, **options: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The brokers that are compared, each in a process of its own, and what is read of it from outside."""
+"""The brokers that are compared, and the floor, each in a process of its own, and what is read of it from outside."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.bench.floor_process import FloorProcess
 from tests.bench.measure import busy_seconds, cpu_seconds, held_mb, own_seconds, rss_mb
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -88,3 +89,8 @@ def barnabas(directory: Path) -> Peer:
 
 def kafka(directory: Path) -> Peer:
     return Peer("kafka", KafkaProcess(directory, SETTINGS, jvm_options=KAFKAS_OWN_JVM_OPTIONS))
+
+
+def floor(directory: Path) -> Peer:
+    """No broker: what the system calls of one cost, for the loads of the raw client."""
+    return Peer("floor", FloorProcess(directory))

@@ -15,7 +15,7 @@ from tests.bench.rounds import Measured
 from tests.bench.warming import SPREAD
 
 OURS = "barnabas"
-TITLES = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kfake": "kfake"}
+TITLES = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kfake": "kfake", "floor": "floor"}
 NOISY_PERCENT = 12
 """With so much of the machine's processor time spent on others, a figure is one of a busy machine."""
 COSTS = ("cpu_s_per_gb", "cpu_us_per_request", "cpu_us_per_transaction", "cpu_us_per_message", "rss_mb")

@@ -26,7 +26,7 @@ from barnabas.protocol.registry import ApiKey, request_codec
 from tests.bench import report
 from tests.bench.kfake_process import KfakeProcess
 from tests.bench.loads import Load
-from tests.bench.measure import blast, load_generator, rdkafka, run_json
+from tests.bench.measure import blast, c_program, rdkafka, run_json
 from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka
 from tests.bench.rounds import Bench, Measured, Plan
 from tests.bench.topics import fresh_topic
@@ -61,7 +61,7 @@ _ID_TIMEOUT_MS = 600_000
 def raw(peer: Peer, topic: str, **options: float) -> Figures:
     """Run the C producers."""
     words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", f"{value:g}")]
-    command = [str(load_generator("txn")), "--port", str(peer.port), "--topic", topic, "--id", topic]
+    command = [str(c_program("txn")), "--port", str(peer.port), "--topic", topic, "--id", topic]
     return run_json([*command, *words])
 
 

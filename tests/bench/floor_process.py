@@ -1,0 +1,32 @@
+"""The floor (tests/bench/floor.c) with the handles of the brokers: the system calls of a broker without a broker.
+
+It answers the raw client alone. Topics need not be created: there is one log, and a topic that is not the last one
+begins it anew.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tests.bench.measure import c_program
+from tests.support.processes.server import Server
+
+_READY = "floor ready "
+
+
+class FloorProcess(Server):
+    """One log on a port it picks."""
+
+    def command(self) -> list[str]:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        return [str(c_program("floor")), "--data-dir", str(self.data_dir)]
+
+    def is_ready_line(self, line: str) -> bool:
+        return line.startswith(_READY)
+
+    def port_of(self, ready_line: str) -> int:
+        return int(ready_line.rpartition(":")[2])
+
+    def empty(self) -> None:
+        """Give back what the log takes, so that beginning it anew costs nothing."""
+        os.truncate(self.data_dir / "floor.log", 0)
