@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cluster.leader_epochs import check_leader_epoch
+from barnabas.broker.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.context import RequestContext
-from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused, Wanted
+from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
@@ -30,7 +30,8 @@ from barnabas.storage.errors import CorruptFile, StorageError
 if TYPE_CHECKING:
     from collections.abc import Sized
 
-    from barnabas.broker.partitions.waiters import Waiting
+    from barnabas.broker.partitions.waiters import PartitionKey, Waiting, Woken
+    from barnabas.protocol.hot.writing import Topic
     from barnabas.storage.log.log import PartitionLog
 
 _TOPIC_IDS_SINCE = 13
@@ -60,10 +61,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
     if fetch.unknown_count == len(results):  # there is nothing to wait for
         return _answer(session, results)
     return services.waiters.park(
-        fetch.keys(results),
-        timeout_ms=request.max_wait_ms,
-        is_ready=fetch.is_ready,
-        finish=lambda: _answer(session, fetch.read(), fetch.unknown_count),
+        fetch.keys(results), timeout_ms=request.max_wait_ms, is_ready=fetch.is_ready, finish=fetch.finish
     )
 
 
@@ -76,13 +74,35 @@ def _answer(session: FetchContext, results: list[FetchedPartition], unknown_coun
 
 
 class _Fetch:
-    """One request while it is being answered. Reading it again starts from nothing."""
+    """One request while it is being answered.
+
+    What it waited with may be what it is answered with: a partition that nothing happened to since is not read again.
+    """
+
+    __slots__ = (
+        "_api_version",
+        "_bytes_left",
+        "_catalogue",
+        "_committed",
+        "_max_bytes",
+        "_partitions",
+        "_results",
+        "_session",
+        "_waits_for",
+        "_wanted",
+        "min_bytes",
+        "must_answer",
+        "size",
+        "unknown_count",
+    )
 
     def __init__(self, request: FetchRequest, session: FetchContext, context: RequestContext) -> None:
         services = context.services
         self._catalogue = services.catalogue
         self._partitions = services.partitions
+        self._session = session
         self._wanted = session.wanted
+        self._results: list[FetchedPartition] = []
         self._committed = request.isolation_level == _READ_COMMITTED
         self._api_version = context.api_version
         self._max_bytes = min(max(0, request.max_bytes), services.config.integer("fetch.max.bytes"))
@@ -90,30 +110,48 @@ class _Fetch:
         self.size = 0
         """Bytes of records in the last read."""
         self._bytes_left = self._max_bytes
-        self._waits_for: dict[tuple[str, int], FetchPartition] = {}
+        self._waits_for: dict[PartitionKey, int] = {}
         self.must_answer = False
         """The last read met something that is answered at once: an error, or logs that diverge."""
         self.unknown_count = 0
         """How many partitions the last read did not find. They are answered with the rest, whenever that is."""
 
-    def keys(self, results: list[FetchedPartition]) -> dict[tuple[str, int], FetchPartition]:
-        """The partitions to wait for, which are those that `results` found, and what is asked of each."""
+    def keys(self, results: list[FetchedPartition]) -> dict[PartitionKey, int]:
+        """The partitions to wait for, which are those that `results` found, and where each is among all."""
+        self._results = results
+        name = self._name
         self._waits_for = {
-            (self._name(topic), asked.partition): asked
-            for (topic, asked), result in zip(self._wanted, results, strict=True)
-            if result.error_code not in UNKNOWN_PARTITION
+            (topic if type(topic) is str else name(topic), asked[0]): position
+            for position, (topic, asked) in enumerate(self._wanted)
+            if not self.unknown_count or results[position].error_code not in UNKNOWN_PARTITION
         }
         return self._waits_for
 
     def read(self) -> list[FetchedPartition]:
         """What there is now, in the order it was asked for."""
+        self._begin()
+        read = self._read_partition
+        return [read(topic, asked) for topic, asked in self._wanted]
+
+    def finish(self, woken: Woken) -> FetchAnswer:
+        """The answer once it has waited long enough, when something happened to those that were `woken`."""
+        if woken is None or self.size or self.must_answer or len(self._waits_for) != len(self._wanted):
+            results = self.read()
+        else:  # All that was waited with is an empty answer of each partition, which holds until it is woken.
+            results = self._results
+            self._begin()
+            positions = [self._waits_for[key] for key in woken]
+            for position in sorted(positions) if len(positions) > 1 else positions:
+                results[position] = self._read_partition(*self._wanted[position])
+        return _answer(self._session, results, self.unknown_count)
+
+    def _begin(self) -> None:
         self.size = 0
         self._bytes_left = self._max_bytes
         self.must_answer = False
         self.unknown_count = 0
-        return [self._read_partition(each) for each in self._wanted]
 
-    def is_ready(self, woken: tuple[str, int]) -> bool:
+    def is_ready(self, woken: PartitionKey) -> bool:
         """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
 
         As far as that can be known cheaply: one byte is enough for most, and then only the partition woken can have it.
@@ -121,7 +159,7 @@ class _Fetch:
         keys = (woken,) if self.min_bytes <= 1 else self._waits_for
         size = 0
         for key in keys:
-            asked = self._waits_for[key]
+            asked = self._wanted[self._waits_for[key]][1]
             try:
                 log = self._partitions.get(*key)
             except StillRecovering:
@@ -142,25 +180,29 @@ class _Fetch:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         return found.name
 
-    def _read_partition(self, wanted: Wanted) -> FetchedPartition:
-        topic, asked = wanted
+    def _read_partition(self, topic: Topic, asked: FetchPartition) -> FetchedPartition:
+        partition, leader_epoch, offset, last_epoch, _, limit = asked
         try:
-            log = self._partitions.get(self._name(topic), asked.partition)
-            check_leader_epoch(log, asked.current_leader_epoch)
-            if asked.last_fetched_epoch != _NO_EPOCH:
+            log = self._partitions.get(topic if type(topic) is str else self._name(topic), partition)
+            if leader_epoch != NOT_CHECKED:
+                check_leader_epoch(log, leader_epoch)
+            if last_epoch != _NO_EPOCH:
                 diverging = _diverging_epoch(log, asked)
                 if diverging is not None:
                     self.must_answer = True
                     return FetchedPartition(
-                        asked.partition,
+                        partition,
                         0,
                         log.high_watermark,
                         log.last_stable_offset,
                         log.log_start_offset,
                         diverging_epoch=diverging,
                     )
-            limit = min(asked.partition_max_bytes, self._bytes_left)
-            found = log.read(asked.fetch_offset, limit, committed=self._committed, force_first_batch=self.size == 0)
+            if limit > self._bytes_left:
+                limit = self._bytes_left
+            data, high_watermark, last_stable_offset, log_start_offset, aborted = log.read(
+                offset, limit, committed=self._committed, force_first_batch=self.size == 0
+            )
         except StillRecovering as recovering:  # as if nothing were there yet: no client is to ask again at once
             return FetchedPartition(asked.partition, recovering.code)
         except KafkaError as error:
@@ -171,12 +213,12 @@ class _Fetch:
             is_known = self._api_version >= _STORAGE_ERROR_SINCE
             return self._failed(asked, ErrorCode.KAFKA_STORAGE_ERROR if is_known else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records: Sized = b""
-        if found.data is not None:
-            records = found.data
-            self.size += len(records)
+        if data is not None:
+            records = data
+            self.size += data.size
             self._bytes_left = max(0, self._max_bytes - self.size)
-        offsets = found.high_watermark, found.last_stable_offset, found.log_start_offset
-        return _new_tuple(FetchedPartition, (asked.partition, 0, *offsets, found.aborted, records, *_NOTHING_MORE))
+        offsets = high_watermark, last_stable_offset, log_start_offset
+        return _new_tuple(FetchedPartition, (partition, 0, *offsets, aborted, records, *_NOTHING_MORE))
 
     def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
         if code in UNKNOWN_PARTITION:

@@ -198,7 +198,7 @@ class Partitions:
         def is_ready(_: object = None) -> bool:
             return any(key not in self.recoveries for key in wanted)
 
-        def finish() -> None:
+        def finish(_: object = None) -> None:
             if not over.done():
                 over.set_result(None)
 

@@ -15,7 +15,7 @@ an exception in `is_ready` or `finish` belongs to the parked request and never r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -26,25 +26,40 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PartitionKey = tuple[str, int]
 """(topic name, partition index)"""
+Woken = Collection[PartitionKey] | None
+"""The partitions that something happened to, out of those somebody waits for; None: look at all of them."""
 
 
 class Waiting(Generic[T]):
     """One parked request, for its owner: as a future, but callbacks are called as soon as it is finished."""
 
-    __slots__ = ("_callback", "_error", "_is_over", "_result", "_waiters", "deadline", "finish", "is_ready", "keys")
+    __slots__ = (
+        "_callback",
+        "_error",
+        "_is_over",
+        "_result",
+        "_waiters",
+        "deadline",
+        "finish",
+        "is_ready",
+        "keys",
+        "woken",
+    )
 
     def __init__(
         self,
         waiters: Waiters,
         keys: tuple[PartitionKey, ...],
         is_ready: Callable[[PartitionKey], bool],
-        finish: Callable[[], T],
+        finish: Callable[[Woken], T],
     ) -> None:
         self.keys = keys
         self.is_ready = is_ready
         self.finish = finish
         self.deadline: Timer | None = None
         """None once it is about to be finished."""
+        self.woken: set[PartitionKey] | None = set()
+        """Those of `keys` that were woken until now; None once somebody else than a wake-up wants it finished."""
         self._waiters = waiters
         self._callback: Callable[[Waiting[T]], object] | None = None
         self._is_over = False
@@ -87,7 +102,7 @@ class Waiting(Generic[T]):
         self._is_over = True
         self._waiters.forget(self)
         try:
-            self._result = self.finish()
+            self._result = self.finish(self.woken)
         except Exception as error:
             self._error = error
         callback, self._callback = self._callback, None  # whom it calls holds it: no cycle may stay
@@ -113,17 +128,18 @@ class Waiters:
         *,
         timeout_ms: int,
         is_ready: Callable[[PartitionKey], bool],
-        finish: Callable[[], T],
+        finish: Callable[[Woken], T],
     ) -> Waiting[T]:
-        """Something that gets `finish()` once `is_ready(key)` after a wake-up of one of `keys`, or after `timeout_ms`.
+        """Something that gets `finish(woken)` once `is_ready(key)` after a wake-up of a key, or after `timeout_ms`.
 
-        `is_ready` is called for every wake-up, so it must be cheap; it is not called now: the caller has just looked.
+        `is_ready` is called for wake-ups until it says yes, so it must be cheap; it is not called now: the caller has
+        just looked. `finish` is told what was woken since, until the moment it is called.
         """
         parked = Waiting(self, tuple(keys), is_ready, finish)
         self._parked[parked] = None
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
-        parked.deadline = self._clock.call_later(timeout_ms, lambda: self._schedule(parked))
+        parked.deadline = self._clock.call_later(timeout_ms, lambda: self._finish(parked))
         return parked
 
     def wake(self, topic: str, partition: int) -> None:
@@ -133,6 +149,8 @@ class Waiters:
         if parked_here is None:
             return
         for parked in parked_here:
+            if parked.woken is not None:
+                parked.woken.add(key)
             if parked.deadline is None:
                 continue
             try:
@@ -145,7 +163,7 @@ class Waiters:
     def wake_all(self) -> None:
         """Finish everything that is parked, ready or not: the broker stops, and what is in flight is answered."""
         for parked in self._parked:
-            self._schedule(parked)
+            self._finish(parked)
 
     def forget(self, parked: Waiting[Any]) -> None:
         """It is over: nobody needs to wake it."""
@@ -161,6 +179,11 @@ class Waiters:
                 others.pop(parked, None)
                 if not others:
                     del self._by_key[key]
+
+    def _finish(self, parked: Waiting[Any]) -> None:
+        """Ready or not."""
+        parked.woken = None
+        self._schedule(parked)
 
     def _schedule(self, parked: Waiting[Any]) -> None:
         if parked.deadline is not None:

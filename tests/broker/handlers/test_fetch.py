@@ -183,6 +183,44 @@ async def test_a_fetch_waits_for_min_bytes_and_no_longer_than_it_asked_to(world:
     assert len(result.records) == 0
 
 
+async def test_a_parked_fetch_is_answered_with_all_that_came_until_then_and_reads_nothing_else_again(
+    world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = world.connect()
+    peer.ask(request(world, (0, 0), (1, 0), (2, 0), max_wait_ms=500))
+
+    def read_again(*_: object, **__: object) -> None:
+        raise AssertionError("nothing happened to this partition")
+
+    monkeypatch.setattr(world.services.partitions.get("t", 1), "read", read_again)
+    append(world, 2, b"a")
+    append(world, 0, b"b")
+    append(world, 2, b"c")
+    await settle()
+    results = partitions_of(peer.answer())
+    assert [(each.partition_index, batch_offsets(each)) for each in results] == [(0, [0]), (1, []), (2, [0, 1])]
+    assert [each.high_watermark for each in results] == [1, 0, 2]
+
+
+async def test_limits_hold_for_a_parked_fetch_too(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.ask(request(world, (0, 0), (1, 0), (2, 0), max_wait_ms=500, max_bytes=1500))
+    for partition in (2, 1):
+        append(world, partition, bytes(1000))
+    await settle()
+    results = partitions_of(peer.answer())
+    assert [len(each.records) for each in results[:2]] == [0, len(world.batch(bytes(1000)))]
+    assert sum(len(each.records) for each in results) <= 1500
+
+
+async def test_a_partition_that_is_asked_for_twice_is_answered_twice(world: BrokerWorld) -> None:
+    peer = world.connect()
+    peer.ask(request(world, (0, 0), (0, 0), max_wait_ms=500))
+    append(world, 0, b"a", b"b")
+    await settle()
+    assert [batch_offsets(each) for each in partitions_of(peer.answer())] == [[0], [0]]
+
+
 @pytest.mark.parametrize("version", [12, 13])
 async def test_what_is_not_known_keeps_no_fetch_from_waiting_for_the_rest(world: BrokerWorld, version: int) -> None:
     asked = request(world, (0, 0), (9, 0), max_wait_ms=500, min_bytes=1500)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.partitions.waiters import Waiters, Waiting
+from barnabas.broker.partitions.waiters import Waiters, Waiting, Woken
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 
@@ -19,12 +19,14 @@ class Parking:
         self.waiters = Waiters(self.clock, asyncio.get_running_loop())
         self.is_ready = False
         self.finished = 0
+        self.woken: Woken = ()
 
     def park(self, *keys: tuple[str, int], timeout_ms: int = 500) -> Waiting[int]:
         return self.waiters.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: self.is_ready, finish=self._finish)
 
-    def _finish(self) -> int:
+    def _finish(self, woken: Woken) -> int:
         self.finished += 1
+        self.woken = woken
         return self.finished
 
 
@@ -96,7 +98,7 @@ async def test_an_exception_reaches_the_parked_request_and_not_who_woke_it() -> 
         raise ValueError("mine")
 
     ill = waiters.park([("t", 0)], timeout_ms=500, is_ready=broken, finish=broken)
-    well = waiters.park([("t", 0)], timeout_ms=500, is_ready=lambda _: True, finish=lambda: "fine")
+    well = waiters.park([("t", 0)], timeout_ms=500, is_ready=lambda _: True, finish=lambda _: "fine")
     waiters.wake("t", 0)
     await settle()
     with pytest.raises(ValueError, match="mine"):
@@ -121,3 +123,30 @@ async def test_its_owner_is_told_before_anything_else_of_that_turn_happens() -> 
     asyncio.get_running_loop().call_soon(order.append, "another connection")
     await settle()
     assert order == ["answer 1", "another connection"]
+
+
+async def test_a_request_is_told_which_partitions_were_woken_until_it_is_finished() -> None:
+    parking = Parking()
+    parking.park(("t", 0), ("t", 1), ("t", 2), ("t", 3))
+    parking.waiters.wake("t", 3)
+    await settle()
+    assert parking.finished == 0
+    parking.is_ready = True
+    parking.waiters.wake("t", 1)
+    parking.waiters.wake("t", 2)
+    await settle()
+    assert parking.woken == {("t", 1), ("t", 2), ("t", 3)}
+
+
+@pytest.mark.parametrize("ending", ["its deadline", "the end of the broker"])
+async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(ending: str) -> None:
+    parking = Parking()
+    parking.park(("t", 0), ("t", 1))
+    parking.waiters.wake("t", 1)
+    if ending == "its deadline":
+        parking.clock.advance(500)
+    else:
+        parking.waiters.wake_all()
+    parking.waiters.wake("t", 0)
+    await settle()
+    assert (parking.finished, parking.woken) == (1, None)
