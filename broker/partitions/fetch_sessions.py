@@ -108,13 +108,14 @@ class FetchContext:
         KafkaError INVALID_FETCH_SESSION_EPOCH if another request went on with the session meanwhile.
         """
         session = self._session
+        if self._is_incremental and session is not None and not unknown_last:
+            return self._answer_changes(session, results)
         pairs: Iterable[tuple[Wanted, FetchedPartition]] = zip(self.wanted, results, strict=True)
         if unknown_last:
             pairs = sorted(pairs, key=_how_unknown)
         if session is None:
             return NO_SESSION, _grouped(pairs)
-        if session.epoch != self._epoch:
-            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
+        self._check_epoch(session)
         answered = []
         to_the_end = []
         for wanted, result in pairs:
@@ -129,6 +130,28 @@ class FetchContext:
             if key in session.cached:
                 session.cached[key] = session.cached.pop(key)
         return session.session_id, _grouped(answered)
+
+    def _answer_changes(self, session: Session, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
+        """As `answer`, the way that most go: the session's partitions are `wanted`, as nobody else went on with it."""
+        self._check_epoch(session)
+        answered: list[tuple[Wanted, FetchedPartition]] = []
+        to_the_end: list[tuple[Topic, int]] = []
+        for (key, cached), result in zip(session.cached.items(), results, strict=True):
+            # Most of many partitions have nothing new: a call for each would be dear.
+            is_as_known = result[2] == cached.high_watermark and result[4] == cached.log_start_offset
+            if is_as_known and not (result[1] or result[6] or result[7]):
+                continue
+            if cached.must_be_answered(result):
+                answered.append(((key[0], cached.wanted), result))
+                if result[6]:
+                    to_the_end.append(key)
+        for key in to_the_end:
+            session.cached[key] = session.cached.pop(key)
+        return session.session_id, _grouped(answered)
+
+    def _check_epoch(self, session: Session) -> None:
+        if session.epoch != self._epoch:
+            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
 
 
 class SessionRefused(KafkaError):
