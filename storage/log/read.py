@@ -63,7 +63,13 @@ class Reader:
         data: FileSlice | None = None
         aborted: list[tuple[int, int]] | None = [] if committed else None
         if offset < bound:
-            found = slice_of(segments.all, segments.index_of(offset), offset, bound, max_bytes, force_first_batch)
+            active = segments.active
+            found: tuple[int, FileSlice] | None
+            if offset >= active.base_offset:  # as slice_of does, for a reader that keeps up
+                last = active.read(offset, max_bytes, active.position_of(bound), force_first_batch)
+                found = None if last is None else (len(segments.all) - 1, last)
+            else:
+                found = slice_of(segments.all, segments.index_of(offset), offset, bound, max_bytes, force_first_batch)
             if found is None:
                 aborted = None
             else:
@@ -90,6 +96,9 @@ class Reader:
         bound = marks.last_stable_offset if committed else marks.high_watermark
         if not marks.log_start_offset <= offset < bound:
             return 0
+        active = segments.active
+        if offset >= active.base_offset:
+            return max(0, active.position_of(bound) - active.position_of(offset))
         return bytes_between(segments.all, segments.index_of(offset), offset, bound)
 
     def _out_of_range(self, offset: int) -> OffsetOutOfRange:

@@ -291,7 +291,7 @@ class Segment:
             available = self._fitting(position, max_bytes, force_first_batch) if max_bytes or force_first_batch else 0
             if not available and max_bytes:
                 return None
-        elif end_position == self.size:
+        elif end_position == self.size and self.next_offset not in self._cursors:
             self._remember(self.next_offset, end_position)
         return FileSlice(self.log, position, available)
 
