@@ -31,16 +31,12 @@ monotonic: Stopwatch = time.monotonic
 class Timer:
     """One pending call; `cancel()` is all a holder can do with it."""
 
-    __slots__ = ("_queue", "callback", "due", "order")
+    __slots__ = ("_queue", "callback", "due")
 
-    def __init__(self, due: float, order: int, callback: Callable[[], None], queue: TimerQueue) -> None:
+    def __init__(self, due: float, callback: Callable[[], None], queue: TimerQueue) -> None:
         self.due = due
-        self.order = order
         self.callback: Callable[[], None] | None = callback
         self._queue = queue
-
-    def __lt__(self, other: Timer) -> bool:
-        return (self.due, self.order) < (other.due, other.order)
 
     def cancel(self) -> None:
         """Never run the callback. Cancelling twice, or after it ran, does nothing."""
@@ -53,7 +49,7 @@ class TimerQueue:
     """A heap of timers with lazy cancelling. Knows no clock: the caller says what time it is, in seconds."""
 
     def __init__(self, on_error: Callable[[Exception], None] | None = None) -> None:
-        self._heap: list[Timer] = []
+        self._heap: list[tuple[float, int, Timer]] = []  # no two have the same order, so timers are not compared
         self._order = 0
         self._cancelled = 0
         self._on_error = on_error
@@ -65,22 +61,22 @@ class TimerQueue:
     def add(self, due: float, callback: Callable[[], None]) -> Timer:
         """A timer that runs at the first `run_due(now)` with now >= due."""
         self._order += 1
-        timer = Timer(due, self._order, callback, self)
-        heapq.heappush(self._heap, timer)
+        timer = Timer(due, callback, self)
+        heapq.heappush(self._heap, (due, self._order, timer))
         return timer
 
     def next_due(self) -> float | None:
         """When the earliest live timer is due, or None without one."""
         heap = self._heap
-        while heap and heap[0].callback is None:
+        while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
             self._cancelled -= 1
-        return heap[0].due if heap else None
+        return heap[0][0] if heap else None
 
     def run_due(self, now: float) -> None:
         """Run every timer due at `now`, those included that the callbacks add."""
         while (due := self.next_due()) is not None and due <= now:
-            timer = heapq.heappop(self._heap)
+            timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None
             assert callback is not None, "next_due() leaves a live timer in front"
             try:
@@ -94,7 +90,7 @@ class TimerQueue:
         """A timer was cancelled: forget the cancelled ones once they are the majority."""
         self._cancelled += 1
         if self._cancelled > _CANCELLED_BEFORE_REBUILD and self._cancelled * 2 > len(self._heap):
-            self._heap = [timer for timer in self._heap if timer.callback is not None]
+            self._heap = [each for each in self._heap if each[2].callback is not None]
             heapq.heapify(self._heap)
             self._cancelled = 0
 
