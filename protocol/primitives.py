@@ -137,6 +137,10 @@ def uvarint(value: int) -> bytes:
     """The bytes of an unsigned varint."""
     if 0 <= value < 0x400:
         return _UVARINTS[value]
+    if 0 < value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
+    if 0 < value < 0x20_0000:
+        return bytes((value & 0x7F | 0x80, value >> 7 & 0x7F | 0x80, value >> 14))
     out = bytearray()
     write_uvarint(out, value)
     return bytes(out)

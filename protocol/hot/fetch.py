@@ -22,7 +22,7 @@ from barnabas.protocol.hot.writing import (
     leader_tag,
     topic_name,
 )
-from barnabas.protocol.primitives import read_uvarint, uvarint
+from barnabas.protocol.primitives import read_uvarint, skip_tags, uvarint
 
 
 class FetchPartition(NamedTuple):
@@ -60,7 +60,7 @@ _PARTITION_V4 = Struct(">iqi")  # index, fetch_offset, partition_max_bytes
 _PARTITION_V5 = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V9 = Struct(">iiqqi")  # index, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V12 = Struct(">iiqiqi")  # as FetchPartition
-_partition_v12 = FetchPartition._make
+_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 
 _REPLICA_STATE_TAG = 1
 
@@ -81,41 +81,60 @@ def decode_request(frame: memoryview, position: int, version: int) -> FetchReque
         else:
             replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _TOP_V4.unpack_from(frame, position)
             position += _TOP_V4.size
-        topics, position = _read_topics(frame, position, version)
         forgotten: list[tuple[Topic, list[int]]] = []
-        if version >= 7:
-            forgotten, position = _read_forgotten(frame, position, version)
-        if version >= 11:
-            _, position = read_topic(frame, position, flexible, by_id=False)  # rack_id: a string that is not null
         if flexible:
-            replica_id = _read_top_tags(frame, position, version, replica_id)
+            topics, position = _read_flexible_topics(frame, position, version >= 13)
+            if frame[position] == 1:  # an empty array, as nearly always; and so is rack_id an empty string
+                position += 1
+            else:
+                forgotten, position = _read_forgotten(frame, position, version)
+            position = position + 1 if frame[position] == 1 else read_topic(frame, position, True, by_id=False)[1]
+            if frame[position]:
+                replica_id = _read_top_tags(frame, position, version, replica_id)
+        else:
+            topics, position = _read_classic_topics(frame, position, version)
+            if version >= 7:
+                forgotten, position = _read_forgotten(frame, position, version)
+            if version >= 11:
+                read_topic(frame, position, False, by_id=False)  # rack_id: a string that is not null
     except BROKEN as error:
         raise DecodeError(f"Fetch v{version} request: {error}") from error
-    return FetchRequest(
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten
-    )
+    waits = max_wait_ms, min_bytes, max_bytes, isolation_level
+    return _new_tuple(FetchRequest, (replica_id, *waits, session_id, session_epoch, topics, forgotten))
 
 
-def _read_topics(
-    frame: memoryview, position: int, version: int
+def _read_flexible_topics(
+    frame: memoryview, position: int, by_id: bool
 ) -> tuple[list[tuple[Topic, list[FetchPartition]]], int]:
-    flexible = version >= 12
     topics: list[tuple[Topic, list[FetchPartition]]] = []
-    topic_count, position = read_count(frame, position, flexible)
+    unpack_from, size = _PARTITION_V12.unpack_from, _PARTITION_V12.size
+    topic_count, position = read_count(frame, position, True)
     for _ in range(topic_count):
-        topic, position = read_topic(frame, position, flexible, version >= 13)
-        partition_count, position = read_count(frame, position, flexible)
+        topic, position = read_topic(frame, position, True, by_id)
+        partition_count, position = read_count(frame, position, True)
         partitions = []
         for _ in range(partition_count):
-            if flexible:
-                partitions.append(_partition_v12(_PARTITION_V12.unpack_from(frame, position)))
-                position = pass_tags(frame, position + _PARTITION_V12.size)
-            else:
-                partition, position = _read_classic_partition(frame, position, version)
-                partitions.append(partition)
+            partitions.append(_new_tuple(FetchPartition, unpack_from(frame, position)))
+            position += size
+            position = position + 1 if frame[position] == 0 else skip_tags(frame, position)
         topics.append((topic, partitions))
-        if flexible:
-            position = pass_tags(frame, position)
+        position = position + 1 if frame[position] == 0 else skip_tags(frame, position)
+    return topics, position
+
+
+def _read_classic_topics(
+    frame: memoryview, position: int, version: int
+) -> tuple[list[tuple[Topic, list[FetchPartition]]], int]:
+    topics: list[tuple[Topic, list[FetchPartition]]] = []
+    topic_count, position = read_count(frame, position, False)
+    for _ in range(topic_count):
+        topic, position = read_topic(frame, position, False, by_id=False)
+        partition_count, position = read_count(frame, position, False)
+        partitions = []
+        for _ in range(partition_count):
+            partition, position = _read_classic_partition(frame, position, version)
+            partitions.append(partition)
+        topics.append((topic, partitions))
     return topics, position
 
 
@@ -198,6 +217,7 @@ _ANSWER_V12 = Struct(">ihqqqBi")  # as _PARTITION_WITH_START; no aborted transac
 _PARTITION = Struct(">ihqq")  # index, error, high watermark, last stable offset
 _PARTITION_WITH_START = Struct(">ihqqq")  # v5+: and the log start offset
 _ABORTED = Struct(">qq")
+_ABORTED_V12 = Struct(">qqB")
 _EPOCH_END_OFFSET = Struct(">iqB")
 _THROTTLE_TIME_ZERO = bytes(4)
 
@@ -212,49 +232,74 @@ def encode_response(
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> list[Any]:
     """A whole response frame, as buffers to be sent one after another: bytearrays of ours at even indexes."""
-    flexible = version >= 12
-    if flexible:
-        head = own = bytearray(_HEAD_V12.pack(0, correlation_id, 0, 0, error_code, session_id))
-        own += uvarint(len(topics) + 1)
-    else:
-        head = own = bytearray(_HEAD.size)
-        own += _THROTTLE_TIME_ZERO
-        if version >= 7:
-            own += INT16.pack(error_code) + INT32.pack(session_id)
-        own += INT32.pack(len(topics))
+    if version >= 12:
+        head = bytearray(_HEAD_V12.pack(0, correlation_id, 0, 0, error_code, session_id))
+        end = endpoints_section(node_endpoints) if version >= 16 and node_endpoints else b"\x00"
+        return _flexible_response(head, correlation_id, topics, end)
+    head = own = bytearray(_HEAD.size)
+    own += _THROTTLE_TIME_ZERO
+    if version >= 7:
+        own += INT16.pack(error_code) + INT32.pack(session_id)
+    own += INT32.pack(len(topics))
     parts: list[Any] = [head]
     for topic, partitions in topics:
-        own += topic_name(topic, flexible)
-        own += uvarint(len(partitions) + 1) if flexible else INT32.pack(len(partitions))
+        own += topic_name(topic, False)
+        own += INT32.pack(len(partitions))
         for partition in partitions:
             records = partition.records
             records_size = len(records)
-            _add_partition(own, partition, records_size, version)
+            _add_classic_partition(own, partition, records_size, version)
             if records_size:
                 own = bytearray()
                 parts += (records, own)
-            if flexible:
-                own += _partition_tags(partition)
-        if flexible:
-            own += b"\x00"
-    if version >= 16:
-        own += endpoints_section(node_endpoints)
-    elif flexible:
-        own += b"\x00"
     if not own:
         parts.pop()
     _HEAD.pack_into(head, 0, sum(map(len, parts)) - 4, correlation_id)
     return parts
 
 
-def _add_partition(own: bytearray, partition: FetchedPartition, records_size: int, version: int) -> None:
+def _flexible_response(
+    head: bytearray, correlation_id: int, topics: Sequence[tuple[Topic, Sequence[FetchedPartition]]], end: bytes
+) -> list[Any]:
+    """`end`: the section of tags that the response ends with."""
+    own = head
+    own += uvarint(len(topics) + 1)
+    parts: list[Any] = [head]
+    size = -4  # the frame's own size is not counted
+    for topic, partitions in topics:
+        own += topic_name(topic, True)
+        own += uvarint(len(partitions) + 1)
+        for partition in partitions:
+            aborted, records = partition[5], partition[6]
+            if not aborted:
+                own += _ANSWER_V12.pack(*partition[:5], aborted is not None, partition[9])
+            else:
+                _add_aborted(own, partition, aborted)
+            records_size = len(records)
+            own += uvarint(records_size + 1)
+            if records_size:
+                size += len(own) + records_size
+                own = bytearray()
+                parts += (records, own)
+            own += b"\x00" if partition[7] is None and partition[8] is None else _partition_tags(partition)
+        own += b"\x00"
+    own += end
+    _HEAD.pack_into(head, 0, size + len(own), correlation_id)
+    return parts
+
+
+def _add_aborted(own: bytearray, partition: FetchedPartition, aborted: Sequence[tuple[int, int]]) -> None:
+    """Everything before the length of the records, in a flexible version."""
+    own += _PARTITION_WITH_START.pack(*partition[:5])
+    own += uvarint(len(aborted) + 1)
+    for transaction in aborted:
+        own += _ABORTED_V12.pack(*transaction, 0)
+    own += INT32.pack(partition.preferred_read_replica)
+
+
+def _add_classic_partition(own: bytearray, partition: FetchedPartition, records_size: int, version: int) -> None:
     """Everything up to and including the length of the records."""
-    flexible = version >= 12
     aborted = partition.aborted_transactions
-    if flexible and not aborted:
-        own += _ANSWER_V12.pack(*partition[:5], aborted is not None, partition.preferred_read_replica)
-        own += uvarint(records_size + 1)
-        return
     if version >= 5:
         own += _PARTITION_WITH_START.pack(*partition[:5])
     else:
@@ -262,20 +307,16 @@ def _add_partition(own: bytearray, partition: FetchedPartition, records_size: in
     if aborted is None:
         own += b"\xff\xff\xff\xff"
     else:
-        own += uvarint(len(aborted) + 1) if flexible else INT32.pack(len(aborted))
-        for producer_id, first_offset in aborted:
-            own += _ABORTED.pack(producer_id, first_offset)
-            if flexible:
-                own += b"\x00"
+        own += INT32.pack(len(aborted))
+        for transaction in aborted:
+            own += _ABORTED.pack(*transaction)
     if version >= 11:
         own += INT32.pack(partition.preferred_read_replica)
-    own += uvarint(records_size + 1) if flexible else INT32.pack(records_size)
+    own += INT32.pack(records_size)
 
 
 def _partition_tags(partition: FetchedPartition) -> bytes:
     diverging, leader = partition.diverging_epoch, partition.current_leader
-    if diverging is None and leader is None:
-        return b"\x00"
     tags = b""
     if diverging is not None:
         tags += bytes((0, _EPOCH_END_OFFSET.size)) + _EPOCH_END_OFFSET.pack(*diverging, 0)
