@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Protocol, cast
 
+_JOINED_BYTES_MAX = 8 << 10
 _OURS = (bytes, bytearray)  # a tuple: faster to check against than a union
 
 
@@ -22,42 +23,45 @@ class FileSlice(Sized, Protocol):
 class Outgoing:
     """What is still to be sent of one response."""
 
-    __slots__ = ("_index", "_parts", "_position")
+    __slots__ = ("_index", "_parts", "_position", "is_empty")
 
     def __init__(self, parts: Sequence[Sized]) -> None:
         self._parts = parts
         self._index = 0
         self._position = 0  # within the part at _index
-
-    @property
-    def is_empty(self) -> bool:
-        return self._index == len(self._parts)
+        self.is_empty = not parts
 
     def take(self, size: int) -> list[bytes | bytearray]:
-        """The next buffers: about `size` bytes together, at least one buffer.
+        """The next buffers: about `size` bytes together, at least one buffer; a single one where they are few.
 
         EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be read.
         """
         parts, index = self._parts, self._index
         buffers: list[bytes | bytearray] = []
-        while size > 0 and index < len(parts):
+        end = len(parts)
+        left_to_take = size
+        while left_to_take > 0 and index < end:
             part = parts[index]
             index += 1
             if isinstance(part, _OURS):
                 buffers.append(part)
-                size -= len(part)
+                left_to_take -= len(part)
                 continue
-            left = len(part) - self._position
-            wanted = min(size, left)
-            data = cast("FileSlice", part).read(self._position, wanted)
+            position = self._position
+            wanted = left = len(part) - position
+            if wanted > left_to_take:
+                wanted = left_to_take
+            data = cast("FileSlice", part).read(position, wanted)
             if len(data) != wanted:
                 raise EOFError(f"{len(data)} bytes in a segment where there were {wanted}")
             buffers.append(data)
-            size -= wanted
+            left_to_take -= wanted
             if wanted == left:
                 self._position = 0
             else:
-                self._position += wanted
+                self._position = position + wanted
                 index -= 1
         self._index = index
-        return buffers
+        self.is_empty = index == end
+        # The transport's bookkeeping of several buffers costs more than a copy of a few bytes.
+        return [b"".join(buffers)] if size - left_to_take <= _JOINED_BYTES_MAX and len(buffers) > 1 else buffers

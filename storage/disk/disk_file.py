@@ -163,7 +163,9 @@ class FileSlice:
 
     def read(self, position_in_slice: int, size: int) -> bytes:
         """Up to `size` bytes of the slice. FileRemoved if the file is gone meanwhile."""
-        return self.file.pread(min(size, self.size - position_in_slice), self.position + position_in_slice)
+        if size > self.size - position_in_slice:
+            size = self.size - position_in_slice
+        return self.file.pread(size, self.position + position_in_slice)
 
     def read_all(self) -> bytes:
         """The whole slice."""

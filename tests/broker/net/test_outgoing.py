@@ -55,3 +55,10 @@ def test_a_file_that_has_become_shorter_ends_the_response() -> None:
     outgoing = Outgoing([Slice(b"abc", claimed=5)])
     with pytest.raises(EOFError):
         outgoing.take(100)
+
+
+@pytest.mark.parametrize(("size", "is_joined"), [(4_000, True), (40_000, False)])
+def test_few_bytes_are_one_buffer_and_many_are_not_copied(size: int, is_joined: bool) -> None:
+    buffers = Outgoing([bytearray(10), Slice(bytes(size)), bytearray(3)]).take(1 << 20)
+    assert sum(map(len, buffers)) == size + 13
+    assert (len(buffers) == 1) is is_joined
