@@ -6,7 +6,7 @@ Theory of operation: whatever is received is served at once, inside the event lo
 of a read leaves at once, the rest of them together. A request may be parked: until it is answered nothing more is
 parsed, and as soon as more bytes come nothing more is received either. The same happens while the peer does not read:
 a write that did not go to the kernel whole stops parsing and receiving until it has (the transport's high-water mark
-is 0).
+is 0). While nothing waits in the transport, an answer is written to the socket itself.
 
 Invariants: at most one request in flight and at most one unsent piece of a response; answers leave in the order of
 requests; after `connection_lost` nothing of the connection is held anywhere, and it is no cycle: what it was made of
@@ -23,6 +23,7 @@ from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import PLAINTEXT, address_text
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import plain_host
+from barnabas.broker.net.descriptor import Send, descriptor_of
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
 from barnabas.broker.session.session import Session
@@ -49,6 +50,7 @@ class Accepting(Protocol):
     frame_memory: FrameMemory
     send_memory: SendMemory
     shared_buffer: memoryview
+    send: Send
 
     @property
     def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:
@@ -66,6 +68,7 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_advertised",
+        "_descriptor",
         "_dispatch",
         "_is_finishing",
         "_is_reading",
@@ -76,6 +79,7 @@ class Connection(asyncio.BufferedProtocol):
         "_outgoing",
         "_parked",
         "_receiver",
+        "_send",
         "_send_memory",
         "_transport",
         "_unread_bytes",
@@ -109,6 +113,8 @@ class Connection(asyncio.BufferedProtocol):
         self._advertised = advertised
         self._node: Node | None = None
         self._dispatch = dispatcher.dispatch_for(self.session)
+        self._descriptor = -1
+        self._send = listener.send
         self._send_memory = listener.send_memory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(
@@ -148,6 +154,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
+        self._descriptor = descriptor_of(transport)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.client_host = host = plain_host(host)
         self.peer = address_text(host, port)
@@ -161,6 +168,7 @@ class Connection(asyncio.BufferedProtocol):
         self._outgoing = None
         self._note_unread(0)
         self._receiver.close()
+        self._descriptor = -1  # soon another connection's
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._listener.connection_closed(self)
 
@@ -288,8 +296,21 @@ class Connection(asyncio.BufferedProtocol):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _write(self, data: bytearray) -> None:
-        self._last_piece_bytes = len(data)
-        self._transport.write(data)
+        """To the socket itself where nothing waits in the transport; what the kernel does not take is the transport's.
+
+        So is an error: the transport meets it again.
+        """
+        rest: bytearray | memoryview = data
+        if self._descriptor >= 0 and self._is_writable:
+            try:
+                sent = self._send(self._descriptor, data)
+            except OSError:
+                sent = 0
+            if sent == len(data):
+                return
+            rest = memoryview(data)[sent:]
+        self._last_piece_bytes = len(rest)
+        self._transport.write(rest)
 
     def _send_pieces(self) -> None:
         """Write pieces of the outgoing response for as long as the kernel takes them."""

@@ -6,6 +6,7 @@ Knows addresses and numbers of connections; what is said on a connection is `con
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config.listeners import PLAINTEXT
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.descriptor import Send
 from barnabas.broker.net.memory import FrameMemory, SendMemory
 from barnabas.broker.net.receive import shared_buffer
 from barnabas.broker.session.session import Session
@@ -49,6 +51,8 @@ class Listener:
         self.frame_memory = FrameMemory(queued_bytes_max, clock)
         self.send_memory = SendMemory()
         self.shared_buffer = shared_buffer()
+        self.send: Send = os.write
+        """How bytes are given to the kernel past a transport in which nothing waits."""
         self._clock = clock
         self._network = network
         self._connections_max = connections_max

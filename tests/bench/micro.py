@@ -57,8 +57,8 @@ class Sink:
         self.connection = connection
         connection.connection_made(cast("asyncio.Transport", self))
 
-    def get_extra_info(self, name: str) -> tuple[str, int]:
-        return "127.0.0.1", 50_000
+    def get_extra_info(self, name: str) -> tuple[str, int] | None:
+        return ("127.0.0.1", 50_000) if name in ("peername", "sockname") else None
 
     def set_write_buffer_limits(self, high: int) -> None:
         """Nothing is ever held back."""

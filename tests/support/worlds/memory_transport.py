@@ -15,9 +15,15 @@ class MemoryTransport(asyncio.Transport):
     """The transport of one connection."""
 
     def __init__(
-        self, protocol: asyncio.BufferedProtocol | asyncio.Protocol, kernel_bytes: int = 1 << 30, port: int = 50_000
+        self,
+        protocol: asyncio.BufferedProtocol | asyncio.Protocol,
+        kernel_bytes: int = 1 << 30,
+        port: int = 50_000,
+        sock: object = None,
     ) -> None:
+        """`sock`: what it says its socket is."""
         super().__init__()
+        self.socket = sock
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
         self.is_paused = False
@@ -39,8 +45,19 @@ class MemoryTransport(asyncio.Transport):
     # --- what the protocol may call ---
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        found = {"peername": ("127.0.0.1", self._port), "sockname": ("127.0.0.1", 9092)}
+        found = {"peername": ("127.0.0.1", self._port), "sockname": ("127.0.0.1", 9092), "socket": self.socket}
         return found.get(name, default)
+
+    def write_directly(self, data: bytes | bytearray) -> int:
+        """What a write to the socket itself does."""
+        assert not self._unsent, "written past what waits in the transport"
+        assert not self.is_lost, "written to a descriptor that may be another's"
+        room = self.kernel_bytes - len(self._kernel)
+        if room <= 0:
+            raise BlockingIOError
+        self._kernel += data[:room]
+        self.written.set()
+        return min(room, len(data))
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self.high_water = -1 if high is None else high

@@ -1,0 +1,171 @@
+"""Answers written to the socket itself, past the transport: whole, in part, not at all; and peers that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import uvloop
+
+from barnabas.broker.net.bound import bind
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.network import LoopNetwork
+from barnabas.protocol.framing import FrameBuffer
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.metadata import MetadataRequest
+from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn
+from tests.support.worlds.memory_transport import MemoryTransport
+
+DESCRIPTOR = 1 << 20
+TIMEOUT_S = 30
+
+
+class Socket:
+    """As much of a socket as a transport has to show."""
+
+    def fileno(self) -> int:
+        return DESCRIPTOR
+
+
+class Direct:
+    """A connection whose transport shows its socket. `sent` are the sizes that the kernel took of direct writes."""
+
+    def __init__(self, world: BrokerWorld, kernel_bytes: int = 1 << 30, error: OSError | None = None) -> None:
+        self.sent: list[int] = []
+        self._error = error
+        world.listener.send = self._send
+        connection = Connection(world.listener, world.dispatcher)
+        self.transport = MemoryTransport(connection, kernel_bytes, sock=Socket())
+        self.peer = Peer(self.transport)
+
+    def _send(self, descriptor: int, data: bytearray) -> int:
+        assert descriptor == DESCRIPTOR
+        if self._error is not None:
+            raise self._error
+        self.sent.append(self.transport.write_directly(data))
+        return self.sent[-1]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t")
+    yield world
+    await world.close()
+
+
+def metadata(count: int, first: int = 0) -> list[bytes]:
+    """Requests, and each is answered with its number."""
+    return [request_frame(MetadataRequest(topics=None), 1, first + number) for number in range(count)]
+
+
+def numbers(frames: list[bytes]) -> list[int]:
+    return [int.from_bytes(frame[:4], "big") for frame in frames]
+
+
+async def test_what_the_kernel_takes_whole_never_sees_the_transport(world: BrokerWorld) -> None:
+    direct = Direct(world)
+    for request in metadata(3):
+        direct.transport.send(request)
+    direct.transport.send(b"".join(metadata(3, first=3)))
+    assert numbers(direct.peer.frames()) == list(range(6))
+    assert direct.transport.writes == []
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("kernel_bytes", [1, 7, 100, 150])
+async def test_the_transport_has_the_rest_of_a_partial_send_and_the_order_stays(
+    world: BrokerWorld, kernel_bytes: int, together: bool
+) -> None:
+    direct = Direct(world, kernel_bytes)
+    requests = metadata(20)
+    for each in [b"".join(requests)] if together else requests:
+        direct.transport.send(each)
+    assert not direct.transport.is_reading()
+    assert world.listener.send_memory.unread_bytes == direct.transport.writes[-1]
+    frames: list[bytes] = []
+    while len(frames) < 20:
+        frames += direct.peer.frames()
+        await settle()
+    assert numbers(frames) == list(range(20))
+    assert len(set(map(len, frames))) == 1
+    assert world.listener.send_memory.unread_bytes == 0
+    assert direct.transport.is_reading()
+
+
+async def test_a_full_kernel_gives_the_whole_answer_to_the_transport(world: BrokerWorld) -> None:
+    direct = Direct(world, error=BlockingIOError())
+    direct.transport.send(metadata(1)[0])
+    assert numbers(direct.peer.frames()) == [0]
+    assert len(direct.transport.writes) == 1
+
+
+async def test_an_error_is_left_to_the_transport(world: BrokerWorld) -> None:
+    direct = Direct(world, error=BrokenPipeError())
+    direct.transport.send(metadata(1)[0])
+    assert len(direct.transport.writes) == 1
+    assert not direct.peer.connection.is_closed
+
+
+async def test_a_connection_closed_with_half_an_answer_sent_gives_everything_back(world: BrokerWorld) -> None:
+    direct = Direct(world, kernel_bytes=10)
+    direct.transport.send(metadata(1)[0])
+    assert world.listener.send_memory.unread_bytes > 0
+    direct.peer.connection.close()
+    assert direct.peer.is_closed
+    assert world.listener.send_memory.unread_bytes == 0
+
+
+async def test_an_answer_that_comes_after_the_peer_has_gone_is_written_nowhere(world: BrokerWorld) -> None:
+    direct = Direct(world)
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+    request = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
+    direct.peer.ask(request, 12)
+    direct.transport.hang_up()
+    world.clock.advance(500)
+    await settle()
+    assert direct.sent == []
+
+
+async def test_a_transport_that_changes_what_it_sends_is_not_passed_by(world: BrokerWorld) -> None:
+    class Encrypting(MemoryTransport):
+        def get_extra_info(self, name: str, default: object = None) -> object:
+            return object() if name == "sslcontext" else super().get_extra_info(name, default)
+
+    transport = Encrypting(Connection(world.listener, world.dispatcher), sock=Socket())
+    transport.send(metadata(1)[0])
+    assert len(transport.writes) == 1
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+def test_a_peer_that_stops_reading_gets_all_answers_in_order_later(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """Real sockets: partial sends and a full kernel in whatever order they come."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(asyncio.wait_for(_answers_read_late(20_000), TIMEOUT_S))
+
+
+async def _answers_read_late(count: int) -> None:
+    loop = asyncio.get_running_loop()
+    world = BrokerWorld(network=LoopNetwork())
+    world.services.catalogue.create_topic("t" * 200)
+    sockets = bind("127.0.0.1", 0)
+    await world.listener.listen(sockets, world.dispatcher)
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setblocking(False)
+        await loop.sock_connect(client, sockets[0].getsockname())
+        sending = loop.create_task(loop.sock_sendall(client, b"".join(metadata(count))))
+        while world.listener.send_memory.unread_bytes == 0:
+            await turn()
+        received, found = FrameBuffer(1 << 20), 0
+        while found < count:
+            for answer in received.feed(await loop.sock_recv(client, 1 << 20)):
+                assert int.from_bytes(answer[:4], "big") == found
+                found += 1
+        await sending
+    assert world.listener.send_memory.unread_bytes == 0
+    await world.close()
