@@ -45,7 +45,7 @@ class Connection:
         self.is_open = True
         self.versions: dict[int, VersionRange] = {}
         self.features: dict[str, int] = {}
-        """The finalized levels of features, as the broker told them when the connection was opened."""
+        """The finalized levels of features, as the broker said when the connection was opened."""
         try:
             self.versions = self._negotiate(deadline)
         except BaseException:

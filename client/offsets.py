@@ -56,8 +56,8 @@ def list_offsets(
 
     def attempt() -> None:
         missing = {where: timestamp for where, timestamp in wanted.items() if where not in found}
-        told, failures = ask_offsets(client, missing, isolation, deadline)
-        found.update(told)
+        answered, failures = ask_offsets(client, missing, isolation, deadline)
+        found.update(answered)
         if failures:
             raise worst(failures.values())
 

@@ -32,7 +32,7 @@ def retry(
 ) -> T:
     """What `attempt` returns, tried again after every retriable KafkaError until the deadline; then that error.
 
-    before_next: is told the error before the next attempt, where the leader is asked for again, for instance.
+    before_next: gets the error before the next attempt, where the leader is asked for again, for instance.
     final: codes that are an answer here, though they may pass elsewhere.
     """
     for pause_ms in backoffs_ms():

@@ -241,8 +241,8 @@ def end(
 
     def read(response: EndTxnResponse) -> ProducerIdentity:
         raise_for(response.error_code, None, f"{'commit' if commit else 'abort'} of {transactional_id!r}")
-        told = ProducerIdentity(response.producer_id, response.producer_epoch)
-        return identity if protocol == EXPLICIT or told == NOBODY else told
+        answered = ProducerIdentity(response.producer_id, response.producer_epoch)
+        return identity if protocol == EXPLICIT or answered == NOBODY else answered
 
     return _ask(client, TRANSACTION, transactional_id, request, read, protocol, deadline)
 

@@ -94,7 +94,7 @@ def _note_produced(meter: Meter, produced: Produced) -> None:
 
 
 def _close_if_failed(results: Produced) -> None:
-    """acks=0 has no response: the only way to tell of an error is to close the connection."""
+    """acks=0 has no response: an error can only be shown by closing the connection."""
     for topic, partitions in results:
         for result in partitions:
             if result.error_code != 0:

@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     """What may be said."""
     top = Parser(
         prog="barnabas consume",
-        description="Print the records of a topic, one to a line, until interrupted or told to stop.",
+        description="Print the records of a topic, one to a line, until interrupted, or as far as the options say.",
         parents=shared_options(),
     )
     top.add_argument("topic", metavar="TOPIC")

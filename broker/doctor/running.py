@@ -91,7 +91,7 @@ def _volumes(address: Address, clock: Clock, timeout_ms: int) -> list[Finding]:
         with Client([address], clock=clock, timeout_ms=timeout_ms) as client:
             answer = client.ask_any(DescribeLogDirsRequest(topics=[]))
     except KafkaError as failed:
-        return [warning("disk", f"the broker does not tell of its disk: {failed}")]
+        return [warning("disk", f"the broker does not say how its disk is: {failed}")]
     findings = []
     for found in answer.results:
         if found.error_code != ErrorCode.NONE:

@@ -57,7 +57,7 @@ def _nothing(directory: LogDirectory) -> DescribeLogDirsResult:
 
 
 def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> dict[str, list[int]]:
-    """The partitions to tell of, in order: those asked for that are here, each once."""
+    """The partitions to describe, in order: those asked for that are here, each once."""
     cluster = context.services.cluster
     existing = {name: cluster.led(topic) for name, topic in context.services.catalogue.topics.items()}
     if asked is None:

@@ -55,7 +55,7 @@ def subscribed_topics(data: bytes) -> list[str]:
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """What a member is told to read."""
+    """What a member is assigned to read."""
     topics: dict[str, list[int]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)
@@ -69,7 +69,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def assigned_partitions(data: bytes) -> list[TopicPartition]:
-    """The partitions in what a member was told; empty bytes are none. DecodeError if it is something else."""
+    """The partitions in a member's assignment; empty bytes are none. DecodeError if it is something else."""
     if not data:
         return []
     assignment = decode_assignment(data)

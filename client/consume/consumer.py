@@ -196,7 +196,7 @@ class Consumer:
             if not error.code.retriable or self._failing[where].is_over
         }
         for where in lasting:
-            del self._failing[where]  # once it was told it has as much time again
+            del self._failing[where]  # once it was raised it has as much time again
         return worst(lasting.values()) if lasting else None
 
     def _request(self, places: Iterable[TopicPartition], wait_ms: int) -> FetchRequest:

@@ -1,4 +1,4 @@
-"""A consumer in a classic group: it is told what to read, keeps alive, commits, leaves.
+"""A consumer in a classic group: it is assigned what to read, keeps alive, commits, leaves.
 
 Theory of operation: `poll` is called often by one thread. It joins when it must, sends a heartbeat when one is due and
 fetches in between; waiting never lasts longer than to the next heartbeat. Before each heartbeat, and so before joining

@@ -5,7 +5,7 @@ leader has a connection of its own; a request carries, of each of its partitions
 Answers are taken as they come. Where a batch fails for a reason that may pass, its partition stands still until nothing
 of it is under way any more, and then goes on from that batch with the same bytes: so the sequence numbers keep the
 order, and the broker recognises what it has already. A batch that is larger than the topic takes goes in halves. What
-cannot be sent is lost: that is raised at once, or told to who handed the batch in with a `report`.
+cannot be sent is lost: that is raised at once, or goes to the `report` of who handed the batch in.
 
 Invariants: at most `max_in_flight` requests are under way to a leader; it is never more than MAX_IN_FLIGHT for a
 producer with an id, as brokers remember so many batches of it, and 1 for one without, so that records keep their order.
@@ -60,7 +60,7 @@ class _Lane:
 class BatchSender:
     """Sends the batches of one producer. NOBODY is a producer without an id: the broker recognises nothing of it.
 
-    before_first: is told the partitions that are written for the first time, before they are (AddPartitionsToTxn).
+    before_first: gets the partitions that are written for the first time, before they are (AddPartitionsToTxn).
     highest_version: of Produce, for what means something else above it. buffer_bytes: what may wait, in all.
     creates_topics: whether asking for a leader may create the topic.
     """
@@ -108,7 +108,7 @@ class BatchSender:
     def enqueue(self, batch: NewBatch, report: Report | None = None) -> None:
         """Take a batch, to be sent by the next `put` or `flush`.
 
-        report: is told what becomes of it. Without one, the loss of the batch is raised as soon as it is known.
+        report: gets what becomes of it. Without one, the loss of the batch is raised as soon as it is known.
         """
         where = batch.topic, batch.partition
         queue = self._queues.get(where)
@@ -144,7 +144,7 @@ class BatchSender:
     # --- one round ---
 
     def _step(self, *, waits: bool) -> None:
-        """Send what may be sent, take the answers that are there; where told to, wait for one, or for a pause's end."""
+        """Send what may be sent, take the answers that are there; where asked, wait for one, or for a pause's end."""
         self._send()
         took = self._take_answers(waits=waits)
         if any(each.failure for each in self._queues.values()):

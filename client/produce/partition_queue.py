@@ -20,7 +20,7 @@ Outcome = int | KafkaError
 """What became of a batch: the offset of its first record (-1 where the broker does not tell), or why it was lost."""
 
 Report = Callable[[int, int, Outcome], None]
-"""Is told the first record, the number of records, and their outcome: several times for a batch that was halved."""
+"""Gets the first record, the number of records, and their outcome: several times for a batch that was halved."""
 
 
 @dataclass(slots=True, eq=False)

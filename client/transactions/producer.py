@@ -125,7 +125,7 @@ class TransactionalProducer:
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: GroupMember | str) -> None:
         """Commit offsets (each the next to be read) of a group as part of the transaction.
 
-        With a GroupMember a member that lost its place is told so; with the group's id alone anybody may commit.
+        With a GroupMember a member that lost its place gets an error; with the group's id alone anybody may commit.
         """
         self._check("send")
         member = GroupMember(group) if isinstance(group, str) else group

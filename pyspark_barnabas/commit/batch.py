@@ -51,15 +51,15 @@ def _undecided(batch: Batch, ledger: Ledger) -> tuple[State, str]:
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
     if batch.batch_id == expected:
         return State.NEW, ""
-    told = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
+    asked = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
     if batch.batch_id > expected:
         return State.CONTRADICTED, (
-            f"{told} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
+            f"{asked} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
             " written. Give the query the prefix it had; if the checkpoint comes from another sink, whose last batch is"
             f" known to be written once, say so with first_batch={batch.batch_id}"
         )
     return State.CONTRADICTED, (
-        f"{told} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"
+        f"{asked} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"
         " newer checkpoint, or begin anew with a new checkpoint and another prefix"
     )
 

@@ -39,8 +39,8 @@ class CommitView:
     """What commit() has seen. Replace fields as more is seen (dataclasses.replace).
 
     ledger: read to its end, committed records only, by whoever holds the run token.
-    described: what was told of every id that a Describe named, None where nobody knows it. Emptied by a RollForward.
-    listed: the ids that ListTasks found; `driver` is what was told of the driver's id after that.
+    described: what was said of every id that a Describe named, None where nobody knows it. Emptied by a RollForward.
+    listed: the ids that ListTasks found; `driver` is what was said of the driver's id after that.
     is_fenced: a request as the run token was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or their like.
     """
 
@@ -86,7 +86,7 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
 
 
 def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
-    """From NEW and DECIDED on, by what is told of the transactions."""
+    """From NEW and DECIDED on, by what is known of the transactions."""
     if state is State.NEW:
         sentence = _lost_before(batch, view)
         if sentence:

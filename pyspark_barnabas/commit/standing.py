@@ -1,7 +1,7 @@
 """How a prepared transaction stands, from what DescribeTransactions says of its id.
 
 Under the newer protocol (KIP-890) a transaction's end raises the epoch, and at the last epoch it gives a new producer
-id: so an ended transaction may be told under the epoch after its own, or as epoch 0 of another producer. An id that
+id: so an ended transaction may be shown under the epoch after its own, or as epoch 0 of another producer. An id that
 moved on any further is of no use: whoever moved it on may have aborted what was there.
 """
 

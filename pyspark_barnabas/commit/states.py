@@ -43,7 +43,7 @@ class Call(Enum):
 
     WRITE = "a task is about to write its rows"
     COMMIT = "the driver commits the batch: for the first time, or again after a failure"
-    ABORT = "the driver is told that the batch failed, maybe after it was decided"
+    ABORT = "the driver learns that the batch failed, maybe after it was decided"
 
 
 class Act(Enum):

@@ -1,4 +1,4 @@
-"""What a front end is told to do next. Each step is safe to take twice, and to be cut off in the middle of."""
+"""What a front end has to do next. Each step is safe to take twice, and to be cut off in the middle of."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Wanted(NamedTuple):
 
 
 def narrow(filters: Iterable[Any]) -> Wanted:
-    """What is left to read. The filters are Spark's: EqualTo, In, GreaterThan … told apart by their classes' names."""
+    """What is left to read. The filters are Spark's: EqualTo, In, GreaterThan … known by their classes' names."""
     tests: list[tuple[int, Callable[[Any], bool]]] = []
     start, end = 0, None
     for each in filters:

@@ -72,7 +72,7 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
         except ValueError as error:
             raise _damaged(where, "a source's line is no JSON") from error
         for topic, partition, offset in _topic_offsets(found):
-            # Two sources may read one partition: the group is told what both have read.
+            # Two sources may read one partition: the group gets what both have read.
             offsets[topic, partition] = min(offset, offsets.get((topic, partition), offset))
     return CheckpointOffsets(
         sha256("\n".join(sources).encode()).hexdigest(),
@@ -118,7 +118,7 @@ def _seen(read: Callable[[], bytes], location: str, name: str) -> bytes:
     except (OSError, ValueError, ImportError) as error:
         raise CheckpointUnseen(
             f"the checkpoint {location!r} cannot be seen from where the batch is committed ({name}: {error}): without"
-            " it a rolled-back checkpoint could not be told. Give checkpointLocation as a path or URI that the driver's"
+            " it a rolled-back checkpoint could not be seen. Give checkpointLocation as a path or URI that the driver's"
             " Python can read: a mounted directory, file:, or hdfs:, s3:, gs: through pyarrow"
         ) from error
 

@@ -35,7 +35,7 @@ from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 
 _REFUSALS_MAX = 5
-"""How often the coordinators may refuse to end what they say is open, before it is told."""
+"""How often the coordinators may refuse to end what they say is open, before it is reported."""
 _SWEEP_TIMEOUT_MS = 5_000
 _ABORT_TIMEOUT_MS = 10_000
 
@@ -144,7 +144,7 @@ class _Committing:
         return replace(view, ledger=self._access.read(waits=True))
 
     def _roll_forward(self, transactions: tuple[PreparedTransaction, ...]) -> None:
-        """Commit each. A refusal is told only when it comes again and again: the next look says what it means."""
+        """Commit each. A refusal is reported only when it comes again and again: the next look says what it means."""
         deadline = self._client.deadline(self._settings.delivery_timeout_ms)
         refused = end_all(self._client, _identities(transactions), commit=True, deadline=deadline)
         if not refused:
@@ -154,8 +154,8 @@ class _Committing:
         if unanswered is not None or self._refusals >= _REFUSALS_MAX:
             error = unanswered or next(iter(refused.values()))
             prefix = self._batch.sink.prefix
-            told = explain(error, self._settings, prefix, f"making batch {self._batch.batch_id} visible")
-            raise SinkFailed(f"{told}. The batch is decided, and the next run makes it visible") from error
+            explained = explain(error, self._settings, prefix, f"making batch {self._batch.batch_id} visible")
+            raise SinkFailed(f"{explained}. The batch is decided, and the next run makes it visible") from error
 
     def _sweep(self, ids: Iterable[str]) -> None:
         deadline = self._client.deadline(_SWEEP_TIMEOUT_MS)

@@ -22,7 +22,7 @@ def broker_max_timeout_ms(client: Client) -> int | None:
                 if each.name == _KEY and each.value:
                     return int(each.value)
     except KafkaError:
-        return None  # not allowed to ask: the refusal itself is told
+        return None  # not allowed to ask: the refusal itself is reported
     return None
 
 
@@ -31,6 +31,6 @@ def check_timeout(client: Client, settings: SinkSettings, error: KafkaError) -> 
     if error.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         limit_ms = broker_max_timeout_ms(client)
         asked_ms = settings.transaction_timeout_ms
-        told = refuse(QuerySettings("-", transaction_timeout_ms=asked_ms, broker_max_timeout_ms=limit_ms))
-        if told:
-            raise SinkFailed(told[0]) from error
+        refusals = refuse(QuerySettings("-", transaction_timeout_ms=asked_ms, broker_max_timeout_ms=limit_ms))
+        if refusals:
+            raise SinkFailed(refusals[0]) from error

@@ -52,7 +52,7 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
             )
         case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return (
-                "See that the topic's name is right, or create it (brokers may be told not to), then restart the query"
+                "See that the topic's name is right, or create it (brokers may be set not to), then restart the query"
             )
         case ErrorCode.INVALID_TOPIC_EXCEPTION:
             return "Topics are named with letters, digits, '.', '_' and '-': correct the option or the column `topic`"

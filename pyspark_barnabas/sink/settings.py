@@ -1,4 +1,4 @@
-"""What the sink is told by its options, and what a task knows of itself: values that travel between processes."""
+"""What the sink's options say, and what a task knows of itself: values that travel between processes."""
 
 from __future__ import annotations
 

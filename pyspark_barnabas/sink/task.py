@@ -4,7 +4,7 @@ The task finds its run's token, asks `pyspark_barnabas.commit.writing` what to d
 transaction begins with the first row, as an empty one could not be committed.
 
 Invariants: Prepared is returned only when every record is acknowledged; memory does not grow with the rows; a task that
-fails aborts what it began, as nobody will be told of it.
+fails aborts what it began, as nobody will hear of it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class TaskTransaction:
     """One task's transaction, under the id that `commit.writing` said.
 
     identity: its producer, None while nothing was written. is_own: whether it is this task's alone (not in atomic mode,
-    where all tasks write in the driver's). on_own_id: is told the id before it is first used.
+    where all tasks write in the driver's). on_own_id: gets the id before it is first used.
     """
 
     def __init__(self, client: Client, settings: SinkSettings, step: Produce, on_own_id: Callable[[str], None]) -> None:

@@ -7,7 +7,7 @@ batches, aborted transactions and offsets that compaction removed move it to as 
 
 Errors that pass are tried again, with the leader asked for anew, until nothing has come for the whole patience. Three
 things end a range early: offsets that are gone, a partition that is gone, and an end that does not come. The caller is
-told by a KafkaError (OFFSET_OUT_OF_RANGE, or one of GONE) and by Unfinished.
+shown by a KafkaError (OFFSET_OUT_OF_RANGE, or one of GONE) and by Unfinished.
 
 Memory: one answer and one in the kernel, whatever the size of the range.
 """

@@ -7,7 +7,7 @@
     headers     array<struct<key: string, value: binary>>
     timestamp   timestamp; null or not there: the time of writing
 
-Other columns are not written. Types are told by Spark's short names (DataType.simpleString).
+Other columns are not written. Types are named by Spark's short names (DataType.simpleString).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ExactlyOnce:
         location = text(options, "checkpointLocation")
         if location is None:
             raise OptionError(
-                "foreachBatch is not told the query's checkpoint: name it to exactly_once, too, as checkpointLocation"
+                "foreachBatch does not get the query's checkpoint: name it to exactly_once, too, as checkpointLocation"
             )
         self._checkpoint = location
         self._drawn_run_id: str | None = None
@@ -81,11 +81,11 @@ class ExactlyOnce:
 
     def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.Run:
         query_id = read_query_id(self._checkpoint)
-        told = seen.get("sql.streaming.queryId", query_id)
-        if told != query_id:
+        running = seen.get("sql.streaming.queryId", query_id)
+        if running != query_id:
             raise SinkFailed(
                 f"the checkpoint {self._checkpoint} that exactly_once was given belongs to query {query_id}, and this"
-                f" is query {told}: give both the same checkpointLocation. Nothing was written"
+                f" is query {running}: give both the same checkpointLocation. Nothing was written"
             )
         if self._drawn_run_id is None:
             self._drawn_run_id = str(uuid.uuid4())
@@ -117,7 +117,7 @@ class _Prepare:
 
 
 def _local_properties(frame: Any) -> dict[str, str]:
-    """What Spark's driver tells of the query; nothing over Spark Connect."""
+    """What Spark's driver knows of the query; nothing over Spark Connect."""
     session = frame.sparkSession
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return {}

@@ -1,7 +1,7 @@
 """`df.writeStream.format("barnabas")`: append and complete mode.
 
 Spark makes this object twice in a batch, in two processes: one is pickled to the tasks, which call write(); the other
-one commits. Neither is told query, run or batch, and neither sees the other: what commit() has to know, it learns from
+one commits. Neither knows query, run or batch, and neither sees the other: what commit() has to know, it learns from
 the tasks' messages. Of those there is always at least one, as a batch without rows has a task, too.
 """
 

@@ -46,7 +46,7 @@ def find_changes(
         found = OffsetRange(*where, begins[where], end[where])
         if found.size < 0:
             losses.append(
-                f"{where[0]}-{where[1]} ends at {found.end}, and was read up to {found.start}: either reading was told"
+                f"{where[0]}-{where[1]} ends at {found.end}, and was read up to {found.start}: either reading was set"
                 " to start behind the end, or the topic was deleted and made again"
             )
         elif found.size:
