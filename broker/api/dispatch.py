@@ -53,6 +53,7 @@ class Dispatcher:
 
     def __init__(self, services: Services, table: tuple[Row, ...] | None = None, meter: Meter | None = None) -> None:
         """`table`: another than that of this broker's settings. `meter`: what to count requests with."""
+        self.waiters = services.waiters
         self._meter = meter
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}

@@ -3,10 +3,11 @@
 Knows frames and back-pressure; what a request means is the dispatcher's business.
 
 Theory of operation: whatever is received is served at once, inside the event loop's read callback. The first answer
-of a read leaves at once, the rest of them together. A request may be parked: until it is answered nothing more is
-parsed, and as soon as more bytes come nothing more is received either. The same happens while the peer does not read:
-a write that did not go to the kernel whole stops parsing and receiving until it has (the transport's high-water mark
-is 0). While nothing waits in the transport, an answer is written to the socket itself.
+of a read leaves at once, the rest of them together; requests on other connections that these have woken are answered
+after that, in the same callback. A request may be parked: until it is answered nothing more is parsed, and as soon as
+more bytes come nothing more is received either. The same happens while the peer does not read: a write that did not go
+to the kernel whole stops parsing and receiving until it has (the transport's high-water mark is 0). While nothing waits
+in the transport, an answer is written to the socket itself.
 
 Invariants: at most one request in flight and at most one unsent piece of a response; answers leave in the order of
 requests; after `connection_lost` nothing of the connection is held anywhere, and it is no cycle: what it was made of
@@ -83,6 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         "_send_memory",
         "_transport",
         "_unread_bytes",
+        "_waiters",
         "client_host",
         "client_id",
         "client_id_raw",
@@ -131,6 +133,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_writable = True
         self._last_piece_bytes = 0
         self._unread_bytes = 0
+        self._waiters = dispatcher.waiters
 
     @property
     def is_busy(self) -> bool:
@@ -171,6 +174,7 @@ class Connection(asyncio.BufferedProtocol):
         self._descriptor = -1  # soon another connection's
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._listener.connection_closed(self)
+        self._waiters.finish_woken()  # where serving ended in an exception, which closed the connection
 
     def eof_received(self) -> bool:
         return False  # the transport closes; what is written by then still leaves
@@ -179,6 +183,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._receiver.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
+        self._waiters.is_attended = True
         self.quiet_sweeps = 0
         if self._parked is None and self._is_writable and self._outgoing is None:
             frame = self._receiver.only_frame(nbytes)
@@ -192,6 +197,10 @@ class Connection(asyncio.BufferedProtocol):
             self._receiver.settle()
         if self._parked is not None or not self._is_writable or self._receiver.is_starved:
             self._regulate_receiving()
+        if self._waiters.woken:
+            self._waiters.finish_woken()
+        else:
+            self._waiters.is_attended = False
 
     def pause_writing(self) -> None:
         self._is_writable = False

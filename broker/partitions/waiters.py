@@ -5,12 +5,14 @@ purgatory.
 
 Theory of operation: a handler parks a request under the partitions it cares about and returns the `Waiting`. Whoever
 changes a partition (an append, a moved high watermark, a deletion) calls `wake(topic, partition)`. A request that
-says it is ready, or whose deadline passes, is finished in its own callback of the event loop, never inside the call
-that woke it. Its owner is signalled in that same callback: in a turn of the loop between the two others would be
-served, and a consumer would wait for them.
+says it is ready, or whose deadline passes, is finished soon, never inside the call that woke it: once the connection
+that is being served has its own answers written, if it said that it will call `finish_woken`; else in a callback of the
+event loop. Its owner is signalled right then: in a turn of the loop between the two others would be served, and a
+consumer would wait for them.
 
 Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind;
-an exception in `is_ready` or `finish` belongs to the parked request and never reaches the one that woke it.
+an exception in `is_ready` or `finish` belongs to the parked request, and neither that nor one of its owner's reaches
+the one that woke it.
 """
 
 from __future__ import annotations
@@ -107,7 +109,10 @@ class Waiting(Generic[T]):
             self._error = error
         callback, self._callback = self._callback, None  # whom it calls holds it: no cycle may stay
         if callback is not None:
-            callback(self)
+            try:
+                callback(self)
+            except Exception as error:
+                self._waiters.report(error)
 
 
 class Waiters:
@@ -118,6 +123,10 @@ class Waiters:
         self._loop = loop
         self._parked: dict[Waiting[Any], None] = {}  # a set that keeps the order of arrival
         self._by_key: dict[PartitionKey, dict[Waiting[Any], None]] = {}
+        self.woken: list[Waiting[Any]] = []
+        """Those that will be finished by `finish_woken`."""
+        self.is_attended = False
+        """Set by who will call `finish_woken` before this callback of the event loop is over."""
 
     def __len__(self) -> int:
         return len(self._parked)
@@ -165,6 +174,17 @@ class Waiters:
         for parked in self._parked:
             self._finish(parked)
 
+    def finish_woken(self) -> None:
+        """Finish those that were woken, and those that are woken meanwhile. Nobody attends to more of them."""
+        for parked in self.woken:
+            parked.run()
+        self.woken.clear()
+        self.is_attended = False
+
+    def report(self, error: Exception) -> None:
+        """An owner failed when it was signalled."""
+        self._loop.call_exception_handler({"message": "an answer to a parked request failed", "exception": error})
+
     def forget(self, parked: Waiting[Any]) -> None:
         """It is over: nobody needs to wake it."""
         if parked not in self._parked:
@@ -189,4 +209,6 @@ class Waiters:
         if parked.deadline is not None:
             parked.deadline.cancel()
             parked.deadline = None
-            self._loop.call_soon(parked.run)
+            if not self.is_attended and not self.woken:
+                self._loop.call_soon(self.finish_woken)
+            self.woken.append(parked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
 
@@ -45,6 +45,17 @@ def fetch(offset: int = 0, max_wait_ms: int = 500, min_bytes: int = 1, max_bytes
 
 def records_of(answer: object) -> bytes:
     return bytes(answer.responses[0].partitions[0].records)  # type: ignore[attr-defined]  # because it is a Fetch answer
+
+
+def record_writes(peer: Peer, name: str, order: list[str]) -> None:
+    """Note each write to the peer's transport."""
+    writelines = peer.transport.writelines
+
+    def noted(list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        order.append(name)
+        writelines(list_of_data)
+
+    peer.transport.writelines = noted  # type: ignore[method-assign]  # because only this test looks
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
@@ -98,6 +109,27 @@ async def test_a_long_poll_is_answered_by_an_append_and_holds_what_came_after_it
     answers = consumer.answers()
     assert b"v" in records_of(answers[0])
     assert len(answers) == 2
+
+
+async def test_a_long_poll_is_answered_in_the_same_callback_after_who_ended_it(world: BrokerWorld) -> None:
+    consumer, producer = world.connect(), world.connect()
+    consumer.ask(fetch(), VERSION)
+    order: list[str] = []
+    for name, peer in (("consumer", consumer), ("producer", producer)):
+        record_writes(peer, name, order)
+    producer.transport.send(b"".join(request_frame(produce(world, b"v"), VERSION) for _ in range(3)))
+    assert order == ["producer", "producer", "consumer"]
+    (answer,) = consumer.answers()
+    assert answer.responses[0].partitions[0].high_watermark == 3
+
+
+async def test_a_long_poll_that_no_connection_ended_is_answered_by_the_loop(world: BrokerWorld) -> None:
+    consumer = world.connect()
+    consumer.ask(fetch(), VERSION)
+    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    assert consumer.frames() == []
+    await settle()
+    assert b"v" in records_of(consumer.answer())
 
 
 async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read_ahead(world: BrokerWorld) -> None:

@@ -150,3 +150,38 @@ async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(ending: 
     parking.waiters.wake("t", 0)
     await settle()
     assert (parking.finished, parking.woken) == (1, None)
+
+
+async def test_who_attends_finishes_what_it_has_woken_when_it_wants_to() -> None:
+    parking = Parking()
+    parking.is_ready = True
+    woken = [parking.park(("t", 0)), parking.park(("t", 1))]
+    woken[0].add_done_callback(lambda _: parking.waiters.wake("t", 1))
+    parking.waiters.is_attended = True
+    parking.waiters.wake("t", 0)
+    assert not woken[0].done()
+    parking.waiters.finish_woken()
+    assert [each.done() for each in woken] == [True, True], "what is woken meanwhile is finished, too"
+    later = parking.park(("t", 0))
+    parking.waiters.wake("t", 0)
+    assert not later.done()
+    await settle()
+    assert later.done(), "nobody attends any more"
+
+
+async def test_an_owner_that_fails_keeps_nobody_else_from_being_signalled() -> None:
+    parking = Parking()
+    parking.is_ready = True
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, facts: reported.append(facts["exception"]))
+    mistake = ValueError("mine")
+
+    def fail(_: object) -> None:
+        raise mistake
+
+    parking.park(("t", 0)).add_done_callback(fail)
+    other = parking.park(("t", 0))
+    parking.waiters.wake("t", 0)
+    parking.waiters.finish_woken()
+    assert reported == [mistake]
+    assert other.done()
