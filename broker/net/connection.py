@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import PLAINTEXT, address_text
@@ -176,9 +176,6 @@ class Connection(asyncio.BufferedProtocol):
         self._listener.connection_closed(self)
         self._waiters.finish_woken()  # where serving ended in an exception, which closed the connection
 
-    def eof_received(self) -> bool:
-        return False  # the transport closes; what is written by then still leaves
-
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._receiver.buffer()
 
@@ -305,10 +302,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _write(self, data: bytearray) -> None:
-        """To the socket itself where nothing waits in the transport; what the kernel does not take is the transport's.
-
-        So is an error: the transport meets it again.
-        """
+        """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
         rest: bytearray | memoryview = data
         if self._descriptor >= 0 and self._is_writable:
             try:
@@ -402,7 +396,3 @@ class Connection(asyncio.BufferedProtocol):
         self.is_closed = True
         if self._transport is not None:
             self._transport.abort()
-
-    def __repr__(self) -> str:
-        states: dict[str, Any] = {"parked": self._parked, "sending": self._outgoing, "paused": not self._is_reading}
-        return f"<Connection {self.peer} {' '.join(name for name, is_so in states.items() if is_so)}>"
