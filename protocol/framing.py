@@ -8,16 +8,16 @@ every day: a TLS hello and an HTTP request.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.primitives import Buffer
 
-SIZE = struct.Struct(">i")
-SIZE_BYTES = 4
-FRAME_BYTES_MAX = 100 * 1024 * 1024  # socket.request.max.bytes as Kafka ships it
+SIZE: Final = struct.Struct(">i")
+SIZE_BYTES: Final = 4
+FRAME_BYTES_MAX: Final = 100 * 1024 * 1024  # socket.request.max.bytes as Kafka ships it
 
-_TLS_HANDSHAKE = b"\x16\x03"
-_HTTP_WORDS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC", b"PRI ", b"HTTP")
+_TLS_HANDSHAKE: Final = b"\x16\x03"
+_HTTP_WORDS: Final = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC", b"PRI ", b"HTTP")
 
 
 class Split(NamedTuple):

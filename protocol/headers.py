@@ -12,16 +12,16 @@ unread, and there is nothing to decode behind them.
 """
 
 from struct import Struct as Layout
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, nullable_string, read_nullable_string, skip_tags
 from barnabas.protocol.registry import ApiKey
 
-_FIXED = Layout(">hhi")
+_FIXED: Final = Layout(">hhi")
 _FLEXIBLE_SINCE: dict[int, int] = {api: api.flexible_since for api in ApiKey if api.flexible_since is not None}
 _MAX_VERSION: dict[int, int] = {api: api.newest_version for api in ApiKey}
-_NEVER = 0x8000  # above any version
+_NEVER: Final = 0x8000  # above any version
 
 
 class RequestHeader(NamedTuple):

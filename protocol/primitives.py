@@ -9,16 +9,17 @@ first (0, -1, 1, -2 … become 0, 1, 2, 3 …).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError, EncodeError
 
 Buffer = bytes | bytearray | memoryview
 
-ZERO_UUID = bytes(16)
-MAX_STRING_BYTES = 0x7FFF
-MAX_INT32 = 0x7FFF_FFFF
+ZERO_UUID: Final = bytes(16)
+MAX_STRING_BYTES: Final = 0x7FFF
+MAX_INT32: Final = 0x7FFF_FFFF
 
-_UINT64 = 1 << 64
+_UINT64: Final = 1 << 64
 
 
 def uuid_text(uuid: bytes) -> str:
@@ -129,8 +130,10 @@ def skip_tags(buffer: Buffer, position: int) -> int:
 # --- writing ---
 
 
-_UVARINTS = [bytes((value,)) for value in range(0x80)]
-_UVARINTS += [bytes((value & 0x7F | 0x80, value >> 7)) for value in range(0x80, 0x400)]
+_UVARINTS: Final = [
+    *(bytes((value,)) for value in range(0x80)),
+    *(bytes((value & 0x7F | 0x80, value >> 7)) for value in range(0x80, 0x400)),
+]
 
 
 def uvarint(value: int) -> bytes:

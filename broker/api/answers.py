@@ -43,7 +43,12 @@ class Parked:
 
     def when_answered(self, callback: Callable[[Parked], None]) -> None:
         """Call `callback(self)` from the event loop once `answer()` can be asked for; never after `abandon()`."""
-        self._future.add_done_callback(lambda _: None if self._is_abandoned else callback(self))
+
+        def tell(_: object) -> None:
+            if not self._is_abandoned:
+                callback(self)
+
+        self._future.add_done_callback(tell)
 
     def answer(self) -> Answer:
         """What to send. CloseConnection as from the dispatcher."""
@@ -66,7 +71,13 @@ class Parked:
         if self._may_be_given_up:
             self._future.cancel()
         else:
-            self._future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+            self._future.add_done_callback(_take_failure)
+
+
+def _take_failure(done: Any) -> None:
+    """Nobody is told of it, and asyncio logs a failure that nobody takes."""
+    if not done.cancelled():
+        done.exception()
 
 
 def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api import hot
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.session.session import Session
 
-_HEADER = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
-_SIZE = Struct(">i")
-_SHORT_PRODUCE = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
+_HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
+_SIZE: Final = Struct(">i")
+_SHORT_PRODUCE: Final = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
 
 Dispatch = Callable[[memoryview, Client], Answer]
 Handle = Callable[[Request, RequestContext], Response | Future[Response]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
@@ -58,27 +59,34 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
                 return None
             return encode(version, correlation_id, produced)
         # What was decoded refers to the frame, which is gone when the answer comes.
-        acks = request[1]
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
-
-        def late_answer(done: asyncio.Future[Produced]) -> Answer:
-            failure = failure_of(done)
-            if failure is None:
-                results = done.result()
-            else:
-                results = _produce_failed(asked, code_and_message(failure, "Produce", context)[0])
-            if meter is not None:
-                _note_produced(meter, results)
-            if acks == 0:
-                _close_if_failed(results)
-                return None
-            return encode(version, correlation_id, results)
-
+        late_answer = partial(_produced_late, asked, request[1], context, meter)
         return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
+
+
+def _produced_late(
+    asked: list[tuple[Topic, list[produce.ProducePartition]]],
+    acks: int,
+    context: RequestContext,
+    meter: Meter | None,
+    done: asyncio.Future[Produced],
+) -> Answer:
+    """No closure: mypyc makes a cycle of a function within one that is nested itself."""
+    failure = failure_of(done)
+    if failure is None:
+        results = done.result()
+    else:
+        results = _produce_failed(asked, code_and_message(failure, "Produce", context)[0])
+    if meter is not None:
+        _note_produced(meter, results)
+    if acks == 0:
+        _close_if_failed(results)
+        return None
+    return produce.encode_response(context.api_version, context.correlation_id, results)
 
 
 def _produce_failed(topics: Sequence[tuple[Topic, Sequence[produce.ProducePartition]]], code: ErrorCode) -> Produced:
@@ -122,18 +130,20 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
                 return _fetched(answer, context, meter)
         except Exception as error:
             return _fetched(_fetch_failed(request, error, context), context, meter)
-
-        def late_answer(waiting: Waiting[fetch.FetchAnswer]) -> Answer:
-            failure = failure_of(waiting)
-            answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
-            try:
-                return _fetched(answer, context, meter)
-            except Exception as error:
-                return _fetched(_fetch_failed(request, error, context), context, meter)
-
-        return Parked(answer, late_answer, may_be_given_up=True)
+        return Parked(answer, partial(_fetched_late, request, context, meter), may_be_given_up=True)
 
     return serve
+
+
+def _fetched_late(
+    request: fetch.FetchRequest, context: RequestContext, meter: Meter | None, waiting: Waiting[fetch.FetchAnswer]
+) -> Answer:
+    failure = failure_of(waiting)
+    answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
+    try:
+        return _fetched(answer, context, meter)
+    except Exception as error:
+        return _fetched(_fetch_failed(request, error, context), context, meter)
 
 
 def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None) -> Answer:

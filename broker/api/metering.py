@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.answers import Answer, Parked
 from barnabas.protocol.errors import ErrorCode
@@ -25,14 +25,14 @@ from barnabas.protocol.schema import Struct
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client, Entry
 
-TIME_BUCKETS = 25
+TIME_BUCKETS: Final = 25
 """Bucket n counts times below 2**n µs; the last one, from 16.8 s on, has no upper bound."""
-_LAST = TIME_BUCKETS - 1
-_HOT = (ApiKey.PRODUCE, ApiKey.FETCH)
-_ALL_TIMED = 1_000
-_SAMPLE_MASK = 63
-_FENCED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH}
-_CODE_FIELDS = ("error_code", "partition_error_code")
+_LAST: Final = TIME_BUCKETS - 1
+_HOT: Final = (ApiKey.PRODUCE, ApiKey.FETCH)
+_ALL_TIMED: Final = 1_000
+_SAMPLE_MASK: Final = 63
+_FENCED: Final = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH}
+_CODE_FIELDS: Final = ("error_code", "partition_error_code")
 
 
 class RequestTimes:

@@ -17,7 +17,7 @@ remembered.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.answers import Answer, code_and_message
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
@@ -34,29 +34,30 @@ if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.protocol.hot.writing import Topic
 
-SHORT_SINCE = 9
+SHORT_SINCE: Final = 9
 """The version of Produce that made its encoding flexible."""
 TARGETS_MAX = 2048
 
-_BY_ID_SINCE = 13
-_LEADER, _ALL = 1, -1
+_BY_ID_SINCE: Final = 13
+_LEADER: Final = 1
+_ALL: Final = -1
 # A request, from the tags that end its header on. Behind the transactional id:
-_TOPIC_COUNT = 6  # behind acks i16 and timeout i32
-_TOPIC = 7
-_TOPIC_ID_SIZE = 16
-_INDEX_SIZE = 5  # a compact count of one, and the index i32
-_ONE = 2  # the compact count of an array of one element
-_SHORT = 0x80  # a compact length or size below this is one byte
-_NO_TAGS = b"\0\0\0"  # of the partition, the topic, the request
+_TOPIC_COUNT: Final = 6  # behind acks i16 and timeout i32
+_TOPIC: Final = 7
+_TOPIC_ID_SIZE: Final = 16
+_INDEX_SIZE: Final = 5  # a compact count of one, and the index i32
+_ONE: Final = 2  # the compact count of an array of one element
+_SHORT: Final = 0x80  # a compact length or size below this is one byte
+_NO_TAGS: Final[bytes] = b"\0\0\0"  # of the partition, the topic, the request
 # A batch:
-_ATTRIBUTES_LOW_BYTE = 22
-_PRODUCER = 43
-_unpack_producer = Struct(">qh").unpack_from  # id, epoch
+_ATTRIBUTES_LOW_BYTE: Final = 22
+_PRODUCER: Final = 43
+_unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
 # An answer:
-_CORRELATION_ID = 4
-_pack_correlation_id = Struct(">i").pack_into
-_pack_offsets = Struct(">qqq").pack_into  # base offset, log-append time, log start offset
-_BEHIND_OFFSETS = 24 + 9  # no record errors, no message, tags of the partition and the topic, throttle time, tags
+_CORRELATION_ID: Final = 4
+_pack_correlation_id: Final = Struct(">i").pack_into
+_pack_offsets: Final = Struct(">qqq").pack_into  # base offset, log-append time, log start offset
+_BEHIND_OFFSETS: Final = 24 + 9  # no record errors, no message, tags of partition and topic, throttle time, tags
 
 
 class _Target:

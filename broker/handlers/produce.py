@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
@@ -48,17 +48,19 @@ if TYPE_CHECKING:
 Produced = list[tuple[Topic, list[PartitionResult]]]
 Pending = list[tuple[Topic, list["Outcome | asyncio.Future[Outcome]"]]]
 
-_ALL, _NONE, _LEADER = -1, 0, 1
-_ADMIN_CLIENT_ID = "__admin_client"
-_WALKED_IN_PLACE_BYTES_MAX = 4 << 10
+_ALL: Final = -1
+_NONE: Final = 0
+_LEADER: Final = 1
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+_WALKED_IN_PLACE_BYTES_MAX: Final = 4 << 10
 PARKED_BYTES_MAX = 16 << 20  # of records, of all requests that wait for a partition to be recovered
-_ATTRIBUTES_LOW_BYTE = 22
-_CODEC_MASK = 0x07
-_TRANSACTIONAL = 0x10
-_PRODUCER_POSITION = 43
-_unpack_producer = Struct(">qh").unpack_from  # id, epoch
-_LENGTH_POSITION = 8
-_unpack_length = Struct(">i").unpack_from
+_ATTRIBUTES_LOW_BYTE: Final = 22
+_CODEC_MASK: Final = 0x07
+_TRANSACTIONAL: Final = 0x10
+_PRODUCER_POSITION: Final = 43
+_unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
+_LENGTH_POSITION: Final = 8
+_unpack_length: Final = Struct(">i").unpack_from
 _NOBODY: Verdicts = {}
 _new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 

@@ -13,17 +13,17 @@ gone to the kernel, so at most one piece per connection waits; pieces get small 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
 
-STALLED_MS = 10_000
-_SPARE_BYTES_MAX = 4 << 20
+STALLED_MS: Final = 10_000
+_SPARE_BYTES_MAX: Final = 4 << 20
 
-SEND_PIECE_BYTES = 1 << 20
-SEND_PIECE_BYTES_WHEN_FULL = 32 << 10
-SEND_BYTES_UNREAD_MAX = 32 << 20
+SEND_PIECE_BYTES: Final = 1 << 20
+SEND_PIECE_BYTES_WHEN_FULL: Final = 32 << 10
+SEND_BYTES_UNREAD_MAX: Final = 32 << 20
 
 
 class Holder(Protocol):

@@ -7,10 +7,10 @@ and not before: a peer that asks for 50 MB and never reads costs one piece, not 
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
-_JOINED_BYTES_MAX = 8 << 10
-_OURS = (bytes, bytearray)  # a tuple: faster to check against than a union
+_JOINED_BYTES_MAX: Final = 8 << 10
+_OURS: Final = (bytes, bytearray)  # a tuple: faster to check against than a union
 
 
 class FileSlice(Sized, Protocol):

@@ -16,14 +16,15 @@ buffer may be used; frames come out exactly as `barnabas.protocol.framing` cuts 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from barnabas.broker.net.memory import FrameMemory
 from barnabas.protocol.framing import SIZE, why_refused
 
-SHARED_BYTES = 64 << 10
-_ASIDE_BYTES_MAX = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own
-_GROWTH = 32
-_size_at = SIZE.unpack_from
+SHARED_BYTES: Final = 64 << 10
+_ASIDE_BYTES_MAX: Final = 16 << 10  # longer pieces of frames that outgrow the shared buffer get one of their own
+_GROWTH: Final = 32
+_size_at: Final = SIZE.unpack_from
 
 
 class FramingError(ValueError):

@@ -17,7 +17,7 @@ come last, first those whose topic's id is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchedPartition, FetchPartition, FetchRequest
@@ -26,13 +26,13 @@ from barnabas.protocol.hot.writing import Topic
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
 
-NO_SESSION = 0
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
-EPOCH_MAX = 0x7FFF_FFFF
-EVICTABLE_AFTER_MS = 120_000
-UNKNOWN_PARTITION = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-_UNKNOWN = -1
+NO_SESSION: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+EPOCH_MAX: Final = 0x7FFF_FFFF
+EVICTABLE_AFTER_MS: Final = 120_000
+UNKNOWN_PARTITION: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_UNKNOWN: Final = -1
 
 Wanted = tuple[Topic, FetchPartition]
 Answers = list[tuple[Topic, list[FetchedPartition]]]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import line, logger
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from barnabas.storage.log_directory import LogDirectory
 
 _log = logger("storage")
-_TOPIC_RESOURCE = 2
-_CLIENT = AppendOrigin.CLIENT
+_TOPIC_RESOURCE: Final = 2
+_CLIENT: Final = AppendOrigin.CLIENT
 
 
 class Partitions:

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.slices import SLICE_MS, Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.config import LogConfig
+from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.validate import GROWS, check_head, walk_in_steps
 
 if TYPE_CHECKING:
     from barnabas.protocol.primitives import Buffer
-    from barnabas.storage.config import LogConfig
-    from barnabas.storage.log.log import PartitionLog
 
 WALK = Kind(under_way_max=4, first_ms=SLICE_MS)
 WALKED_BYTES_MAX = 64 << 20

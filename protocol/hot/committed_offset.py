@@ -11,16 +11,20 @@ business of `log_records.group`; here it is only recognised as not usual. Loadin
 
 from functools import lru_cache
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_KEY_TYPE = b"\x00\x01"
-_VALUE = Struct(">hqiBqBBB16s")
-_VERSION, _EMPTY, _ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE = 4, 1, 1, 0, 16
-_FIXED = (_ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE)
-_USUAL = (_VERSION, _EMPTY, *_FIXED)
-_INT32 = Struct(">i")
-_NAME_BYTES_MAX = 0x7FFF
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_KEY_TYPE: Final = b"\x00\x01"
+_VALUE: Final = Struct(">hqiBqBBB16s")
+_VERSION: Final = 4
+_EMPTY: Final = 1
+_ONE_TAG: Final = 1
+_TOPIC_ID_TAG: Final = 0
+_TOPIC_ID_SIZE: Final = 16
+_FIXED: Final = (_ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE)
+_USUAL: Final = (_VERSION, _EMPTY, *_FIXED)
+_INT32: Final = Struct(">i")
+_NAME_BYTES_MAX: Final = 0x7FFF
+_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 class UsualCommit(NamedTuple):

@@ -10,7 +10,7 @@ never copied here; whoever sends the response turns slices of a file into bytes.
 
 from collections.abc import Sequence, Sized
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_topic
@@ -52,17 +52,17 @@ class FetchRequest(NamedTuple):
     forgotten_topics: list[tuple[Topic, list[int]]]
 
 
-_TOP_V4 = Struct(">iiiib")  # replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level
-_TOP_V7 = Struct(">iiiibii")  # and session_id, session_epoch
-_TOP_V15 = Struct(">iiibii")  # replica_id has moved to a tag
+_TOP_V4: Final = Struct(">iiiib")  # replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level
+_TOP_V7: Final = Struct(">iiiibii")  # and session_id, session_epoch
+_TOP_V15: Final = Struct(">iiibii")  # replica_id has moved to a tag
 
-_PARTITION_V4 = Struct(">iqi")  # index, fetch_offset, partition_max_bytes
-_PARTITION_V5 = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
-_PARTITION_V9 = Struct(">iiqqi")  # index, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
-_PARTITION_V12 = Struct(">iiqiqi")  # as FetchPartition
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_PARTITION_V4: Final = Struct(">iqi")  # index, fetch_offset, partition_max_bytes
+_PARTITION_V5: Final = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
+_PARTITION_V9: Final = Struct(">iiqqi")  # index, leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
+_PARTITION_V12: Final = Struct(">iiqiqi")  # as FetchPartition
+_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
-_REPLICA_STATE_TAG = 1
+_REPLICA_STATE_TAG: Final = 1
 
 
 def decode_request(frame: memoryview, position: int, version: int) -> FetchRequest:
@@ -211,15 +211,15 @@ class FetchAnswer(NamedTuple):
     topics: Sequence[tuple[Topic, Sequence[FetchedPartition]]]
 
 
-_HEAD = Struct(">ii")
-_HEAD_V12 = Struct(">iiBihi")  # size, correlation id, no tags, no throttling, error, session id
-_ANSWER_V12 = Struct(">ihqqqBi")  # as _PARTITION_WITH_START; no aborted transactions, preferred read replica
-_PARTITION = Struct(">ihqq")  # index, error, high watermark, last stable offset
-_PARTITION_WITH_START = Struct(">ihqqq")  # v5+: and the log start offset
-_ABORTED = Struct(">qq")
-_ABORTED_V12 = Struct(">qqB")
-_EPOCH_END_OFFSET = Struct(">iqB")
-_THROTTLE_TIME_ZERO = bytes(4)
+_HEAD: Final = Struct(">ii")
+_HEAD_V12: Final = Struct(">iiBihi")  # size, correlation id, no tags, no throttling, error, session id
+_ANSWER_V12: Final = Struct(">ihqqqBi")  # as _PARTITION_WITH_START; no aborted transactions, preferred read replica
+_PARTITION: Final = Struct(">ihqq")  # index, error, high watermark, last stable offset
+_PARTITION_WITH_START: Final = Struct(">ihqqq")  # v5+: and the log start offset
+_ABORTED: Final = Struct(">qq")
+_ABORTED_V12: Final = Struct(">qqB")
+_EPOCH_END_OFFSET: Final = Struct(">iqB")
+_THROTTLE_TIME_ZERO: Final = bytes(4)
 
 
 def encode_response(

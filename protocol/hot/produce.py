@@ -8,7 +8,7 @@ Response: topics = [(topic, [PartitionResult])]. `encode_response` gives the who
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.reading import BROKEN, INT32, pass_tags, read_count, read_size, read_string, read_topic
@@ -43,10 +43,10 @@ class PartitionResult(NamedTuple):
     """with NOT_LEADER_OR_FOLLOWER"""
 
 
-_ACKS_TIMEOUT = Struct(">hi")
-_ACKS_TIMEOUT_COUNT = Struct(">hiB")
-_INDEX_CLASSIC_SIZE = Struct(">ii")
-_INDEX_SIZE = Struct(">iBB")  # the index, and the first two bytes of the compact length: enough below 16 KiB
+_ACKS_TIMEOUT: Final = Struct(">hi")
+_ACKS_TIMEOUT_COUNT: Final = Struct(">hiB")
+_INDEX_CLASSIC_SIZE: Final = Struct(">ii")
+_INDEX_SIZE: Final = Struct(">iBB")  # the index, and the first two bytes of the compact length: enough below 16 KiB
 
 
 def decode_request(frame: memoryview, position: int, version: int) -> ProduceRequest:
@@ -134,17 +134,17 @@ def _decode_classic(frame: memoryview, position: int) -> ProduceRequest:
 
 
 # One partition's answer by the version that introduced its layout.
-_V2 = Struct(">ihqq")
-_V5 = Struct(">ihqqq")
-_V8_SUCCESS = Struct(">ihqqqih")  # and no record errors, no message
-_V9_SUCCESS = Struct(">ihqqqBBB")  # the same, compact, and an empty tag section
+_V2: Final = Struct(">ihqq")
+_V5: Final = Struct(">ihqqq")
+_V8_SUCCESS: Final = Struct(">ihqqqih")  # and no record errors, no message
+_V9_SUCCESS: Final = Struct(">ihqqqBBB")  # the same, compact, and an empty tag section
 
-_HEAD = Struct(">ii")
-_ONE_TOPIC = Struct(">iiBB")  # size, correlation id, no tags, one topic
-_ONE_SUCCESS = Struct(">BihqqqBBBBiB")  # one partition as _V9_SUCCESS, no tags, no throttling, no tags
-_ONE_SIZE = _ONE_TOPIC.size - 4 + _ONE_SUCCESS.size
-_THROTTLE_TIME_ZERO = bytes(4)
-_THROTTLE_TIME_ZERO_NO_TAGS = bytes(5)
+_HEAD: Final = Struct(">ii")
+_ONE_TOPIC: Final = Struct(">iiBB")  # size, correlation id, no tags, one topic
+_ONE_SUCCESS: Final = Struct(">BihqqqBBBBiB")  # one partition as _V9_SUCCESS, no tags, no throttling, no tags
+_ONE_SIZE: Final = _ONE_TOPIC.size - 4 + _ONE_SUCCESS.size
+_THROTTLE_TIME_ZERO: Final = bytes(4)
+_THROTTLE_TIME_ZERO_NO_TAGS: Final = bytes(5)
 
 
 def encode_response(

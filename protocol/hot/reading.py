@@ -6,15 +6,16 @@ DecodeError. Nothing is allocated by a claimed length or count.
 
 from struct import Struct
 from struct import error as StructError
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import skip_tags, uvarint_tail
 
-BROKEN = (StructError, IndexError, UnicodeDecodeError)
+BROKEN: Final = (StructError, IndexError, UnicodeDecodeError)
 """What running off the end of a frame, or a bad string, raises inside a decoder."""
 
-INT16 = Struct(">h")
-INT32 = Struct(">i")
+INT16: Final = Struct(">h")
+INT32: Final = Struct(">i")
 
 
 def read_size(frame: memoryview, position: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from struct import Struct
+from typing import Final
 
 from barnabas.protocol.hot.reading import INT16, INT32
 from barnabas.protocol.primitives import uvarint
@@ -12,8 +13,8 @@ LeaderIdAndEpoch = tuple[int, int]
 NodeEndpoint = tuple[int, str, int, str | None]
 """(node id, host, port, rack)"""
 
-_LEADER = Struct(">iiB")
-_SMALL = [bytes((size,)) for size in range(0x80)]  # uvarints of one byte
+_LEADER: Final = Struct(">iiB")
+_SMALL: Final = [bytes((size,)) for size in range(0x80)]  # uvarints of one byte
 
 
 def compact_string(text: str | None) -> bytes:

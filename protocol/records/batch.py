@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
@@ -23,41 +23,41 @@ from barnabas.protocol.records.crc32c import crc32c
 
 WritableBuffer = bytearray | memoryview
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
-HEADER_SIZE = 61
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE: Final = 61
 assert HEADER.size == HEADER_SIZE
 
-MAGIC = 2
-LOG_OVERHEAD = 12  # bytes before the counted part: base offset and batch length
-MAGIC_POSITION = 16
-BATCH_LENGTH_MIN = HEADER_SIZE - LOG_OVERHEAD  # 49; formats before v2 could be as short as 14
-_OLD_BATCH_LENGTH_MIN = 14
+MAGIC: Final = 2
+LOG_OVERHEAD: Final = 12  # bytes before the counted part: base offset and batch length
+MAGIC_POSITION: Final = 16
+BATCH_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD  # 49; formats before v2 could be as short as 14
+_OLD_BATCH_LENGTH_MIN: Final = 14
 
-COMPRESSION_MASK = 0x07
-TIMESTAMP_TYPE_MASK = 0x08
-TRANSACTIONAL_MASK = 0x10
-CONTROL_MASK = 0x20
-DELETE_HORIZON_MASK = 0x40
-_OTHER_TIMES_MASK = TIMESTAMP_TYPE_MASK | CONTROL_MASK | DELETE_HORIZON_MASK
+COMPRESSION_MASK: Final = 0x07
+TIMESTAMP_TYPE_MASK: Final = 0x08
+TRANSACTIONAL_MASK: Final = 0x10
+CONTROL_MASK: Final = 0x20
+DELETE_HORIZON_MASK: Final = 0x40
+_OTHER_TIMES_MASK: Final = TIMESTAMP_TYPE_MASK | CONTROL_MASK | DELETE_HORIZON_MASK
 
-CREATE_TIME = 0
-LOG_APPEND_TIME = 1
+CREATE_TIME: Final = 0
+LOG_APPEND_TIME: Final = 1
 
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
-NO_SEQUENCE = -1
-NO_TIMESTAMP = -1
-NO_LEADER_EPOCH = -1
-SEQUENCE_MAX = 0x7FFFFFFF
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
+NO_LEADER_EPOCH: Final = -1
+SEQUENCE_MAX: Final = 0x7FFFFFFF
 
-CRC_POSITION = 17
-ATTRIBUTES_POSITION = 21
-_pack_base_offset = struct.Struct(">q").pack_into
-_pack_leader_epoch = struct.Struct(">i").pack_into
-_pack_crc_and_attributes = struct.Struct(">Ih").pack_into
-_pack_max_timestamp = struct.Struct(">q").pack_into
-_unpack_length = struct.Struct(">i").unpack_from
-_unpack_crc = struct.Struct(">I").unpack_from
+CRC_POSITION: Final = 17
+ATTRIBUTES_POSITION: Final = 21
+_pack_base_offset: Final = struct.Struct(">q").pack_into
+_pack_leader_epoch: Final = struct.Struct(">i").pack_into
+_pack_crc_and_attributes: Final = struct.Struct(">Ih").pack_into
+_pack_max_timestamp: Final = struct.Struct(">q").pack_into
+_unpack_length: Final = struct.Struct(">i").unpack_from
+_unpack_crc: Final = struct.Struct(">I").unpack_from
 
 
 class UnsupportedMagic(DecodeError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.primitives import Buffer, uvarint, write_varint, write_varlong
 from barnabas.protocol.records import batch as batches
@@ -16,9 +16,9 @@ from barnabas.protocol.records.compression import NONE, compress
 from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record import Record
 
-_pack_crc = Struct(">I").pack_into
-_pack_header = batches.HEADER.pack_into
-_NO_HEADER = bytes(batches.HEADER_SIZE)
+_pack_crc: Final = Struct(">I").pack_into
+_pack_header: Final = batches.HEADER.pack_into
+_NO_HEADER: Final = bytes(batches.HEADER_SIZE)
 
 
 class NewRecord(NamedTuple):

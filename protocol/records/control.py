@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
@@ -29,14 +29,14 @@ from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record import iter_records
 
-_KEY = struct.Struct(">hh")
-_MARKER_VALUE = struct.Struct(">hi")
-END_TXN_MARKER_SIZE = 78  # bytes of a whole marker batch
-_MARKER_ATTRIBUTES = TRANSACTIONAL_MASK | CONTROL_MASK
-_MARKER_RECORD_START = bytes((16 * 2, 0, 0, 0, _KEY.size * 2))  # length, attributes, two deltas, length of the key
-_MARKER_BATCH = struct.Struct(">qiibIhiqqqhii 5shh bhi b")  # header; record up to the key, key, value, no headers
-_CRC = struct.Struct(">I")
-_CONTROL_RECORD_BYTES_MAX = 1 << 20
+_KEY: Final = struct.Struct(">hh")
+_MARKER_VALUE: Final = struct.Struct(">hi")
+END_TXN_MARKER_SIZE: Final = 78  # bytes of a whole marker batch
+_MARKER_ATTRIBUTES: Final = TRANSACTIONAL_MASK | CONTROL_MASK
+_MARKER_RECORD_START: Final = bytes((16 * 2, 0, 0, 0, _KEY.size * 2))  # length, attributes, deltas, length of key
+_MARKER_BATCH: Final = struct.Struct(">qiibIhiqqqhii 5shh bhi b")  # header; record up to key, key, value, no headers
+_CRC: Final = struct.Struct(">I")
+_CONTROL_RECORD_BYTES_MAX: Final = 1 << 20
 
 
 class ControlRecordType(IntEnum):

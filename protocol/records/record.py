@@ -12,20 +12,22 @@ null) and key, varint value length (-1: null) and value, varint header count, an
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, read_varint, read_varlong
 from barnabas.protocol.records.batch import HEADER_SIZE, TIMESTAMP_TYPE_MASK, BatchHeader, parse_header
 from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
 
-RECORD_BYTES_MAX = 100 * 1024 * 1024  # default limit of one record: nothing larger fits into a request uncompressed
+RECORD_BYTES_MAX: Final = (
+    100 * 1024 * 1024
+)  # default limit of one record: uncompressed, nothing larger fits into a request
 
-_IN_ONE_PIECE = 1 << 31  # no batch is longer
+_IN_ONE_PIECE: Final = 1 << 31  # no batch is longer
 
 Headers = list[tuple[str, bytes | None]]
 
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 class Record(NamedTuple):

@@ -8,6 +8,7 @@ What a record says of itself behind its timestamp and offset is not looked at, a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, read_varlong
@@ -15,8 +16,8 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader
 from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX
 from barnabas.protocol.records.record import open_batch, read_short_varint, refill
 
-_PIECE_BYTES = 1 << 16
-_HEAD_BYTES = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
+_PIECE_BYTES: Final = 1 << 16
+_HEAD_BYTES: Final = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
 
 
 def iter_times(batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iterator[tuple[int, int] | None]:

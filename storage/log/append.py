@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
@@ -48,11 +48,11 @@ from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.epochs import LeaderEpochs
 
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
-PLAIN_SINCE_PRODUCE_VERSION = 7  # before, a codec may have to be refused
+PLAIN_SINCE_PRODUCE_VERSION: Final = 7  # before, a codec may have to be refused
 
-_unpack_header = HEADER.unpack_from
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
-_pack_offset_to_epoch = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
+_unpack_header: Final = HEADER.unpack_from
+_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_pack_offset_to_epoch: Final = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
 
 
 class AppendOrigin(Enum):
@@ -62,7 +62,7 @@ class AppendOrigin(Enum):
     COORDINATOR = "coordinator"
 
 
-_CLIENT = AppendOrigin.CLIENT
+_CLIENT: Final = AppendOrigin.CLIENT
 
 
 class AppendResult(NamedTuple):

@@ -8,7 +8,7 @@ it in one condition. The two agree: a test gives both the same batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.batch import (
@@ -27,8 +27,8 @@ from barnabas.storage.recovery.producers import batches_between
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.segment import Segment
 
-_WINDOW_STEP_OFFSETS = 1024
-_EPOCH_BUMPED_SINCE_PRODUCE_VERSION = 12  # what a client sends that ends every transaction with a new epoch (KIP-890)
+_WINDOW_STEP_OFFSETS: Final = 1024
+_EPOCH_BUMPED_SINCE_PRODUCE_VERSION: Final = 12  # sent by who ends every transaction with a new epoch (KIP-890)
 
 
 class Judged(NamedTuple):

@@ -8,7 +8,7 @@ began: segments may be added meanwhile, or deleted, which is then a FileRemoved.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.files.checkpoints import EpochEntry
 from barnabas.storage.log.segments import Segments
@@ -24,14 +24,14 @@ from barnabas.storage.segment.times import (
 )
 from barnabas.storage.steps import Steps
 
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 
-_UNKNOWN = -1
+_UNKNOWN: Final = -1
 
 
 class FoundOffset(NamedTuple):
@@ -42,7 +42,7 @@ class FoundOffset(NamedTuple):
     leader_epoch: int
 
 
-NOT_FOUND = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
+NOT_FOUND: Final = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 class OffsetLookups:

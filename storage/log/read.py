@@ -7,7 +7,7 @@ bound. It begins with a whole batch; where a limit ends it, it may end in the mi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.storage.disk.disk_file import FileSlice
 from barnabas.storage.log.segments import Segments
@@ -15,7 +15,7 @@ from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.refusals import OffsetOutOfRange
 from barnabas.storage.segment.segment import Segment
 
-_new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
 class ReadResult(NamedTuple):

@@ -46,19 +46,21 @@ from barnabas.protocol.records.record_times import iter_times
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.refusals import AppendRefused, RecordError
 
-PRODUCER_COMPRESSION = -1  # the codec is the producer's choice
-REBUILT_BYTES_MAX = 128 * 1024 * 1024  # a batch that is compressed anew is held in memory: no more than this of it
-PRODUCE_VERSION_NEWEST = 13
+PRODUCER_COMPRESSION: Final = -1  # the codec is the producer's choice
+REBUILT_BYTES_MAX: Final = 128 * 1024 * 1024  # of a batch that is compressed anew, which is held in memory
+PRODUCE_VERSION_NEWEST: Final = 13
 
-_ZSTD_SINCE_PRODUCE_VERSION = 7
+_ZSTD_SINCE_PRODUCE_VERSION: Final = 7
 RECORD_ERRORS_MAX = 1_000
 """How many the refusal of one batch names: a megabyte, compressed, may hold a hundred million records."""
-_RECORD_ERRORS_SHOWN = 3
-_RECORDS_A_STEP = 64
-_COMPRESSED_HERE_BYTES_MAX = 16 << 10
+_RECORD_ERRORS_SHOWN: Final = 3
+_RECORDS_A_STEP: Final = 64
+_COMPRESSED_HERE_BYTES_MAX: Final = 16 << 10
 _LARGE_BYTES_MIN = 4 << 20
-_INVALID_TIMESTAMP = "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
-_unpack_attributes_and_times = Struct(">h4xqq").unpack_from
+_INVALID_TIMESTAMP: Final = (
+    "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
+)
+_unpack_attributes_and_times: Final = Struct(">h4xqq").unpack_from
 
 
 class _Growth(Enum):

@@ -8,7 +8,7 @@ that was made from the log again: a producer that was forgotten meanwhile may be
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
@@ -21,12 +21,12 @@ from barnabas.protocol.records.batch import (
 )
 from barnabas.storage.refusals import AppendRefused
 
-WINDOW_BATCHES = 5  # what the protocol promises: a client may have five requests in flight
-NO_OFFSET = -1
+WINDOW_BATCHES: Final = 5  # what the protocol promises: a client may have five requests in flight
+NO_OFFSET: Final = -1
 
-_NO_TIMESTAMP = -1
-_NO_COORDINATOR_EPOCH = -1
-_SEQUENCES = SEQUENCE_MAX + 1
+_NO_TIMESTAMP: Final = -1
+_NO_COORDINATOR_EPOCH: Final = -1
+_SEQUENCES: Final = SEQUENCE_MAX + 1
 
 
 def comes_after(sequence: int, other: int) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Final
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.producer_snapshot import ProducerEntry
@@ -30,9 +31,9 @@ from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, Produc
 from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
 
-EXPIRY_GRACE_MS = 600_000  # a producer seen this recently stays, however old its records say they are
-EPOCH_BUMPED_SINCE = 2  # transaction.version: every transaction ends with a new producer epoch
-PRODUCER_EPOCH_MAX = 2**15 - 1
+EXPIRY_GRACE_MS: Final = 600_000  # a producer seen this recently stays, however old its records say they are
+EPOCH_BUMPED_SINCE: Final = 2  # transaction.version: every transaction ends with a new producer epoch
+PRODUCER_EPOCH_MAX: Final = 2**15 - 1
 
 
 class Producers:

@@ -13,6 +13,8 @@ log, may pass over batches whose headers lack their largest timestamp; storage/s
 
 from __future__ import annotations
 
+from typing import Final
+
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
@@ -20,7 +22,7 @@ from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.txn_index import TransactionIndex
 
-UNKNOWN = -2  # not looked up yet; -1 is Kafka's "none"
+UNKNOWN: Final = -2  # not looked up yet; -1 is Kafka's "none"
 
 
 class SegmentIndexes:

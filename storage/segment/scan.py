@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BATCH_LENGTH_MIN, HEADER_SIZE, LOG_OVERHEAD, BatchHeader, parse_header
@@ -15,9 +16,9 @@ from barnabas.storage.disk.disk_file import DiskFile
 
 PIECE_BYTES = 8192  # two index intervals: a look-up costs one read
 
-_unpack_head = Struct(">qi").unpack_from  # base offset, batch length
-_unpack_delta = Struct(">i").unpack_from
-_LAST_OFFSET_DELTA = 23
+_unpack_head: Final = Struct(">qi").unpack_from  # base offset, batch length
+_unpack_delta: Final = Struct(">i").unpack_from
+_LAST_OFFSET_DELTA: Final = 23
 
 
 def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:

@@ -14,6 +14,7 @@ accepted; indexes may be rebuilt from the log at any time, the log from nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
@@ -32,8 +33,8 @@ from barnabas.storage.segment.sync_state import SyncState, SyncWork
 from barnabas.storage.segment.time_search import max_timestamp_of
 from barnabas.storage.steps import finish
 
-RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
-_CURSORS_MAX = 128  # readers whose next offset is remembered, for each segment
+RELATIVE_OFFSET_MAX: Final = 0x7FFF_FFFF
+_CURSORS_MAX: Final = 128  # readers whose next offset is remembered, for each segment
 
 
 class Segment:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from operator import le, lt
+from typing import Final
 
 from barnabas.protocol.files.time_index import ENTRY
 from barnabas.storage.segment.index_file import IndexFile
 
-NO_TIMESTAMP = -1
+NO_TIMESTAMP: Final = -1
 
 
 class TimeIndex(IndexFile):

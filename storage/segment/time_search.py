@@ -6,7 +6,7 @@ largest timestamp in a header is taken on trust, except where there plainly is n
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
@@ -17,9 +17,9 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.segment.scan import headers
 from barnabas.storage.steps import Steps
 
-FILLED_IN_BYTES_MAX = 1 << 26  # of records that are read for an index; a batch that holds more counts by its first
+FILLED_IN_BYTES_MAX: Final = 1 << 26  # of records read for an index; a batch that holds more counts by its first
 
-_RECORDS_MASK = 63  # records looked at between two pauses, less one
+_RECORDS_MASK: Final = 63  # records looked at between two pauses, less one
 
 
 class FoundRecord(NamedTuple):
