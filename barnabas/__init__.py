@@ -3,9 +3,11 @@
 The one import name of this project beside `pyspark_barnabas`. `broker`, `storage`, `logfiles`, `client` and `protocol`
 are links to the folders of these names at the top of the repository; a wheel has the folders themselves
 (docs/decisions/0098). Importing `barnabas` loads none of them: the broker runs in a process of its own or, only where
-that is asked for, in a thread. docs/testing.md shows how to use it.
+that is asked for, in a thread. docs/testing.md shows how to use it. Where hot modules were compiled (docs/compiled.md),
+they are put before Python's own finders here, as every import of a module of ours comes by first.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,3 +47,15 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"barnabas.embedded.{home}"), name)
     raise AttributeError(f"module 'barnabas' has no attribute {name!r}")
+
+
+def _use_compiled_modules() -> None:
+    """Where nothing was compiled, this is one look at one path."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    if "BARNABAS_FORM" in os.environ or os.path.exists(os.path.join(package, "compiled")):
+        from barnabas.form import install
+
+        install(package, os.environ)
+
+
+_use_compiled_modules()

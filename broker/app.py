@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from barnabas import form
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
@@ -179,6 +180,7 @@ class Broker:
                 cluster=self.services.node.cluster_id,
                 data=self._directory.path,
                 found=_state_of(self._directory),
+                form=form.running(),
             )
         )
 

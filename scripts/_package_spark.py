@@ -17,9 +17,8 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can tell
 def package(target: Path) -> int:
     """Write the file, and return how many modules are in it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    sources = sorted(
-        [ROOT / "barnabas/__init__.py", *(each for name in PACKAGES for each in (ROOT / name).rglob("*.py"))]
-    )
+    modules = [each for name in PACKAGES for each in (ROOT / name).rglob("*.py")]
+    sources = sorted([ROOT / "barnabas/__init__.py", ROOT / "barnabas/form.py", *modules])
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sources:
             entry = zipfile.ZipInfo(source.relative_to(ROOT).as_posix(), _DATE)

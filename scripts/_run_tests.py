@@ -31,6 +31,7 @@ CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
 IMAGE_BUILDERS = ("buildah", "mmdebstrap")
 DEBIAN_PACKAGES = {
     "buildah": "buildah",
+    "cc": "gcc",
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
     "kcat": "kcat",
@@ -57,6 +58,7 @@ class Group:
     python: str = ""  # the Python version that the environment is made with; "" is any that is supported
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     is_measured: bool = False  # whether coverage is measured when all of its tests run
+    form: str = "pure"  # of the hot modules: BARNABAS_FORM, docs/compiled.md
 
 
 def _fast() -> Iterator[Group]:
@@ -76,8 +78,14 @@ def _fast() -> Iterator[Group]:
         yield replace(group, budget_s=165, is_measured=True) if version == MEASURED_ON else group
 
 
+def _compiled() -> Group:
+    paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/logfiles", "tests/barnabas")
+    return Group("compiled", 90, paths, programs=("cc",), workers=2, form="compiled")
+
+
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
+    "compiled": (_compiled(),),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2),),
     "probes": (Group("probes", 60, ("tests/probes",)),),
@@ -153,7 +161,7 @@ def _run(group: Group, pytest_arguments: list[str]) -> Row:
         report = Path(scratch) / "report.xml"
         command = list(group.command) or _pytest(group, report, pytest_arguments, is_measured=is_measured)
         started = time.monotonic()
-        status = _run_within(command, 3 * group.budget_s)
+        status = _run_within(["env", f"BARNABAS_FORM={group.form}", *command], 3 * group.budget_s)
         row = _read_report(Row(group, "ran", time.monotonic() - started), report, status)
     if row.failed:
         return replace(row, outcome="FAILED")
@@ -218,6 +226,8 @@ def _set_up(group: Group) -> None:
         if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
             raise CannotRun(f"{environment[0]} could not be set up")
     _find_programs(group.programs)
+    if group.form == "compiled":
+        _compile_hot_modules()
     if "mvn" in group.programs:
         _fetch_jars()
     if "npm" in group.programs:
@@ -263,6 +273,12 @@ def _install(packages: list[str]) -> None:
     for command in ("apt-get -qq update", f"apt-get -qq -y --no-install-recommends install {wanted}"):
         if subprocess.run(command.split(), env=environment, stdin=subprocess.DEVNULL, check=False).returncode != 0:
             raise CannotRun(f"`{command}` failed")
+
+
+def _compile_hot_modules() -> None:
+    """Have them compiled before the clock of a group starts."""
+    if subprocess.run(["scripts/compile"], cwd=ROOT, check=False).returncode != 0:
+        raise CannotRun("the hot modules could not be compiled (needs a C compiler and Python's headers)")
 
 
 def _fetch_jars() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from barnabas import form
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
 
@@ -44,6 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what the mutated frames are derived from: by default the day",
     )
     parser.addoption("--rounds", type=int, default=3, help="how many seeds the long chaos goes through, from --seed on")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Some tests replace a function or a constant that compiled modules have built in: docs/compiled.md."""
+    if form.running() == form.COMPILED:
+        for item in items:
+            if item.get_closest_marker("pure"):
+                item.add_marker(pytest.mark.skip(reason="needs the pure form"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == "--version":
         from importlib.metadata import version
 
-        print(f"barnabas {version('barnabas')}")
+        from barnabas.form import running
+
+        print(f"barnabas {version('barnabas')} ({running()})")
         return 0
     what = f"no command {name!r}" if name else "no command given"
     print(f"barnabas: {what}, expected one of: {', '.join(COMMANDS)}", file=sys.stderr)

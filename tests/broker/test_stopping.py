@@ -24,6 +24,7 @@ def produce(world: BrokerWorld) -> ProduceRequest:
     return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=1_000, topic_data=topics)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("how", ["stop", "abandon", "neither"])
 async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     how: str, monkeypatch: pytest.MonkeyPatch

@@ -66,6 +66,7 @@ def end_offset(world: BrokerWorld, partition: int = 0) -> int:
     return world.services.partitions.get("looked-into", partition).log_end_offset
 
 
+@pytest.mark.pure
 async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +161,7 @@ async def test_a_long_walk_holds_up_no_shorter_one(world: BrokerWorld) -> None:
     assert await until_answered(slow) == [(E.NONE, 0)]
 
 
+@pytest.mark.pure
 async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     large = 2_000
     made: list[Observed] = []
@@ -338,6 +340,7 @@ async def test_when_walks_are_given_up_what_was_appended_is_said_all_the_same(wo
     assert world.services.walks.parked_bytes == 0
 
 
+@pytest.mark.pure
 async def test_an_error_nobody_expected_is_that_of_its_partition_alone(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -355,6 +358,7 @@ async def test_an_error_nobody_expected_is_that_of_its_partition_alone(
     assert await until_answered(peer) == [(E.NONE, 0)]
 
 
+@pytest.mark.pure
 async def test_nothing_is_appended_for_a_request_that_was_answered_as_failed(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

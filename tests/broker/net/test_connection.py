@@ -317,6 +317,7 @@ async def test_a_stop_answers_what_is_parked_and_closes_every_connection(world: 
     assert idle.is_closed
 
 
+@pytest.mark.pure
 async def test_an_exception_nobody_expected_is_answered_and_logged_with_its_stack(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

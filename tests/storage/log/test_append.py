@@ -341,6 +341,7 @@ def test_the_short_way_and_the_careful_way_agree(settings: dict[str, Any], trans
         assert outcomes[0] == outcomes[1], batch.hex()
 
 
+@pytest.mark.pure
 def test_the_common_batch_takes_the_short_way(world: LogWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.append(b"v", producer_id=PID, epoch=0, sequence=0)
     monkeypatch.setattr(Appender, "_append_with_care", None)

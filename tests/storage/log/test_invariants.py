@@ -73,6 +73,7 @@ def test_a_checkpoint_of_another_time_is_brought_within_the_log(checkpointed: in
 # --- segments ---
 
 
+@pytest.mark.pure
 def test_segments_ascend() -> None:
     with pytest.raises(AssertionError, match=r"base offsets of segments do not ascend: \[0, 7, 7\]"):
         Segments([segment_at(0), segment_at(7), segment_at(7)])
@@ -82,6 +83,7 @@ def test_segments_ascend() -> None:
     assert [segment.base_offset for segment in segments.all] == [0, 7]
 
 
+@pytest.mark.pure
 def test_replaced_segments_stay_for_who_holds_them() -> None:
     segments = Segments([segment_at(base) for base in (0, 10, 20, 30)])
     before = segments.all
@@ -93,6 +95,7 @@ def test_replaced_segments_stay_for_who_holds_them() -> None:
     assert [segments.index_of(offset) for offset in (0, 10, 29, 30, 99)] == [0, 0, 0, 1, 1]
 
 
+@pytest.mark.pure
 def test_only_sealed_neighbours_are_replaced_and_nothing_comes_between() -> None:
     segments = Segments([segment_at(base) for base in (0, 10, 20, 30)])
     with pytest.raises(AssertionError, match="do not follow one another"):

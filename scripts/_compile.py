@@ -1,0 +1,116 @@
+"""Compile the hot modules of the broker with mypyc, for the Python that runs this: what scripts/compile runs.
+
+`[tool.barnabas.compiled]` in pyproject.toml lists the modules. They become one library, in which they call each other
+directly, and a small file each, by which Python finds them there. The generated C and its objects are in build/mypyc;
+the result goes to barnabas/compiled/TAG, where barnabas/form.py finds it. The manifest is written last: what has one is
+whole. mypyc names a module by the path through the links in barnabas/, as Python does, so the links need no care.
+
+Sources are looked at before the compiler reads them: one that is changed meanwhile is found to be another.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "barnabas"
+OWN = ("barnabas.broker", "barnabas.client", "barnabas.logfiles", "barnabas.protocol", "barnabas.storage")
+
+
+def main() -> int:
+    """Compile, if what there is does not fit the sources."""
+    sys.path.insert(0, str(ROOT))
+    os.chdir(ROOT)
+    from barnabas import form
+
+    target = PACKAGE / "compiled" / form.TAG
+    modules = compiled_modules()
+    try:
+        if form.usable_modules(str(target), str(PACKAGE)) == set(modules):
+            return 0
+    except form.NotUsable:
+        shutil.rmtree(target, ignore_errors=True)
+    watched = sorted(str(path.relative_to(PACKAGE)) for path in sources_of(modules))
+    lines = [form.source_line(str(PACKAGE), path, with_time=True) for path in watched]
+    made = ROOT / "build" / "mypyc" / form.TAG
+    print(f"barnabas: compiling {len(modules)} modules for {form.TAG}: a minute or two", file=sys.stderr)
+    _compile([str(path_of(module).relative_to(ROOT)) for module in modules], made, form.LIBRARY)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(made / "lib", target)
+    manifest = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *lines]
+    (target / form.MANIFEST).write_text("".join(f"{line}\n" for line in manifest), encoding="utf-8")
+    return 0
+
+
+def compiled_modules() -> list[str]:
+    """The dotted names of the modules to compile."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["barnabas"]["compiled"]
+    return [f"barnabas.{name}" for name in settings["modules"]]
+
+
+def path_of(module: str) -> Path:
+    """The file of a module, through the links in barnabas/."""
+    path = ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def sources_of(modules: Iterable[str]) -> set[Path]:
+    """The files of `modules`, and of all of ours that they import, or that those import, for types or to run."""
+    found: set[Path] = set()
+    unread = [path_of(module) for module in modules]
+    while unread:
+        path = unread.pop()
+        if path not in found:
+            found.add(path)
+            unread += _imported(path)
+    return found
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(OWN):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            yield from (each for each in map(path_of, names) if each.exists())
+
+
+def _compile(paths: list[str], directory: Path, library: str) -> None:
+    """Leave the extension modules of `paths` in `directory`/lib."""
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    class BuildSideBySide(build_ext):
+        """Compiles as many files at a time as there are processors: nearly all of them belong to one extension."""
+
+        def build_extensions(self) -> None:
+            compile_in_order = self.compiler.compile
+
+            def compile_side_by_side(sources: list[str], **options: Any) -> list[str]:
+                with ThreadPoolExecutor(os.cpu_count()) as pool:
+                    compiled = pool.map(lambda source: compile_in_order([source], **options), sources)
+                return [each for objects in compiled for each in objects]
+
+            self.compiler.compile = compile_side_by_side
+            super().build_extensions()
+
+    shutil.rmtree(directory / "lib", ignore_errors=True)
+    extensions = mypycify(
+        paths, target_dir=str(directory / "c"), group_name=library, multi_file=True, opt_level="2", debug_level="0"
+    )
+    command: Any = BuildSideBySide(Distribution({"name": "barnabas", "ext_modules": extensions}))
+    command.build_lib, command.build_temp = str(directory / "lib"), str(directory / "objects")
+    command.parallel = os.cpu_count()
+    command.ensure_finalized()
+    command.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
