@@ -301,9 +301,9 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
-    def _write(self, data: bytearray) -> None:
+    def _write(self, data: bytes | bytearray) -> None:
         """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
-        rest: bytearray | memoryview = data
+        rest: bytes | bytearray | memoryview = data
         if self._descriptor >= 0 and self._is_writable:
             try:
                 sent = self._send(self._descriptor, data)
@@ -322,8 +322,11 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while self._is_writable and not outgoing.is_empty:
                 buffers = outgoing.take(self._send_memory.piece_bytes())
-                self._last_piece_bytes = sum(map(len, buffers))
-                self._listener.write_buffers(self._transport, buffers)
+                if len(buffers) == 1:
+                    self._write(buffers[0])
+                else:
+                    self._last_piece_bytes = sum(map(len, buffers))
+                    self._listener.write_buffers(self._transport, buffers)
         except (StorageError, EOFError) as error:
             self._refuse(f"the rest of a response could not be read: {error}", "Fetch")
         if outgoing.is_empty or self.is_closed:
@@ -337,9 +340,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _regulate_receiving(self) -> None:
         """Receive unless bytes already wait for a request in flight, the peer does not read, or memory is short."""
-        wanted = not (
-            self._receiver.is_starved or not self._is_writable or (self.is_busy and self._receiver.has_unread())
-        )
+        wanted = self._is_writable and not (self._receiver.is_starved or (self.is_busy and self._receiver.has_unread()))
         if wanted != self._is_reading and not self.is_closed:
             self._is_reading = wanted
             if wanted:

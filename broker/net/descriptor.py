@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-Send = Callable[[int, bytearray], int]
+Send = Callable[[int, bytes | bytearray], int]
 """(descriptor, data) -> how many bytes the kernel took; OSError, also when it takes none now."""
 
 

@@ -61,6 +61,12 @@ def metadata(count: int, first: int = 0) -> list[bytes]:
     return [request_frame(MetadataRequest(topics=None), 1, first + number) for number in range(count)]
 
 
+def fetch() -> FetchRequest:
+    """From the beginning, as a long poll."""
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=4 << 20)
+    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
+
+
 def numbers(frames: list[bytes]) -> list[int]:
     return [int.from_bytes(frame[:4], "big") for frame in frames]
 
@@ -95,6 +101,36 @@ async def test_the_transport_has_the_rest_of_a_partial_send_and_the_order_stays(
     assert direct.transport.is_reading()
 
 
+async def test_a_short_answer_with_records_never_sees_the_transport_either(world: BrokerWorld) -> None:
+    direct = Direct(world)
+    direct.peer.ask(fetch(), 12)
+    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    await settle()
+    assert bytes(direct.peer.answer().responses[0].partitions[0].records).endswith(b"v\x00")
+    assert direct.transport.writes == []
+
+
+@pytest.mark.parametrize(
+    ("batches", "size", "kernel_bytes"),
+    [(1, 100, 50), (1, 10_000, 500), (1, 10_000, 70_000), (3, 900_000, 70_000), (3, 900_000, 1 << 20)],
+)
+async def test_records_arrive_whole_whatever_the_kernel_takes_of_each_piece(
+    world: BrokerWorld, batches: int, size: int, kernel_bytes: int
+) -> None:
+    value = bytes(range(256)) * (size // 256 + 1)
+    for _ in range(batches):
+        world.services.partitions.append("t", 0, bytearray(world.batch(value)))
+    direct = Direct(world, kernel_bytes)
+    direct.peer.ask(fetch(), 12)
+    answers = direct.peer.answers()
+    while not answers:
+        await settle()
+        answers = direct.peer.answers()
+    (answer,) = answers
+    assert bytes(answer.responses[0].partitions[0].records).count(value) == batches
+    assert world.listener.send_memory.unread_bytes == 0
+
+
 async def test_a_full_kernel_gives_the_whole_answer_to_the_transport(world: BrokerWorld) -> None:
     direct = Direct(world, error=BlockingIOError())
     direct.transport.send(metadata(1)[0])
@@ -120,9 +156,7 @@ async def test_a_connection_closed_with_half_an_answer_sent_gives_everything_bac
 
 async def test_an_answer_that_comes_after_the_peer_has_gone_is_written_nowhere(world: BrokerWorld) -> None:
     direct = Direct(world)
-    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
-    request = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
-    direct.peer.ask(request, 12)
+    direct.peer.ask(fetch(), 12)
     direct.transport.hang_up()
     world.clock.advance(500)
     await settle()
