@@ -80,7 +80,7 @@ def _fast() -> Iterator[Group]:
 
 def _compiled() -> Group:
     paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/logfiles", "tests/barnabas")
-    return Group("compiled", 90, paths, programs=("cc",), workers=2, form="compiled")
+    return Group("compiled", 150, paths, programs=("cc",), workers=2, form="compiled")
 
 
 GROUPS: dict[str, tuple[Group, ...]] = {
