@@ -17,6 +17,7 @@ from barnabas.client.admin.transactions import STATES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.embedded.answers import Transaction
+from barnabas.form import running
 from barnabas.protocol.transaction_states import OPEN_STATES
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.ports import unused_port
@@ -103,6 +104,7 @@ def test_a_stop_and_a_start_keep_the_data_and_the_port(broker: Barnabas, writer:
     assert broker.bootstrap_servers == address
     assert broker.logs.count("broker started") == 3
     assert "found=stopped" in broker.logs
+    assert broker.logs.count(f"form={running()}") == 3
 
 
 def test_a_kill_loses_nothing_that_was_acknowledged_and_leaves_transactions_open(
