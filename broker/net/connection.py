@@ -304,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
     def _write(self, data: bytes | bytearray) -> None:
         """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
         rest: bytes | bytearray | memoryview = data
-        if self._descriptor >= 0 and self._is_writable:
+        if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
             try:
                 sent = self._send(self._descriptor, data)
             except OSError:

@@ -61,7 +61,7 @@ class Listener:
         self._connections: dict[Connection, None] = {}
         self._listening: list[Listening] = []
         self._all_gone: asyncio.Event | None = None
-        self.write_buffers = _write_joined if _writelines_copies(self.loop) else _write_gathered
+        self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
     async def listen(
@@ -155,9 +155,13 @@ class Listener:
             connection.abort()
 
 
-def _writelines_copies(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether `writelines` joins its buffers into a new one: the standard library's does, before Python 3.12."""
-    return sys.version_info < (3, 12) and type(loop).__module__.startswith("asyncio")
+def _has_poor_writelines(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether `writelines` is to be passed by: the standard library's.
+
+    Before Python 3.12 it joins its buffers into a new one. From then on it says nothing (`pause_writing`) of what the
+    kernel did not take, in 3.12.1 and 3.13.0 at least.
+    """
+    return type(loop).__module__.startswith("asyncio")
 
 
 def _write_gathered(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:

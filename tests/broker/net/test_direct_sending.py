@@ -131,6 +131,17 @@ async def test_records_arrive_whole_whatever_the_kernel_takes_of_each_piece(
     assert world.listener.send_memory.unread_bytes == 0
 
 
+async def test_a_transport_that_says_nothing_of_what_it_keeps_is_not_passed_by(world: BrokerWorld) -> None:
+    direct = Direct(world, kernel_bytes=50)
+    direct.transport.never_pauses = True
+    for request in metadata(20):
+        direct.transport.send(request)
+    frames: list[bytes] = []
+    for _ in range(20 * 100):
+        frames += direct.peer.frames()
+    assert numbers(frames) == list(range(20))
+
+
 async def test_a_full_kernel_gives_the_whole_answer_to_the_transport(world: BrokerWorld) -> None:
     direct = Direct(world, error=BlockingIOError())
     direct.transport.send(metadata(1)[0])

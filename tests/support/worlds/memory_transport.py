@@ -27,6 +27,8 @@ class MemoryTransport(asyncio.Transport):
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
         self.is_paused = False
+        self.never_pauses = False
+        """Whether it says nothing of what it keeps: asyncio's `writelines` is so in Python 3.12.1."""
         self.is_lost = False
         self.high_water = -1
         self.writes: list[int] = []
@@ -72,9 +74,12 @@ class MemoryTransport(asyncio.Transport):
         self.written.set()
         self._unsent += data
         self._move_to_kernel()
-        if len(self._unsent) > self.high_water >= 0 and not self.is_paused:
+        if len(self._unsent) > self.high_water >= 0 and not self.is_paused and not self.never_pauses:
             self.is_paused = True
             self.protocol.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return len(self._unsent)
 
     def is_reading(self) -> bool:
         return self._is_reading
