@@ -42,6 +42,7 @@ def shown(world: TransactionalBroker) -> list[int]:
     return [len(world.read(partition)) for partition in range(3)]
 
 
+@pytest.mark.pure
 async def test_in_slices_nothing_is_shown_before_the_last_marker_and_then_everything_at_once(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_i
     assert any(line.startswith("marker written at last") for line in caplog.messages)
 
 
+@pytest.mark.pure
 async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_nor_a_stop(
     world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -249,6 +251,71 @@ async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_mark
     assert sorted(calls[4:6]) == [("sync", "t-0"), ("sync", "t-1")]
     assert calls[6:7] == [("pwrite", "state")]
     await world.close()
+
+
+async def test_the_only_partition_is_written_to_when_it_can(
+    world: TransactionalBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = await written(world, 1)
+    world.files.fail("pwrite", path="t-1/")
+    with caplog.at_level(logging.INFO, "barnabas"):
+        assert (await world.end(producer, commit=True)).error is E.NONE
+        assert (await world.end(producer, commit=True)).error is E.CONCURRENT_TRANSACTIONS
+        world.files.heal()
+        await world.advance(markers.BROKEN_RETRY_MS)
+    assert shown(world) == [0, 1, 0]
+    assert world.txn().state is S.COMPLETE_COMMIT
+    told = [message for message in caplog.messages if message.startswith("marker")]
+    assert [message.split(",")[0] for message in told] == [
+        "marker refused",
+        "marker written at last transactional_id=tx topic=t partition=1",
+    ]
+
+
+async def test_the_completion_over_one_partition_is_tried_again_without_another_marker(
+    world: TransactionalBroker,
+) -> None:
+    producer = await written(world, 0)
+    world.files.fail("pwrite", path="__transaction_state", skip=1)
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    assert shown(world) == [1, 0, 0]
+    assert world.txn().state is S.PREPARE_COMMIT
+    world.files.heal()
+    await world.advance(markers.BROKEN_RETRY_MS)
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert world.log(0).log_end_offset == 2, "no marker is written twice"
+
+
+async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the_end() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await written(world, 0)
+    calls_before = len(world.files.calls)
+    await world.end(producer, commit=True)
+    await world.until(world.coordinator.finish_all())
+    await settle()
+    calls = [
+        (call.name, "state" if "__transaction_state" in call.path else call.path.split("/")[2])
+        for call in world.files.calls[calls_before:]
+        if call.name in ("pwrite", "sync") and call.path.endswith(".log")
+    ]
+    decided, marked = [("pwrite", "state"), ("sync", "state")], [("pwrite", "t-0"), ("sync", "t-0")]
+    assert calls[:5] == [*decided, *marked, ("pwrite", "state")]
+    assert world.txn().state is S.COMPLETE_COMMIT
+    await world.close()
+
+
+async def test_when_the_only_marker_cannot_be_synced_the_transaction_stays_prepared() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"})
+    producer = await written(world, 0)
+    world.files.fail("sync", path="t-0/")
+    assert (await world.end(producer, commit=True)).error is E.NONE
+    await world.until(world.coordinator.finish_all())
+    assert world.txn().state is S.PREPARE_COMMIT
+    world.files.heal()
+    after = await world.restart("nothing")
+    assert after.txn().state is S.COMPLETE_COMMIT
+    assert shown(after) == [1, 0, 0]
+    await after.close()
 
 
 async def test_when_the_markers_cannot_be_synced_the_transaction_stays_prepared_for_the_next_run() -> None:

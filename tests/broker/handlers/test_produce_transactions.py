@@ -228,6 +228,7 @@ async def test_a_partition_that_knows_a_later_epoch_need_not_ask_the_coordinator
     assert await code(stranger, 0) == E.INVALID_PRODUCER_ID_MAPPING
 
 
+@pytest.mark.pure
 async def test_an_addition_goes_on_the_moment_the_transaction_before_it_is_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
