@@ -78,9 +78,9 @@ class CompiledFinder:
             try:
                 self._modules = usable_modules(self._directory, self._package)
             except NotUsable as reason:
-                self._modules = frozenset()
-                if self._is_demanded:
+                if self._is_demanded:  # asked again by the next import, so that no program goes on with pure ones
                     raise ImportError(f"{VARIABLE}={COMPILED}, but {reason}: run scripts/compile") from reason
+                self._modules = frozenset()
                 sys.stderr.write(f"barnabas: the pure modules run: {reason}. scripts/compile makes them anew\n")
         return self._modules
 

@@ -120,6 +120,12 @@ def test_compiled_modules_can_be_demanded(checkout: Path) -> None:
     assert "ImportError: BARNABAS_FORM=compiled, but there is no manifest" in err
 
 
+def test_a_program_whose_demand_was_refused_never_goes_on_with_pure_modules(checkout: Path) -> None:
+    out, err = run(checkout, f"try: import {MODULE}\nexcept ImportError: pass\n{PROGRAM}", form.COMPILED)
+    assert out == ""
+    assert "ImportError: BARNABAS_FORM=compiled, but there is no manifest" in err
+
+
 @pytest.mark.parametrize("wished", [form.PURE, pytest.param(form.COMPILED, marks=only_compiled)])
 def test_the_version_names_the_form(wished: str) -> None:
     program = "from barnabas.broker.cli import main; main(['--version'])"
