@@ -222,6 +222,7 @@ async def test_a_failing_disk_is_told_and_the_offsets_do_not_wait(api: _Api) -> 
     assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("version", "code"), [(1, E.COORDINATOR_NOT_AVAILABLE), (2, E.COORDINATOR_LOAD_IN_PROGRESS)])
 async def test_the_oldest_clients_are_not_told_that_a_group_loads(
     api: _Api, version: int, code: ErrorCode, monkeypatch: pytest.MonkeyPatch
