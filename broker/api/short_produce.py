@@ -2,8 +2,9 @@
 
 Beside the general path (`hot.py`, handlers/produce.py), which can do everything and decides what is right. The short
 one takes what producers send most: from version 9 on, one batch that Appender.append_plain takes, acks of 1 or all,
-and inside a transaction only where that has begun on the partition. Anything else it hands on, before anything of it
-has happened. Both give the same bytes for every frame: tests/broker/api/test_short_produce.py.
+and inside a transaction only where that has begun on the partition, or its client has added the partition to it
+(AddPartitionsToTxn). Anything else it hands on, before anything of it has happened. Both give the same bytes for every
+frame: tests/broker/api/test_short_produce.py.
 
 Theory of operation: what a producer sends to a partition begins with the same bytes each time, up to the size of its
 records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.api.answers import Answer, code_and_message
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, confirm
 from barnabas.broker.partitions.late_appends import refusal
-from barnabas.protocol.errors import DecodeError, KafkaError
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
 from barnabas.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, TRANSACTIONAL_MASK
 from barnabas.protocol.registry import ApiKey
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.context import Services
     from barnabas.protocol.hot.writing import Topic
+    from barnabas.storage.log.log import PartitionLog
 
 SHORT_SINCE: Final = 9
 """The version of Produce that made its encoding flexible."""
@@ -63,13 +66,13 @@ _BEHIND_OFFSETS: Final = 24 + 9  # no record errors, no message, tags of partiti
 class _Target:
     """Where requests go that begin alike, and the answer they get, but for its numbers."""
 
-    __slots__ = ("answer", "is_transactional", "key", "offsets_position", "topic")
+    __slots__ = ("answer", "key", "offsets_position", "topic", "transactional_id")
 
-    def __init__(self, name: str, index: int, topic: Topic, version: int, *, is_transactional: bool) -> None:
+    def __init__(self, name: str, index: int, topic: Topic, version: int, transactional_id: str | None) -> None:
         self.key = name, index
         self.topic = topic
         """As the request names it."""
-        self.is_transactional = is_transactional
+        self.transactional_id = transactional_id
         self.answer = produce.encode_response(version, 0, [(topic, [produce.PartitionResult(index, 0)])])
         self.offsets_position = len(self.answer) - _BEHIND_OFFSETS
 
@@ -77,7 +80,18 @@ class _Target:
 class ShortProduce:
     """One version of Produce, from SHORT_SINCE on."""
 
-    __slots__ = ("_by_id", "_clock", "_general", "_led", "_meter", "_partitions", "_services", "_targets", "_version")
+    __slots__ = (
+        "_adds",
+        "_by_id",
+        "_clock",
+        "_general",
+        "_led",
+        "_meter",
+        "_partitions",
+        "_services",
+        "_targets",
+        "_version",
+    )
 
     def __init__(self, services: Services, general: Entry, version: int, meter: Meter | None) -> None:
         """`general` serves what is not for the short path."""
@@ -85,6 +99,7 @@ class ShortProduce:
         self._general = general
         self._version = version
         self._meter = meter
+        self._adds = version >= PRODUCE_ADDS_SINCE
         self._by_id = version >= _BY_ID_SINCE
         self._clock = services.clock
         self._partitions = services.partitions
@@ -119,10 +134,7 @@ class ShortProduce:
                 or (self._by_id and log.topic_id != target.topic)
                 or (
                     frame[start + _ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_MASK
-                    and not (
-                        target.is_transactional
-                        and log.has_open_transaction(*_unpack_producer(frame, start + _PRODUCER))
-                    )
+                    and not self._is_in_transaction(target, log, *_unpack_producer(frame, start + _PRODUCER))
                 )
             ):
                 return self._general(frame, position, correlation_id, client)
@@ -138,6 +150,21 @@ class ShortProduce:
         _pack_correlation_id(answer, _CORRELATION_ID, correlation_id)
         _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
         return answer
+
+    def _is_in_transaction(self, target: _Target, log: PartitionLog, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the batch goes on with a transaction, or begins one that its coordinator knows of."""
+        transactional_id, key = target.transactional_id, target.key
+        if transactional_id is None:
+            return False
+        if log.has_open_transaction(producer_id, producer_epoch):
+            return True
+        transactions = self._services.transactions
+        return (
+            not self._adds
+            and transactions.config.partition_verification_enabled
+            and not log.is_fenced(producer_id, producer_epoch)
+            and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is ErrorCode.NONE
+        )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
         """What the bytes up to `end` say; None unless they alone say it, of a partition that is written to."""
@@ -163,7 +190,7 @@ class ShortProduce:
             return None
         if len(self._targets) == TARGETS_MAX:
             self._targets.clear()
-        target = _Target(name, index, topic, self._version, is_transactional=transactional_id is not None)
+        target = _Target(name, index, topic, self._version, transactional_id)
         self._targets[bytes(frame[position:end])] = target
         return target
 

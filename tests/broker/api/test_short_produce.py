@@ -16,7 +16,14 @@ from barnabas.broker.api.entry import Client
 from barnabas.broker.api.hot import produce_entry
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.api.short_produce import SHORT_SINCE, ShortProduce
-from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
+from barnabas.broker.coordinator.transaction.model import (
+    AddRequest,
+    EndReply,
+    EndRequest,
+    InitReply,
+    InitRequest,
+)
+from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE
 from barnabas.broker.handlers import produce
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -87,7 +94,9 @@ class Peer:
 class Side:
     """A broker that is asked through one of the two paths."""
 
-    def __init__(self, *, short: bool, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, *, short: bool, settings: dict[str, str] | None = None, is_added: bool = False) -> None:
+        """`is_added`: its client adds t-0 to the transaction of "tx" before anything else."""
+        self.is_added = is_added
         self.world = BrokerWorld(SETTINGS | (settings or {}))
         self.meter = Meter(lambda: 0)
         self.short = short
@@ -99,10 +108,14 @@ class Side:
         self.producer_id = -1
 
     async def begin(self) -> None:
-        begun = self.world.services.transactions.init_producer_id(InitRequest("tx", 60_000))
+        transactions = self.world.services.transactions
+        begun = transactions.init_producer_id(InitRequest("tx", 60_000))
         if not isinstance(begun, InitReply):
             begun = await begun
         self.producer_id = begun.producer_id
+        if self.is_added:
+            added = AddRequest("tx", self.producer_id, begun.producer_epoch, frozenset({("t", 0)}), 0)
+            assert transactions.add_partitions(added) is ErrorCode.NONE
 
     def entry(self, version: int) -> Any:
         if version not in self.entries:
@@ -186,9 +199,9 @@ class Side:
         return logs, self.meter.errors
 
 
-async def compare(asked: list[Ask], settings: dict[str, str] | None = None) -> int:
+async def compare(asked: list[Ask], settings: dict[str, str] | None = None, *, is_added: bool = False) -> int:
     """How many of the requests the short path served itself."""
-    sides = [Side(short=short, settings=settings) for short in (True, False)]
+    sides = [Side(short=short, settings=settings, is_added=is_added) for short in (True, False)]
     try:
         for side in sides:
             await side.begin()
@@ -202,16 +215,23 @@ async def compare(asked: list[Ask], settings: dict[str, str] | None = None) -> i
             await side.world.close()
 
 
+def _code(answer: object, version: int) -> int:
+    """The error code of its first partition."""
+    encoded = cast("bytes", answer)
+    response: ProduceResponse = response_codec(ApiKey.PRODUCE, version).decode(encoded, RESPONSE_HEADER_SIZE)[0]
+    return response.responses[0].partition_responses[0].error_code
+
+
 PLAIN = Ask(9, None, -1, (("t", (0,)),), (-1, -1, -1), False, (b"v",), 0, "batch", None, 0, "test")
 versions = pytest.mark.parametrize("version", VERSIONS)
 
 
-@given(st.sampled_from(VERSIONS), st.lists(asks(), min_size=1, max_size=5))
-def test_any_request_is_answered_and_kept_alike(version: int, asked: list[Ask]) -> None:
+@given(st.sampled_from(VERSIONS), st.lists(asks(), min_size=1, max_size=5), st.booleans())
+def test_any_request_is_answered_and_kept_alike(version: int, asked: list[Ask], is_added: bool) -> None:
     """Twice each, so that the short path has seen how it begins."""
     twice = [ask._replace(version=version) for ask in asked for _ in range(2)]
     plain = PLAIN._replace(version=version)
-    asyncio.run(compare([plain, *twice, plain]))
+    asyncio.run(compare([plain, *twice, plain], is_added=is_added))
 
 
 @given(st.sampled_from(VERSIONS), st.integers(0, 130), st.integers(0, 255))
@@ -232,6 +252,34 @@ async def test_what_producers_send_most_is_served_on_the_short_path(version: int
     adds = version >= 12  # else the partition would have to be added before
     sent = [transactional._replace(producer=(0, 0, sequence)) for sequence in range(5)]
     assert await compare(sent, {"transaction.partition.verification.enable": str(adds).lower()}) == 4
+
+
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version < PRODUCE_ADDS_SINCE])
+async def test_the_first_batch_of_a_transaction_is_served_on_the_short_path(version: int) -> None:
+    """Of a known producer on a partition that its client has added."""
+    transactional = PLAIN._replace(version=version, transactional_id="tx", is_transactional=True)
+    sent = [transactional._replace(producer=(0, 0, sequence)) for sequence in range(2)]
+    sides = [Side(short=short, is_added=True) for short in (True, False)]
+    for side in sides:
+        await side.begin()
+        transactions = side.world.services.transactions
+        await side.answer(sent[0])
+        handed_on = side.handed_on
+        ended = transactions.end_transaction(EndRequest("tx", side.producer_id, 0, True, 0))
+        assert isinstance(ended, EndReply)
+        assert ended.error is ErrorCode.NONE
+        refused = await side.answer(sent[1])
+        assert ErrorCode(_code(refused, version)) is (
+            ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
+        ), "it is in no transaction yet"
+        added = AddRequest("tx", side.producer_id, 0, frozenset({("t", 0)}), 0)
+        assert transactions.add_partitions(added) is ErrorCode.NONE
+        assert _code(await side.answer(sent[1]), version) == ErrorCode.NONE
+        assert side.handed_on == handed_on + side.short, "the refused one alone"
+        assert side.world.services.partitions.get_led("t", 0).has_open_transaction(side.producer_id, 0)
+    assert sides[0].kept() == sides[1].kept()
+    for side in sides:
+        await side.world.close()
 
 
 @versions
@@ -281,9 +329,7 @@ async def test_a_disk_that_fails_is_answered_and_counted_alike() -> None:
             await side.answer(PLAIN)
         side.world.files.fail("pwrite", errno.EIO, path="/t-0/", times=1)
         failed = cast("bytes", await side.answer(PLAIN))
-        response: ProduceResponse = response_codec(ApiKey.PRODUCE, 9).decode(failed, RESPONSE_HEADER_SIZE)[0]
-        result = response.responses[0].partition_responses[0]
-        answers.append((failed, result.error_code, await side.answer(PLAIN), dict(side.meter.errors)))
+        answers.append((failed, _code(failed, 9), await side.answer(PLAIN), dict(side.meter.errors)))
         await side.world.close()
     assert answers[0] == answers[1]
     assert answers[0][1] == ErrorCode.KAFKA_STORAGE_ERROR
