@@ -5,7 +5,7 @@ Knows the API table and the codecs, no API in particular and no sockets.
 Theory of operation: which way the requests of a connection go is asked of its session once, when it begins; one that
 need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
 kept. Produce and Fetch have entries of their own (`hot.py`), Produce a shorter one before it (`short_produce.py`); all
-others share `_Entry`. Whatever a handler raises
+others share `_Entry`, which decodes once what clients repeat (`repeated.py`). Whatever a handler raises
 becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
 UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
 here, and cancelled when the peer leaves: what has to be done to its end stands behind a future of its own (replies.py,
@@ -28,6 +28,7 @@ from barnabas.broker.api import hot
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
+from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import DecodeError
@@ -58,6 +59,7 @@ class Dispatcher:
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
         self._entries: dict[tuple[int, int], Entry] = {}
+        self._repeated = RepeatedRequests()
 
     def dispatch(self, frame: memoryview, client: Client) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
@@ -116,7 +118,7 @@ class Dispatcher:
         elif row.key == ApiKey.FETCH:
             entry = hot.fetch_entry(self._services, handler.handle, version, self._meter)
         else:
-            entry = _Entry(self._services, row.key, version, handler.handle, self._meter).serve
+            entry = _Entry(self._services, row.key, version, handler.handle, self._meter, self._repeated).serve
         if self._meter is not None:
             entry = self._meter.timed(row.key, version, entry)
         self._entries[api_key, version] = entry
@@ -154,7 +156,15 @@ def _encoded(api_key: ApiKey, version: int, correlation_id: int, response: Respo
 class _Entry:
     """One version of an API whose messages are objects."""
 
-    def __init__(self, services: Services, api_key: ApiKey, version: int, handle: Handle, meter: Meter | None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        api_key: ApiKey,
+        version: int,
+        handle: Handle,
+        meter: Meter | None,
+        repeated: RepeatedRequests,
+    ) -> None:
         self._services = services
         self._spec = spec(api_key)
         self._version = version
@@ -162,14 +172,21 @@ class _Entry:
         self._codec = request_codec(api_key, version)
         self._handle = handle
         self._meter = meter
+        self._repeated = repeated
+        self._known = repeated.table(api_key, version)
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
-        try:
-            if self._is_flexible:
-                position = skip_tags(frame, position)
-            request, _ = self._codec.decode(frame, position)
-        except DecodeError as error:
-            raise CloseConnection(str(error), self._spec.name) from error
+        known = self._known
+        if known is None:
+            request = self._decode(frame, position)
+        else:
+            data = bytes(frame[position:])
+            remembered = known.get(data)
+            if remembered is None:
+                request = self._decode(frame, position)
+                self._repeated.remember(known, data, request)
+            else:
+                request = remembered
         context = RequestContext(
             self._services,
             self._spec.key,
@@ -187,6 +204,15 @@ class _Entry:
         if isinstance(result, Response):
             return self._encoded(request, context, result)
         return Parked(result, lambda done: self._late_answer(request, context, done), may_be_given_up=True)
+
+    def _decode(self, frame: memoryview, position: int) -> Request:
+        try:
+            if self._is_flexible:
+                position = skip_tags(frame, position)
+            request: Request = self._codec.decode(frame, position)[0]
+        except DecodeError as error:
+            raise CloseConnection(str(error), self._spec.name) from error
+        return request
 
     def _late_answer(self, request: Request, context: RequestContext, future: Future[Response]) -> Answer:
         failure = failure_of(future)

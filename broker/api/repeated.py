@@ -1,0 +1,58 @@
+"""Requests that clients send again and again, byte for byte, and what was decoded of them: so they are decoded once.
+
+A member's heartbeat, the partitions that a producer adds to each of its transactions and the end of these, and the
+question where a topic is: a client repeats them unchanged, but for the correlation id in front. Knows bytes and decoded
+requests, not what they mean; `dispatch.py` asks here before it decodes.
+
+Invariants: what is remembered was decoded whole from exactly these bytes, of the same version of the same API; its
+handler changes nothing in it (tests/broker/api/test_repeated.py). No more than REQUESTS_MAX of all APIs together, none
+of more than REQUEST_BYTES_MAX.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from barnabas.protocol.registry import ApiKey
+from barnabas.protocol.schema import Request
+
+REPEATED_UP_TO: Final = {
+    ApiKey.METADATA: ApiKey.METADATA.max_version,
+    ApiKey.HEARTBEAT: ApiKey.HEARTBEAT.max_version,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 3,  # newer ones are sent by brokers
+    ApiKey.ADD_OFFSETS_TO_TXN: ApiKey.ADD_OFFSETS_TO_TXN.max_version,
+    ApiKey.END_TXN: 4,  # from version 5 on each has another epoch
+}
+"""The APIs, and up to which version their requests are repeated."""
+REQUESTS_MAX = 1024
+REQUEST_BYTES_MAX: Final = 192
+
+Known = dict[bytes, Request]
+"""From the bytes behind the client id to the request."""
+
+
+class RepeatedRequests:
+    """What is remembered by one dispatcher."""
+
+    def __init__(self) -> None:
+        self._tables: list[Known] = []
+        self._count = 0
+
+    def table(self, api_key: ApiKey, version: int) -> Known | None:
+        """A new table for one version of an API; None if its requests are not repeated."""
+        if version > REPEATED_UP_TO.get(api_key, -1):
+            return None
+        known: Known = {}
+        self._tables.append(known)
+        return known
+
+    def remember(self, known: Known, data: bytes, request: Request) -> None:
+        """Note that `data` means this request. All is forgotten when there is no more room."""
+        if len(data) > REQUEST_BYTES_MAX:
+            return
+        if self._count >= REQUESTS_MAX:
+            for table in self._tables:
+                table.clear()
+            self._count = 0
+        known[data] = request
+        self._count += 1
