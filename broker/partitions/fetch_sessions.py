@@ -193,10 +193,10 @@ class FetchSessions:
         if session.uses_topic_ids != uses_topic_ids:
             raise SessionRefused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(request)
+        session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
         if not session.cached:
             del self._sessions[session_id]
             return FetchContext([])
-        session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
         session.used_ms = self._clock.now_ms()
         self._sessions[session_id] = self._sessions.pop(session_id)
         wanted = [(topic, cached.wanted) for (topic, _), cached in session.cached.items()]

@@ -183,11 +183,12 @@ def test_the_epoch_goes_on_at_1_after_the_largest() -> None:
     assert story.fetch(101, 1) == (101, [])
 
 
-def test_an_answer_that_was_overtaken_is_refused_with_the_sessions_id() -> None:
+@pytest.mark.parametrize("forgotten", [(), (A0,)], ids=["nothing", "everything"])
+def test_an_answer_that_was_overtaken_is_refused_with_the_sessions_id(forgotten: tuple[tuple[str, int], ...]) -> None:
     story = Story()
     story.fetch(0, 0, A0)
     parked = story.begin(101, 1)
-    story.fetch(101, 2)
+    story.fetch(101, 2, forgotten=forgotten)
     with pytest.raises(SessionRefused) as refused:
         parked.answer([FetchedPartition(0, 0, 10, 10, 0)], unknown_last=False)
     assert (refused.value.code, refused.value.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 101)
