@@ -102,9 +102,8 @@ class Connection(asyncio.BufferedProtocol):
         session: Session | None = None,
     ) -> None:
         """`session`: one of the listener PLAINTEXT unless given."""
-        self.peer = "?"
+        self.peer = self.client_host = "?"
         self.session = session or Session(PLAINTEXT)
-        self.client_host = "?"
         self.client_id: str | None = None
         self.client_id_raw = b""
         """The dispatcher's memory of the last request's client id."""
@@ -280,6 +279,8 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:
             self._fail(error)
             return
+        if self.is_closed:
+            return  # what was sent last may be half an answer
         if type(answer) is bytearray:
             self._write(answer)
         elif answer is not None:

@@ -174,6 +174,33 @@ async def test_an_answer_that_comes_after_the_peer_has_gone_is_written_nowhere(w
     assert direct.sent == []
 
 
+@pytest.mark.parametrize("end", [Connection.close, Connection.abort])
+async def test_half_an_answer_at_the_end_is_not_followed_by_another(
+    world: BrokerWorld, end: Callable[[Connection], None]
+) -> None:
+    class LostLater(MemoryTransport):
+        """As a loop's transports, which tell of the end in a callback of its own."""
+
+        def _lose(self, error: Exception | None) -> None:
+            asyncio.get_running_loop().call_soon(super()._lose, error)
+
+    def send(_: int, data: bytes | bytearray) -> int:
+        return transport.write_directly(data)
+
+    world.listener.send = send
+    connection = Connection(world.listener, world.dispatcher)
+    transport = LostLater(connection, 100, sock=Socket())
+    transport.send(b"".join([*metadata(2), request_frame(fetch(), 12, 2)]))
+    assert connection.is_parked
+    assert world.listener.send_memory.unread_bytes > 0
+    world.services.waiters.wake_all()  # it is answered in the next turn
+    end(connection)
+    peer_has = transport.read()
+    await settle()
+    assert transport.is_lost
+    assert (len(peer_has), transport.read()) == (100, b"")
+
+
 async def test_a_transport_that_changes_what_it_sends_is_not_passed_by(world: BrokerWorld) -> None:
     class Encrypting(MemoryTransport):
         def get_extra_info(self, name: str, default: object = None) -> object:
