@@ -97,7 +97,11 @@ def usable_modules(directory: str, package: str) -> frozenset[str]:
     modules = [line.partition(" ")[2] for line in lines if line.startswith("module ")]
     for line in lines:
         if line.startswith("source "):
-            _check_source(package, *line.split(" ", 4)[1:])
+            try:
+                size, time_ns, expected, path = line.split(" ", 4)[1:]
+                _check_source(package, path, int(size), int(time_ns), expected)
+            except ValueError as error:
+                raise NotUsable(f"the manifest in {directory} is damaged") from error
     _load_library(directory)
     return frozenset(modules)
 
@@ -109,10 +113,10 @@ def source_line(package: str, path: str, *, with_time: bool) -> str:
     return f"source {status.st_size} {time_ns} {_hash(package, path)} {path}"
 
 
-def _check_source(package: str, size: str, time_ns: str, expected: str, path: str) -> None:
+def _check_source(package: str, path: str, size: int, time_ns: int, expected: str) -> None:
     try:
         status = os.stat(os.path.join(package, path))
-        if status.st_size == int(size) and (status.st_mtime_ns == int(time_ns) or _hash(package, path) == expected):
+        if status.st_size == size and (status.st_mtime_ns == time_ns or _hash(package, path) == expected):
             return
     except OSError as error:
         raise NotUsable(f"{path}, of which compiled modules were made, is not there") from error

@@ -102,6 +102,13 @@ def test_a_manifest_of_another_version_is_not_understood(checkout: Path) -> None
     assert "has another version" in runs_pure(checkout)
 
 
+@pytest.mark.parametrize("line", ["source 12", "source 12 34 ab", "source 12 x ab protocol/primitives.py"])
+def test_a_damaged_manifest_fails_no_import(checkout: Path, line: str) -> None:
+    with (compiled(checkout) / form.MANIFEST).open("a") as manifest:
+        manifest.write(line)
+    assert "is damaged" in runs_pure(checkout)
+
+
 def test_what_was_compiled_for_another_python_is_not_touched(checkout: Path) -> None:
     compiled(checkout, "cpython-39-x86_64-linux-gnu")
     change(checkout)
