@@ -7,6 +7,7 @@ there is.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.schema import Request
-from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 
 _OURS = ("barnabas.broker", "barnabas.protocol", "barnabas.storage")
@@ -174,8 +175,9 @@ async def _transactions(world: BrokerWorld) -> None:
     peer = world.connect()
     initialise = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
     got = await _ask(peer, initialise, 4)
-    while got.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:  # the markers of the one before are still on their way
-        got = await _ask(peer, initialise, 4)
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while got.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:  # the markers of the one before are on their way
+            got = await _ask(peer, initialise, 4)
     assert got.error_code == ErrorCode.NONE
     producer = got.producer_id, got.producer_epoch
     await _ask(peer, _produce(world, producer=(*producer, 0), transactional=True), _VERSION)

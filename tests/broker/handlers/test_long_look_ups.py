@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 
@@ -18,7 +19,7 @@ from barnabas.protocol.messages.list_offsets import (
 from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD
-from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 
 LATEST, MAX_TIMESTAMP = -1, -3
 LOOKS_A_SLICE = 20
@@ -42,8 +43,7 @@ def bomb(now_ms: int, records: int = 20_000) -> bytearray:
 
 
 async def slow_answer(peer: Peer) -> None:
-    while not peer.transport.written.is_set():
-        await turn()
+    await until(peer.transport.written.is_set)
 
 
 def asking(timestamp: int, topic: str = "t") -> ListOffsetsRequest:
@@ -64,13 +64,14 @@ async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_
 
     slow.ask(asking(now_ms + 1))
     turns = 0
-    while (answer := told(slow)) is None:
-        turns += 1
-        quick.ask(asking(LATEST))
-        latest = told(quick)
-        assert latest is not None, "whoever comes in between is answered at once"
-        assert latest.offset == 20_001
-        await turn()
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while (answer := told(slow)) is None:
+            turns += 1
+            quick.ask(asking(LATEST))
+            latest = told(quick)
+            assert latest is not None, "whoever comes in between is answered at once"
+            assert latest.offset == 20_001
+            await turn()
 
     assert (answer.error_code, answer.offset) == (ErrorCode.NONE, -1)
     assert turns >= 20_000 // 64 // LOOKS_A_SLICE

@@ -20,7 +20,7 @@ from barnabas.protocol.records.compression import GZIP, ZSTD
 from barnabas.storage.log import validate
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.validate import Walking, walk_in_steps
-from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 from tests.support.worlds.killed_partitions import produced
 
 E = ErrorCode
@@ -57,8 +57,7 @@ def ask(peer: Peer, topic: str, *batches: tuple[int, bytes], acks: int = ALL) ->
 
 async def until_answered(peer: Peer) -> list[tuple[int, int]]:
     """(error code, base offset) of each partition."""
-    while not peer.transport.written.is_set():
-        await turn()
+    await until(peer.transport.written.is_set)
     return [(each.error_code, each.base_offset) for each in produced(peer)]
 
 
@@ -85,14 +84,15 @@ async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     for peer in slow:
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     quick, turns = world.connect(), 0
-    while not all(peer.transport.written.is_set() for peer in slow):
-        assert under_way() <= walks.WALK.under_way_max < len(slow)
-        ends = end_offset(world)
-        assert ends % RECORDS == 0, "nothing is appended by halves"
-        ask(quick, "t", (0, world.batch(b"v")))
-        assert [each.error_code for each in produced(quick)] == [E.NONE], "who comes in between is answered at once"
-        turns += 1
-        await turn()
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while not all(peer.transport.written.is_set() for peer in slow):
+            assert under_way() <= walks.WALK.under_way_max < len(slow)
+            ends = end_offset(world)
+            assert ends % RECORDS == 0, "nothing is appended by halves"
+            ask(quick, "t", (0, world.batch(b"v")))
+            assert [each.error_code for each in produced(quick)] == [E.NONE], "who comes in between is answered at once"
+            turns += 1
+            await turn()
 
     assert turns > 6 * RECORDS // 64 // LOOKS_A_SLICE // 2
     answers = [await until_answered(peer) for peer in slow]
@@ -183,9 +183,10 @@ async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypa
     peers = [world.connect() for _ in range(3)]
     for index, peer in enumerate(peers):
         ask(peer, "zipped", (index, bomb(world.clock.now_ms(), RECORDS // 4)))
-    while not all(peer.transport.written.is_set() for peer in peers):
-        assert sum(each.size > 2 * large and not each.is_sealed for each in made) <= 1
-        await turn()
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while not all(peer.transport.written.is_set() for peer in peers):
+            assert sum(each.size > 2 * large and not each.is_sealed for each in made) <= 1
+            await turn()
     assert [await until_answered(peer) for peer in peers] == [[(E.NONE, 0)]] * 3
     assert len(made) == 3
 
@@ -226,8 +227,7 @@ async def test_what_was_sent_without_waiting_for_an_answer_is_appended_when_the_
     ask(peer, "looked-into", (0, bomb(world.clock.now_ms())), acks=0)
     assert end_offset(world) == 0
     peer.transport.hang_up()
-    while end_offset(world) == 0:
-        await turn()
+    await until(lambda: end_offset(world))
     assert end_offset(world) == RECORDS
 
 
@@ -243,9 +243,10 @@ async def test_a_batch_is_appended_as_soon_as_its_own_walk_is_over(world: Broker
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms, RECORDS // 10)))
     parked_bytes = world.services.walks.parked_bytes
-    while end_offset(world, 1) == 0:
-        assert world.services.walks.parked_bytes == parked_bytes, "it is held until it is appended"
-        await turn()
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while end_offset(world, 1) == 0:
+            assert world.services.walks.parked_bytes == parked_bytes, "it is held until it is appended"
+            await turn()
     assert end_offset(world, 0) == 0
     await turn()
     assert 0 < world.services.walks.parked_bytes < parked_bytes
@@ -271,8 +272,7 @@ async def test_the_batches_of_a_request_are_synced_together(
     monkeypatch.setattr(world.broker.flush, "synced", synced)
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "synced", (0, bomb(now_ms, RECORDS // 10)), (1, bomb(now_ms, RECORDS // 10)))
-    while world.services.walks.parked_bytes:
-        await turn()
+    await until(lambda: not world.services.walks.parked_bytes)
     assert len(syncs) == 2
     assert not peer.transport.written.is_set()
     for sync in syncs:
@@ -326,8 +326,7 @@ async def test_log_append_time_is_that_of_the_append(world: BrokerWorld) -> None
     ask(peer, "stamped", (0, bomb(world.clock.now_ms())))
     await turn()
     world.clock.advance(60_000)
-    while not peer.transport.written.is_set():
-        await turn()
+    await until(peer.transport.written.is_set)
     assert [each.log_append_time_ms for each in produced(peer)] == [world.clock.now_ms()]
 
 
@@ -373,8 +372,7 @@ async def test_nothing_is_appended_for_a_request_that_was_answered_as_failed(
     monkeypatch.setattr(partitions, "get_led", broken)
     ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms)))
     assert [each.error_code for each in produced(peer)] == [E.UNKNOWN_SERVER_ERROR] * 2
-    while world.services.walks.parked_bytes:
-        await turn()
+    await until(lambda: not world.services.walks.parked_bytes)
     assert end_offset(world) == 0
 
 

@@ -160,10 +160,7 @@ async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) 
     assert not peer.transport.is_reading()
     assert len(peer.transport.in_flight) > 0
     assert world.listener.send_memory.unread_bytes > 0
-    frames: list[bytes] = []
-    while len(frames) < 2000:
-        frames += peer.frames()
-        await settle()
+    frames = await peer.frames_to_come(2000)
     assert [int.from_bytes(frame[:4], "big") for frame in frames] == list(range(2000))
     assert world.listener.send_memory.unread_bytes == 0
 
@@ -178,10 +175,7 @@ async def test_requests_that_each_come_in_a_read_of_their_own_wait_for_a_peer_th
     assert len(peer.transport.writes) == 1
     assert len(peer.transport.in_flight) > 0
     assert world.listener.send_memory.unread_bytes > 0
-    frames: list[bytes] = []
-    while len(frames) < 3:
-        frames += peer.frames()
-        await settle()
+    frames = await peer.frames_to_come(3)
     assert [int.from_bytes(frame[:4], "big") for frame in frames] == [0, 1, 2]
     assert peer.transport.is_reading()
     assert world.listener.send_memory.unread_bytes == 0
@@ -223,10 +217,7 @@ async def test_a_large_answer_is_read_from_the_file_piece_by_piece(world: Broker
     peer.ask(fetch(), VERSION)
     assert 0 < world.listener.send_memory.unread_bytes <= SEND_PIECE_BYTES
     assert sum(peer.transport.writes) <= 2 * SEND_PIECE_BYTES
-    answers: list[object] = []
-    while not answers:
-        answers = peer.answers()
-    assert len(records_of(answers[0])) > 4_500_000
+    assert len(records_of(await peer.answer_to_come())) > 4_500_000
     assert world.listener.send_memory.unread_bytes == 0
 
 

@@ -15,7 +15,7 @@ from barnabas.broker.net.network import LoopNetwork
 from barnabas.protocol.framing import FrameBuffer
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
-from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, turn
+from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, until
 from tests.support.worlds.memory_transport import MemoryTransport
 
 DESCRIPTOR = 1 << 20
@@ -91,10 +91,7 @@ async def test_the_transport_has_the_rest_of_a_partial_send_and_the_order_stays(
         direct.transport.send(each)
     assert not direct.transport.is_reading()
     assert world.listener.send_memory.unread_bytes == direct.transport.writes[-1]
-    frames: list[bytes] = []
-    while len(frames) < 20:
-        frames += direct.peer.frames()
-        await settle()
+    frames = await direct.peer.frames_to_come(20)
     assert numbers(frames) == list(range(20))
     assert len(set(map(len, frames))) == 1
     assert world.listener.send_memory.unread_bytes == 0
@@ -122,11 +119,7 @@ async def test_records_arrive_whole_whatever_the_kernel_takes_of_each_piece(
         world.services.partitions.append("t", 0, bytearray(world.batch(value)))
     direct = Direct(world, kernel_bytes)
     direct.peer.ask(fetch(), 12)
-    answers = direct.peer.answers()
-    while not answers:
-        await settle()
-        answers = direct.peer.answers()
-    (answer,) = answers
+    answer = await direct.peer.answer_to_come()
     assert bytes(answer.responses[0].partitions[0].records).count(value) == batches
     assert world.listener.send_memory.unread_bytes == 0
 
@@ -221,23 +214,33 @@ def test_a_peer_that_stops_reading_gets_all_answers_in_order_later(
 
 
 async def _answers_read_late(count: int) -> None:
-    loop = asyncio.get_running_loop()
     world = BrokerWorld(network=LoopNetwork())
     world.services.catalogue.create_topic("t" * 200)
     sockets = bind("127.0.0.1", 0)
     await world.listener.listen(sockets, world.dispatcher)
-    with socket.socket() as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.setblocking(False)
-        await loop.sock_connect(client, sockets[0].getsockname())
-        sending = loop.create_task(loop.sock_sendall(client, b"".join(metadata(count))))
-        while world.listener.send_memory.unread_bytes == 0:
-            await turn()
+    try:
+        await _read_late(world, sockets[0].getsockname(), count)
+        assert world.listener.send_memory.unread_bytes == 0
+    finally:
+        world.listener.abort()  # uvloop's close waits for ever for a connection that is left
+        await world.close()
+
+
+async def _read_late(world: BrokerWorld, address: tuple[str, int], count: int) -> None:
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(client, address)
+    reader, writer = await asyncio.open_connection(sock=client, limit=4096)
+    try:
+        writer.write(b"".join(metadata(count)))
+        await until(lambda: world.listener.send_memory.unread_bytes)
         received, found = FrameBuffer(1 << 20), 0
         while found < count:
-            for answer in received.feed(await loop.sock_recv(client, 1 << 20)):
+            came = await reader.read(1 << 20)
+            assert came, "the connection was closed"
+            for answer in received.feed(came):
                 assert int.from_bytes(answer[:4], "big") == found
                 found += 1
-        await sending
-    assert world.listener.send_memory.unread_bytes == 0
-    await world.close()
+    finally:
+        writer.transport.abort()

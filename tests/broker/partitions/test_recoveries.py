@@ -19,7 +19,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
 )
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
-from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
@@ -351,8 +351,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
     world = await syncing_and_waiting(monkeypatch)
     await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
     assert world.services.partitions.get("waits", 0).log_end_offset == 1
-    while len(world.services.partitions.recoveries):
-        await turn()
+    await until(lambda: not len(world.services.partitions.recoveries))
     for partition in range(BEGUN_MAX):
         with pytest.raises(KafkaError, match="a mistake of ours"):
             world.services.partitions.get("t", partition)

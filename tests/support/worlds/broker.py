@@ -51,6 +51,13 @@ async def turn() -> None:
     await over
 
 
+async def until(is_so: Callable[[], object]) -> None:
+    """Let the loop turn until something is so. TimeoutError if it does not come to that."""
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while not is_so():
+            await turn()
+
+
 class BrokerWorld:
     """The broker, and what surrounds it."""
 
@@ -186,4 +193,21 @@ class Peer:
     def answer(self) -> Any:
         """The one response that has come."""
         (message,) = self.answers()
+        return message
+
+    async def frames_to_come(self, count: int) -> list[bytes]:
+        """So many response frames, each read as far as it has come, so that there is room for more."""
+        frames: list[bytes] = []
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            while len(frames) < count:
+                frames += self.frames()
+                await settle()
+        return frames
+
+    async def answer_to_come(self) -> Any:
+        """The one response, read as far as it has come, so that there is room for more."""
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            while not (answers := self.answers()):
+                await settle()
+        (message,) = answers
         return message
