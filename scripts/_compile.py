@@ -2,8 +2,8 @@
 
 `[tool.barnabas.compiled]` in pyproject.toml lists the modules. They become one library, in which they call each other
 directly, and a small file each, by which Python finds them there. The generated C and its objects are in build/mypyc;
-the result goes to barnabas/compiled/TAG, where barnabas/form.py finds it. The manifest is written last: what has one is
-whole. mypyc names a module by the path through the links in barnabas/, as Python does, so the links need no care.
+the result goes to barnabas/compiled/TAG, where barnabas/form.py finds it: at once, and whole. mypyc names a module by
+the path through the links in barnabas/, as Python does, so the links need no care.
 
 Sources are looked at before the compiler reads them: one that is changed meanwhile is found to be another.
 """
@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +32,34 @@ def main() -> int:
     os.chdir(ROOT)
     from barnabas import form
 
-    target = PACKAGE / "compiled" / form.TAG
-    modules = compiled_modules()
-    try:
-        if form.usable_modules(str(target), str(PACKAGE)) == set(modules):
-            return 0
-    except form.NotUsable:
-        shutil.rmtree(target, ignore_errors=True)
-    watched = sorted(str(path.relative_to(PACKAGE)) for path in sources_of(modules))
-    lines = [form.source_line(str(PACKAGE), path, with_time=True) for path in watched]
     made = ROOT / "build" / "mypyc" / form.TAG
-    print(f"barnabas: compiling {len(modules)} modules for {form.TAG}: a minute or two", file=sys.stderr)
-    _compile([str(path_of(module).relative_to(ROOT)) for module in modules], made, form.LIBRARY)
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(made / "lib", target)
-    manifest = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *lines]
-    (target / form.MANIFEST).write_text("".join(f"{line}\n" for line in manifest), encoding="utf-8")
+    made.mkdir(parents=True, exist_ok=True)
+    with (made / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)  # two at once would write the same files; whoever waited finds all done
+        target = PACKAGE / "compiled" / form.TAG
+        modules = compiled_modules()
+        try:
+            if form.usable_modules(str(target), str(PACKAGE)) == set(modules):
+                return 0
+        except form.NotUsable:
+            pass
+        watched = sorted(str(path.relative_to(PACKAGE)) for path in sources_of(modules))
+        sources = [form.source_line(str(PACKAGE), path, with_time=True) for path in watched]
+        print(f"barnabas: compiling {len(modules)} modules for {form.TAG}: a minute or two", file=sys.stderr)
+        _compile([str(path_of(module).relative_to(ROOT)) for module in modules], made, form.LIBRARY)
+        manifest = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *sources]
+        (made / "lib" / form.MANIFEST).write_text("".join(f"{line}\n" for line in manifest), encoding="utf-8")
+        _put(made / "lib", target)
     return 0
+
+
+def _put(whole: Path, target: Path) -> None:
+    """Have `target` be a copy of `whole`. A broker that starts meanwhile finds the one before, this one or none."""
+    fresh = target.with_name(f"{target.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    shutil.copytree(whole, fresh)
+    shutil.rmtree(target, ignore_errors=True)
+    fresh.rename(target)
 
 
 def compiled_modules() -> list[str]:

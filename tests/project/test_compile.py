@@ -1,0 +1,73 @@
+"""What scripts/compile does around the compiler: two at once, and one that fails."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+
+import pytest
+
+from barnabas import form
+from scripts import _compile
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a checkout with one module has what is compiled; there is some already, of other sources."""
+    package = tmp_path / "barnabas"
+    (package / "protocol").mkdir(parents=True)
+    (package / "protocol" / "primitives.py").write_text("pass\n")
+    (tmp_path / "pyproject.toml").write_text('[tool.barnabas.compiled]\nmodules = ["protocol.primitives"]\n')
+    target = package / "compiled" / form.TAG
+    target.mkdir(parents=True)
+    (target / "library.so").write_text("before")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(_compile, "ROOT", tmp_path)
+    monkeypatch.setattr(_compile, "PACKAGE", package)
+    return target
+
+
+def make_library(paths: list[str], directory: Path, library: str) -> None:
+    shutil.rmtree(directory / "lib", ignore_errors=True)
+    (directory / "lib").mkdir()
+    (directory / "lib" / "library.so").write_text("after")
+
+
+def test_what_was_compiled_takes_the_place_of_what_there_was(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compile, "_compile", make_library)
+    assert _compile.main() == 0
+    assert (target / "library.so").read_text() == "after"
+    version, module, source = (target / form.MANIFEST).read_text().splitlines()
+    assert (version, module) == (form.MANIFEST_VERSION, "module barnabas.protocol.primitives")
+    assert source.endswith(" protocol/primitives.py")
+    assert [each.name for each in target.parent.iterdir()] == [form.TAG]
+
+
+def test_nobody_else_compiles_to_the_same_files(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(paths: list[str], directory: Path, library: str) -> None:
+        with (directory / "lock").open("w") as lock, pytest.raises(BlockingIOError):
+            flock(lock, LOCK_EX | LOCK_NB)
+        make_library(paths, directory, library)
+
+    monkeypatch.setattr(_compile, "_compile", locked)
+    assert _compile.main() == 0
+    with (target.parents[2] / "build" / "mypyc" / form.TAG / "lock").open("w") as lock:
+        flock(lock, LOCK_EX | LOCK_NB)
+
+
+def test_what_there_was_stays_where_the_copy_fails(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, copy: Path) -> None:
+        copy.mkdir()
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(_compile, "_compile", make_library)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copytree", full)
+        with pytest.raises(OSError, match="no space"):
+            _compile.main()
+    assert (target / "library.so").read_text() == "before"
+    assert _compile.main() == 0
+    assert (target / "library.so").read_text() == "after"
