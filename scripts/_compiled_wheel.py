@@ -31,8 +31,8 @@ class CompiledModules(BuildHookInterface[Any]):
         sources = [form.source_line(str(package), path, with_time=False) for path in paths]
         manifest = Path(self.root, "build", "mypyc", form.TAG, "manifest")
         manifest.parent.mkdir(parents=True, exist_ok=True)
-        told = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *sources]
-        manifest.write_text("".join(f"{line}\n" for line in told), encoding="utf-8")
+        lines = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *sources]
+        manifest.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
         inside = f"barnabas/compiled/{form.TAG}"
         included = {str(file): f"{inside}/{file.relative_to(compiled)}" for file in compiled.rglob("*.so")}

@@ -5,8 +5,8 @@ Knows the API table and the codecs, no API in particular and no sockets.
 Theory of operation: which way the requests of a connection go is asked of its session once, when it begins; one that
 need not authenticate is not asked again. An entry is made for each (API, version) when it is first asked for, and
 kept. Produce and Fetch have entries of their own (`hot.py`), Produce a shorter one before it (`short_produce.py`); all
-others share `_Entry`, which decodes once what clients repeat (`repeated.py`). Whatever a handler raises
-becomes an answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
+others share `_Entry`, which decodes once what clients repeat (`repeated.py`). Whatever a handler raises becomes an
+answer here: KafkaError with its code, a storage failure with KAFKA_STORAGE_ERROR, anything else with
 UNKNOWN_SERVER_ERROR and a stack trace in the log. A handler returns its response or a future of it, which is waited for
 here, and cancelled when the peer leaves: what has to be done to its end stands behind a future of its own (replies.py,
 asyncio's shield). Produce alone is not cancelled.

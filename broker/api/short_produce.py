@@ -64,7 +64,7 @@ _BEHIND_OFFSETS: Final = 24 + 9  # no record errors, no message, tags of partiti
 
 
 class _Target:
-    """Where requests go that begin alike, and the answer they get, but for its numbers."""
+    """The partition that requests with the same beginning go to, and their answer, but for its numbers."""
 
     __slots__ = ("answer", "key", "offsets_position", "topic", "transactional_id")
 
@@ -167,7 +167,7 @@ class ShortProduce:
         )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
-        """What the bytes up to `end` say; None unless they alone say it, of a partition that is written to."""
+        """The target that the bytes up to `end` name; None if it is none for the short path, or not written to yet."""
         if (
             frame[position] != 0
             or frame[position + 1] >= _SHORT

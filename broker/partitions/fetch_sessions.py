@@ -132,7 +132,7 @@ class FetchContext:
         return session.session_id, _grouped(answered)
 
     def _answer_changes(self, session: Session, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
-        """As `answer`, the way that most go: the session's partitions are `wanted`, as nobody else went on with it."""
+        """`answer` for the common case: the session's partitions are `wanted`, as no other request went on with it."""
         self._check_epoch(session)
         answered: list[tuple[Wanted, FetchedPartition]] = []
         to_the_end: list[tuple[Topic, int]] = []

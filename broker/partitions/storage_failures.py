@@ -1,4 +1,4 @@
-"""What is said of the disk's failures: a line in the log for whoever runs the broker, an error for whoever asked.
+"""How failures of the disk are reported: a line in the log for whoever runs the broker, an error for the client.
 
 Knows partitions by name. A full disk refuses every append there is, so what is alike is logged once a minute.
 """

@@ -15,7 +15,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
-# To who administers a topic, that it is not there is the answer; nobody is about to create it.
+# A topic that is not there is an answer for an administrator: nobody is about to create it.
 FINAL = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 

@@ -133,7 +133,7 @@ def _ask_coordinator(client: Client, group: str, attempt: Callable[[Connection, 
         lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),
         deadline,
         lambda error: client.forget_coordinator(GROUP, group),
-        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # that is the answer: it does not come later
+        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # an answer here: nobody is about to create it
     )
 
 

@@ -50,7 +50,7 @@ def encode(
 ) -> NewBatch:
     """At least one record as a batch; `level` is the codec's own, None for its default."""
     earliest = min(record.timestamp for record in records)
-    if earliest < _TIMESTAMP_MIN:  # for no header has it
+    if earliest < _TIMESTAMP_MIN:  # no header has room for it
         raise EncodeError(f"timestamp {earliest} has more than 64 bits")
     return NewBatch(
         *where,

@@ -19,9 +19,8 @@ from barnabas.protocol.primitives import Buffer, read_varint, read_varlong
 from barnabas.protocol.records.batch import HEADER_SIZE, TIMESTAMP_TYPE_MASK, BatchHeader, parse_header
 from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX, NONE, decompress_chunks
 
-RECORD_BYTES_MAX: Final = (
-    100 * 1024 * 1024
-)  # default limit of one record: uncompressed, nothing larger fits into a request
+RECORD_BYTES_MAX: Final = 100 * 1024 * 1024
+"""The default limit of one record: uncompressed, nothing larger fits into a request."""
 
 _IN_ONE_PIECE: Final = 1 << 31  # no batch is longer
 

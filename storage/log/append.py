@@ -112,7 +112,7 @@ class Appender:
         self._segments = segments
         self._watermarks = watermarks
         self._producers = producers
-        self._known_producer = producers.get  # bound for `append`
+        self._known_producer = producers.get  # bound for `append_plain`
         self._epochs = epochs
         self._epoch_assigned = epochs.latest_epoch
         self._roller = roller
