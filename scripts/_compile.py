@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import shutil
 import sys
+import sysconfig
 import tomllib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +45,9 @@ def main() -> int:
                 return 0
         except form.NotUsable:
             pass
+        if missing := what_is_missing():
+            print(f"barnabas: cannot compile: {missing}", file=sys.stderr)
+            return 1
         watched = sorted(str(path.relative_to(PACKAGE)) for path in sources_of(modules))
         sources = [form.source_line(str(PACKAGE), path, with_time=True) for path in watched]
         print(f"barnabas: compiling {len(modules)} modules for {form.TAG}: a minute or two", file=sys.stderr)
@@ -60,6 +65,16 @@ def _put(whole: Path, target: Path) -> None:
     shutil.copytree(whole, fresh)
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
+
+
+def what_is_missing() -> str:
+    """What compiling needs and this machine does not have; "" where it has all."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
+    if shutil.which(compiler) is None:
+        return f"there is no C compiler {compiler} (Debian: apt install gcc libc6-dev)"
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return f"there is no Python.h in {sysconfig.get_path('include')} (Debian: apt install python3-dev)"
+    return ""
 
 
 def compiled_modules() -> list[str]:
