@@ -20,7 +20,8 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from tests.bench import hostile, micro, report, starting, transactions
+from barnabas import form
+from tests.bench import hostile, measured_form, micro, report, starting, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
@@ -64,13 +65,15 @@ def side_by_side(
         print("\nWarmed before, with the very load:\n\n" + report.warming_table(measured, called))
         unkind = {peer.name: under_unkind_clients(peer) for peer in peers[: len(brokers)]} if with_unkind else {}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"loads": report.for_machines(measured), "hostile": unkind}, indent=1))
+    results = {"form": form.running(), "loads": report.for_machines(measured), "hostile": unkind}
+    path.write_text(json.dumps(results, indent=1))
     say(f"wrote {path}")
     return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure Barnabas beside Apache Kafka.")
+    described = "Measure Barnabas beside Apache Kafka."
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=described, allow_abbrev=False)
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -94,8 +97,10 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
     )
+    measured_form.add_option(parser)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker outlives a run that is ended
+    print(measured_form.in_words(options.form), flush=True)
     if options.micro:
         micro.main()
         return 0

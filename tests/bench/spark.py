@@ -22,6 +22,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from barnabas import form
+from tests.bench import measured_form
 from tests.bench.measure import ROOT
 from tests.bench.spark_commits import commit_ms
 from tests.bench.spark_decode import decode_rates
@@ -176,12 +178,15 @@ def _number(value: float) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/bench spark", description="Measure our Spark source and sink.")
+    described = "Measure our Spark source and sink."
+    parser = argparse.ArgumentParser(prog="scripts/bench spark", description=described, allow_abbrev=False)
     parser.add_argument("--quick", action="store_true", help="one round, fewer rows, 2 and 8 partitions")
     parser.add_argument("--against", choices=("barnabas", "kafka"), default="barnabas", help="the broker")
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--json", type=Path, default=ROOT / ".cache" / "bench" / "spark.json")
+    measured_form.add_option(parser)
     options = parser.parse_args()
+    print(measured_form.in_words(options.form), flush=True)
     rounds, scale = (1, 0.5) if options.quick else (3, 1.0)
     wanted = options.only or PARTS
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch:
@@ -209,7 +214,8 @@ def _tell(options: Any, rounds: int, results: Results) -> None:
     print(f"{rounds} rounds over {options.against}, {BATCHES} batches a query; {platform.platform()}\n")
     print(table(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({"against": options.against, "results": results}, indent=1))
+    found = {"form": form.running(), "against": options.against, "results": results}
+    options.json.write_text(json.dumps(found, indent=1))
     say(f"wrote {options.json}")
 
 

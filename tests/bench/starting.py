@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from barnabas import Barnabas
+from barnabas import Barnabas, form
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
@@ -75,7 +75,8 @@ def main(*, rounds: int, alone: bool, path: Path, say: Callable[[str], None]) ->
     for key, value in (fixtures | run).items():
         print(f"| {key} | {number(value)} {'| ' * len(makers)}| {AIMS.get(key, '')} |")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"starts": results, "fixture": fixtures, "pytest": run}, indent=1))
+    found = {"form": form.running(), "starts": results, "fixture": fixtures, "pytest": run}
+    path.write_text(json.dumps(found, indent=1))
     return 0
 
 

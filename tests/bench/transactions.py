@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas import form
 from barnabas.client.client import Client
 from barnabas.client.transaction_requests import init_producer
 from barnabas.protocol.headers import encode_request_header
@@ -268,6 +269,7 @@ def main(plan: Plan, *, alone: bool, path: Path, say: Callable[[str], None]) -> 
     for name, figures in starts.items():
         print(f"\n{IDS} ids, {name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"loads": report.for_machines(measured), "start": starts}, indent=1))
+    results = {"form": form.running(), "loads": report.for_machines(measured), "start": starts}
+    path.write_text(json.dumps(results, indent=1))
     say(f"wrote {path}")
     return 0
