@@ -16,6 +16,14 @@ RUN python3 -m venv /build \
     && rm -f /opt/barnabas/lib/python3*/site-packages/zstandard/_cffi*
 
 FROM dependencies AS application
+# FORM=pure builds without a compiler: docs/container.md.
+ARG FORM=compiled
+COPY docker/install-compiler requirements/compile.txt /src/requirements/
+RUN if [ "${FORM}" = compiled ]; then \
+        sh /src/requirements/install-compiler \
+        && /build/bin/pip install --no-cache-dir --require-hashes --no-build-isolation \
+            -r /src/requirements/compile.txt; \
+    fi
 COPY pyproject.toml README.md LICENSE /src/
 COPY protocol /src/protocol
 COPY logfiles /src/logfiles
@@ -24,8 +32,12 @@ COPY client /src/client
 COPY broker /src/broker
 COPY barnabas /src/barnabas
 COPY pyspark_barnabas /src/pyspark_barnabas
+COPY scripts/_compile.py scripts/_compiled_wheel.py /src/scripts/
 # The Spark library is not part of the broker's image.
-RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
+RUN if [ "${FORM}" = compiled ]; then \
+        /build/bin/python /src/scripts/_compile.py && export HATCH_BUILD_HOOK_ENABLE_CUSTOM=true; \
+    fi \
+    && /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels/application /src \
     && /build/bin/pip --python /opt/barnabas/bin/python3 install --no-cache-dir --no-index --no-deps \
         --target /application /wheels/application/*.whl \
     && rm -rf /application/pyspark_barnabas

@@ -54,6 +54,13 @@ def test_the_image_says_how_it_is_run(image: dict[str, Any]) -> None:
     assert image["Healthcheck"]["Test"] == ["CMD", "/etc/kafka/docker/healthcheck"]
 
 
+def test_the_image_runs_the_compiled_form(box: Container) -> None:
+    version = box.run("barnabas", "--version")
+    assert (version.stdout[-len(" (compiled)\n") :], version.stderr) == (" (compiled)\n", "")
+    lines = started(box).lines.text().splitlines()
+    assert [line.rpartition(" ")[2] for line in lines if " broker started " in line] == ["form=compiled"]
+
+
 def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(box: Container) -> None:
     assert box.run("/etc/kafka/docker/healthcheck").returncode != 0
     running = started(box, **compose_variables("barnabas.yaml"))

@@ -25,7 +25,7 @@ PLACE = ROOT / ".cache" / "container"
 BASE, IMAGE = "localhost/barnabas-base", "localhost/barnabas"
 SUITE = "trixie"  # the Debian whose Python is 3.13
 CERTIFICATES = Path("/etc/ssl/certs")
-BUILD_TIMEOUT_S = 300
+BUILD_TIMEOUT_S = 600  # two processors that are busy with other things compile for minutes
 RUN_TIMEOUT_S = 60
 
 _LOOPBACK_UP = """
