@@ -3,6 +3,7 @@
 `GROUPS` is the one truth about which tests there are, what they need and how long they may take. A group that needs
 a program which is not there installs it where it may (root on a machine with apt), and otherwise says what to install:
 the table then shows it as not run, and with CI=true that is a failure. So is a group that takes over twice its budget.
+Groups run the hot modules in the form that users get, compiled. `fast` runs the pure ones, and groups that say so both.
 The coverage of the fast tests is measured on one Python, where all of them run; so is one that has less than the floor.
 """
 
@@ -24,6 +25,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI") == "true"
 UNTESTED = ROOT / ".cache" / "coverage" / "untested.txt"
+PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
 MEASURED_ON = "3.11"  # 3.13 takes as long; from 3.14 on coverage has a faster way to see branches
 NOT_LONG = ("-m", "not long")
 JAVA = ("java", "javac", "mvn")
@@ -58,11 +60,12 @@ class Group:
     python: str = ""  # the Python version that the environment is made with; "" is any that is supported
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     is_measured: bool = False  # whether coverage is measured when all of its tests run
-    form: str = "pure"  # of the hot modules: BARNABAS_FORM, docs/compiled.md
+    form: str = COMPILED  # of the hot modules, in the tests and in the brokers that they start
+    in_both_forms: bool = False  # where a difference between the forms would be worst
 
 
 def _fast() -> Iterator[Group]:
-    yield Group("check", 60, command=("scripts/check",))
+    yield Group("check", 60, command=("scripts/check",), form=PURE)
     paths = (
         "tests/protocol",
         "tests/logfiles",
@@ -74,20 +77,21 @@ def _fast() -> Iterator[Group]:
         "tests/pipeline",
     )
     for version in ("3.11", "3.12", "3.13"):
-        group = Group(f"fast-{version}", 60, paths, venv=f".venv-{version}", lock="test", python=version, workers=2)
+        venv = f".venv-{version}"
+        group = Group(f"fast-{version}", 60, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
         yield replace(group, budget_s=165, is_measured=True) if version == MEASURED_ON else group
 
 
 def _compiled() -> Group:
     paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/logfiles", "tests/barnabas")
-    return Group("compiled", 150, paths, programs=("cc",), workers=2, form="compiled")
+    return Group("compiled", 150, paths, workers=2)
 
 
 GROUPS: dict[str, tuple[Group, ...]] = {
     "fast": tuple(_fast()),
     "compiled": (_compiled(),),
-    "crash": (Group("crash", 120, ("tests/crash",), workers=2),),
-    "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2),),
+    "crash": (Group("crash", 120, ("tests/crash",), workers=2, in_both_forms=True),),
+    "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2, in_both_forms=True),),
     "probes": (Group("probes", 60, ("tests/probes",)),),
     "embedding": (Group("embedding", 60, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
@@ -124,14 +128,14 @@ class Row:
 
 
 def main(arguments: list[str]) -> int:
-    names, pytest_arguments = _parse(arguments)
-    rows = [_run(group, pytest_arguments) for name in names for group in GROUPS[name]]
+    groups, pytest_arguments = _parse(arguments)
+    rows = [_run(group, pytest_arguments) for group in groups]
     _print_table(rows)
     return 0 if all(row.is_good for row in rows) else 1
 
 
-def _parse(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The groups to run, and pytest's arguments for each."""
+def _parse(arguments: list[str]) -> tuple[list[Group], list[str]]:
+    """The groups to run, once for each form, and pytest's arguments for each."""
     own, for_pytest = arguments, []
     if "--" in arguments:
         split = arguments.index("--")
@@ -141,16 +145,24 @@ def _parse(arguments: list[str]) -> tuple[list[str], list[str]]:
     )
     parser.add_argument("group", nargs="*", help=f"any of {', '.join(GROUPS)}; all of them when none is named")
     parser.add_argument("--long", action="store_true", help="also the tests that are marked long")
+    parser.add_argument("--form", choices=(PURE, COMPILED), help="of the hot modules, in place of a group's own")
     options = parser.parse_args(own)
     for name in options.group:
         if name not in GROUPS:
             parser.error(f"no group {name!r}: there are {', '.join(GROUPS)}")
     depth = () if options.long else NOT_LONG
-    return options.group or list(GROUPS), [*depth, *for_pytest]
+    groups = [group for name in options.group or GROUPS for group in GROUPS[name]]
+    return [each for group in groups for each in _in_forms(group, options.form)], [*depth, *for_pytest]
+
+
+def _in_forms(group: Group, wished: str | None) -> list[Group]:
+    """The group in its form or forms, or in the form that was wished. Coverage does not see compiled modules."""
+    forms = [wished] if wished else [group.form, *([PURE] if group.in_both_forms else [])]
+    return [replace(group, form=form, is_measured=group.is_measured and form == PURE) for form in forms]
 
 
 def _run(group: Group, pytest_arguments: list[str]) -> Row:
-    print(f"\n=== {group.name}", flush=True)
+    print(f"\n=== {group.name}, {group.form}", flush=True)
     try:
         _set_up(group)
     except CannotRun as reason:
@@ -226,8 +238,9 @@ def _set_up(group: Group) -> None:
         if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
             raise CannotRun(f"{environment[0]} could not be set up")
     _find_programs(group.programs)
-    if group.form == "compiled":
-        _compile_hot_modules()
+    if group.form == COMPILED:
+        _find_programs(("cc",))
+        _compile_hot_modules(group)
     if "mvn" in group.programs:
         _fetch_jars()
     if "npm" in group.programs:
@@ -275,10 +288,11 @@ def _install(packages: list[str]) -> None:
             raise CannotRun(f"`{command}` failed")
 
 
-def _compile_hot_modules() -> None:
-    """Have them compiled before the clock of a group starts."""
-    if subprocess.run(["scripts/compile"], cwd=ROOT, check=False).returncode != 0:
-        raise CannotRun("the hot modules could not be compiled (needs a C compiler and Python's headers)")
+def _compile_hot_modules(group: Group) -> None:
+    """Have them compiled before the clock of a group starts: for the brokers, which run in .venv, and for its tests."""
+    for python in (".venv/bin/python", f"{group.venv}/bin/python"):
+        if subprocess.run(["scripts/compile", python], cwd=ROOT, check=False).returncode != 0:
+            raise CannotRun("the hot modules could not be compiled; --form pure runs the tests on the pure ones")
 
 
 def _fetch_jars() -> None:
@@ -312,11 +326,13 @@ def _prepare(program: str) -> bool:
 
 
 def _print_table(rows: list[Row]) -> None:
-    print(f"\n{'group':<12} {'seconds':>8} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome")
+    titles = f"{'seconds':>8} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
+    print(f"\n{'group':<14} {'form':<8} {titles}")
     for row in rows:
+        coverage = f", coverage {row.coverage}" if row.coverage else ""
         print(
-            f"{row.group.name:<12} {row.seconds:>8.1f} {row.group.budget_s:>7.0f} {row.passed:>7} {row.failed:>7}"
-            f" {row.skipped:>8}  {row.outcome}{f', coverage {row.coverage}' if row.coverage else ''}"
+            f"{row.group.name:<14} {row.group.form:<8} {row.seconds:>8.1f} {row.group.budget_s:>7.0f}"
+            f" {row.passed:>7} {row.failed:>7} {row.skipped:>8}  {row.outcome}{coverage}"
         )
     not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
     totals = [sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run]

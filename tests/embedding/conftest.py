@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas import form
+
 OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
 TIMEOUT_S = 60
 
@@ -52,6 +54,12 @@ class Project:
         """(exit status, what it printed)"""
         said, _ = process.communicate(timeout=TIMEOUT_S)
         return process.returncode, said
+
+
+@pytest.fixture
+def _whichever_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No form is demanded of what is installed: a wheel that is built here is the pure one."""
+    monkeypatch.delenv(form.VARIABLE, raising=False)
 
 
 @pytest.fixture

@@ -79,6 +79,7 @@ def test_the_wheel_of_the_source_distribution_is_the_wheel_of_the_tree(distribut
     assert {name.partition("/")[0] for name in modules(from_tree)} == {"barnabas", "pyspark_barnabas"}
 
 
+@pytest.mark.usefixtures("_whichever_form")
 def test_no_module_of_the_wheel_is_loaded_twice(distributions: Path, tmp_path: Path) -> None:
     (wheel,) = distributions.glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=True)

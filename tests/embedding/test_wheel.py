@@ -7,6 +7,8 @@ import sys
 import venv
 from pathlib import Path
 
+import pytest
+
 from tests.embedding.conftest import Project
 from tests.support.source_tree import ROOT
 
@@ -20,6 +22,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
+@pytest.mark.usefixtures("_whichever_form")
 def test_ten_lines_have_a_broker_once_the_wheel_is_installed(tmp_path: Path) -> None:
     run(sys.executable, *PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("barnabas-*.whl")

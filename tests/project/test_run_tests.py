@@ -100,10 +100,35 @@ def test_the_last_line_counts_what_passed_and_failed(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 2 failed"
 
 
+def _parsed(*arguments: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """What would be run: groups with their forms, and pytest's arguments."""
+    groups, for_pytest = runner._parse(list(arguments))
+    return [(group.name, group.form) for group in groups], for_pytest
+
+
 def test_long_tests_are_left_out_unless_asked_for() -> None:
-    assert runner._parse(["fast"]) == (["fast"], ["-m", "not long"])
-    assert runner._parse(["fast", "--long", "--", "-k", "x"]) == (["fast"], ["-k", "x"])
-    assert runner._parse([]) == (list(runner.GROUPS), ["-m", "not long"])
+    assert _parsed("probes") == ([("probes", "compiled")], ["-m", "not long"])
+    assert _parsed("probes", "--long", "--", "-k", "x") == ([("probes", "compiled")], ["-k", "x"])
+
+
+def test_every_group_is_run_unless_some_are_named() -> None:
+    names = [group.name for several in runner.GROUPS.values() for group in several]
+    assert list(dict.fromkeys(name for name, _ in _parsed()[0])) == names
+
+
+def test_the_pure_form_is_tested_where_coverage_is_and_where_both_are() -> None:
+    pure = [name for name, form in _parsed()[0] if form == "pure"]
+    assert pure == ["check", "fast-3.11", "fast-3.12", "fast-3.13", "crash", "fuzz"]
+
+
+def test_a_form_that_is_asked_for_takes_the_place_of_a_groups_own() -> None:
+    assert _parsed("crash")[0] == [("crash", "compiled"), ("crash", "pure")]
+    assert _parsed("crash", "probes", "--form", "pure")[0] == [("crash", "pure"), ("probes", "pure")]
+
+
+def test_coverage_is_of_the_pure_form_alone() -> None:
+    assert any(group.is_measured for group in runner._parse(["fast"])[0])
+    assert not any(group.is_measured for group in runner._parse(["fast", "--form", "compiled"])[0])
 
 
 def test_an_unknown_group_is_a_usage_error() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+from barnabas import form
 from tests.support.processes.server import ROOT
 
 PROGRAM = """
@@ -35,7 +37,8 @@ def test_the_same_sources_give_the_same_file(tmp_path: Path) -> None:
 def test_it_runs_where_nothing_is_installed_and_says_once_what_is_missing(tmp_path: Path) -> None:
     packed = _package(tmp_path / "barnabas-spark.zip")
     command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(packed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    environment = {**os.environ, form.VARIABLE: form.PURE}  # the file has no other
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert str(packed) in done.stdout
     assert done.stderr.count("crc32c is not installed") == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyspark
 
+from barnabas import form
 from tests.support.processes.server import Lines
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -42,7 +43,8 @@ def submit(
 ) -> str:
     """Run a program through spark-submit with `python` on all sides; returns what it and Spark said.
 
-    packed: a file of modules for the executors, which the driver's own workers get by PYTHONPATH, as docs say.
+    packed: a file of modules for the executors, which the driver's own workers get by PYTHONPATH, as docs say. It has
+    the pure form, whichever the tests demand.
     """
     conf = {
         "spark.driver.host": "127.0.0.1",
@@ -54,7 +56,7 @@ def submit(
     flags = [] if packed is None else ["--py-files", str(packed)]
     environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # no setting says it to the planner of sources
     if packed is not None:
-        environment["PYTHONPATH"] = str(packed)
+        environment |= {"PYTHONPATH": str(packed), form.VARIABLE: form.PURE}
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *named, *flags, str(program), *arguments]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=program.parent
