@@ -18,7 +18,7 @@ PYTHON = sys.executable
 
 
 def _group(program: str, budget_s: float = 60) -> Group:
-    return Group("tried", budget_s, command=(PYTHON, "-c", program))
+    return Group("tried", budget_s, command=(PYTHON, "-c", program), form="pure")
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +56,13 @@ def test_a_group_that_hangs_is_ended() -> None:
 
 
 def test_a_group_without_tests_has_failed() -> None:
-    row = runner._run(Group("empty", 60, ("tests/project",)), ["-k", "no_test_has_this_name"])
+    row = runner._run(Group("empty", 60, ("tests/project",), form="pure"), ["-k", "no_test_has_this_name"])
     assert row.outcome == "FAILED: exit status 5"
     assert not row.is_good
 
 
 def test_what_pytest_reports_is_counted() -> None:
-    row = runner._run(Group("one", 60, ("tests/project/test_requirements.py",)), ["-k", "agree_on_versions"])
+    row = runner._run(Group("one", 60, ("tests/project/test_requirements.py",), form="pure"), ["-k", "agree_on_versions"])
     assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
 
 
