@@ -44,6 +44,8 @@ def install(package: str, environment: Mapping[str, str]) -> None:
     wished = environment.get(VARIABLE, "")
     if wished == PURE:
         return
+    if wished not in ("", COMPILED):
+        raise ImportError(f"{VARIABLE}={wished} is neither {PURE} nor {COMPILED}")
     directory = os.path.join(package, "compiled", TAG)
     if wished == COMPILED or os.path.exists(directory):
         _installed = CompiledFinder(package, directory, is_demanded=wished == COMPILED)

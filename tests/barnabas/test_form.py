@@ -127,6 +127,12 @@ def test_compiled_modules_can_be_demanded(checkout: Path) -> None:
     assert "ImportError: BARNABAS_FORM=compiled, but there is no manifest" in err
 
 
+def test_a_form_that_does_not_exist_is_refused(checkout: Path) -> None:
+    out, err = run(checkout, PROGRAM, "complied")
+    assert out == ""
+    assert "ImportError: BARNABAS_FORM=complied is neither pure nor compiled" in err
+
+
 def test_a_program_whose_demand_was_refused_never_goes_on_with_pure_modules(checkout: Path) -> None:
     out, err = run(checkout, f"try: import {MODULE}\nexcept ImportError: pass\n{PROGRAM}", form.COMPILED)
     assert out == ""
