@@ -35,6 +35,7 @@ from barnabas.storage.errors import FileRemoved, StorageError
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovery.loader import load_log
 from barnabas.storage.recovery.opening import Opening, open_at_once
 
 
@@ -219,16 +220,9 @@ class LogDirectory:
             write_topic_id(directory, topic_id)
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
-        log = yield from PartitionLog.opening(
-            directory,
-            topic=topic,
-            partition=partition,
-            topic_id=topic_id,
-            config=config,
-            now_ms=now_ms,
-            checkpoint=self._checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times),
-            deletions=self.deletions,
-        )
+        checkpoint = self._checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times)
+        loaded = yield from load_log(directory, config, checkpoint, now_ms)
+        log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
         return log, directory
 
     def close_log(self, topic: str, partition: int) -> None:

@@ -28,8 +28,7 @@ from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
-from barnabas.storage.recovery.loader import LoadedLog, load_log
-from barnabas.storage.recovery.opening import Opening
+from barnabas.storage.recovery.loader import LoadedLog
 from barnabas.storage.steps import Steps
 
 
@@ -88,23 +87,6 @@ class PartitionLog:
         self.read = self._reader.read
         self.readable_bytes = self._reader.readable_bytes
         self._note_what_answers_wait_for()
-
-    @classmethod
-    def opening(
-        cls,
-        directory: Directory,
-        *,
-        topic: str,
-        partition: int,
-        topic_id: bytes,
-        config: LogConfig,
-        now_ms: int,
-        checkpoint: LogCheckpoint,
-        deletions: Deletions,
-    ) -> Opening[PartitionLog]:
-        """Load, and if need be recover, the partition in `directory`, which exists. `recovered` says what it took."""
-        loaded = yield from load_log(directory, config, checkpoint, now_ms)
-        return cls(directory, topic, partition, topic_id, config, loaded, checkpoint, deletions)
 
     def close(self) -> None:
         """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again.
