@@ -20,6 +20,7 @@ from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Services
+from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
@@ -213,7 +214,7 @@ class Broker:
         if self._directory.was_clean:
             self._clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
         else:
-            await self.services.transactions.recover()
+            await recover_transactions(self.services.transactions)
 
     def _load_transactions(self) -> None:
         if self.state != _STOPPING:
@@ -230,7 +231,7 @@ class Broker:
         self.services.partitions.stop_recovering()
         are_finished = True
         if self.services.deferred_transactions.built is not None:
-            are_finished = await self.services.transactions.finish_all()
+            are_finished = await finish_transactions(self.services.transactions)
             self.services.transactions.close()
         if self.services.deferred_groups.built is not None:
             self.services.groups.close()

@@ -128,11 +128,15 @@ class MarkerWriter:
         self._changed: Future[None] | None = None
         self._is_closed = False
 
-    async def settled(self) -> None:
-        """Wait until everything is finished, but for what a disk refuses."""
-        while any(job.waits is not _Waits.BROKEN for job in self._jobs.values()):
-            self._changed = self._upkeep.loop.create_future()
-            await self._changed
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is finished, but for what a disk refuses."""
+        return all(job.waits is _Waits.BROKEN for job in self._jobs.values())
+
+    def next_change(self) -> Future[None]:
+        """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
+        self._changed = self._upkeep.loop.create_future()
+        return self._changed
 
     def finish(
         self,

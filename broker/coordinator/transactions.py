@@ -90,7 +90,7 @@ class TransactionCoordinator:
         self.clock = clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
-        self._upkeep = upkeep
+        self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
         self._compactor = Compactor(topic, clock, upkeep)
@@ -206,31 +206,29 @@ class TransactionCoordinator:
         """The partitions that are in use and ready: for tests and for whoever looks inside."""
         return self._partitions.loaded()
 
-    # Start and stop
+    # Start and stop, which prepared_transactions.py waits for
 
-    async def recover(self) -> None:
-        """After an unclean stop: load everything and finish what was prepared, before anybody is let in.
-
-        What cannot be loaded or finished because a disk fails is logged, and tried again as long as it takes.
-        """
-        loading = [self._partitions.begin(index) for index in self._partitions.led()]
-        while self._sweeps or any(partition.loader is not None for partition in loading):
-            await self._upkeep.next_turn()
-        await self.markers.settled()
+    def load_all(self) -> None:
+        """Begin to load everything that is not loaded, and to finish what is found prepared."""
+        for index in self._partitions.led():
+            self._partitions.begin(index)
 
     def load_in_background(self) -> None:
         """After a clean stop: load everything while nobody waits for it, so that what is open can time out."""
         self._partitions.load_in_background(self._partitions.led(), lambda: self._is_stopping)
 
-    async def finish_all(self) -> bool:
-        """Before a clean stop: see what is prepared through, as far as the disk lets us; nothing more is decided.
-
-        Returns whether the next run may take for granted that nothing is prepared.
-        """
+    def stop_deciding(self) -> None:
+        """The broker is about to stop: requests are refused from now on."""
         self._is_stopping = True
-        while self._deciding or self._sweeps or self._partitions.are_loading:
-            await self._upkeep.next_turn()
-        await self.markers.settled()
+
+    @property
+    def is_deciding(self) -> bool:
+        """Whether more may be prepared yet: decisions wait for the disk, or partitions are loaded or looked through."""
+        return self._deciding > 0 or len(self._sweeps) > 0 or self._partitions.are_loading
+
+    @property
+    def has_finished_all(self) -> bool:
+        """Whether all partitions that were asked for are loaded, and no transaction in them is prepared."""
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
 
     def _check_request(self, transactional_id: str) -> None:
@@ -365,7 +363,7 @@ class TransactionCoordinator:
                 action(partition, ids.pop())
                 yield None
 
-        swept = self._upkeep.in_slices(sweep, SWEEP)
+        swept = self.upkeep.in_slices(sweep, SWEEP)
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)

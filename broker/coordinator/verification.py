@@ -15,6 +15,7 @@ from asyncio import Future, ensure_future
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from barnabas.broker.coordinator.late_admission import admitted_in_time
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -57,7 +58,7 @@ def admit(
     request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset(partitions), EPOCH_BUMP_VERSION)
     reply = _add(transactions, request)
     if isinstance(reply, Future) or reply is ErrorCode.CONCURRENT_TRANSACTIONS:
-        return ensure_future(_admitted_in_time(transactions, request, reply))
+        return ensure_future(admitted_in_time(transactions, request, reply))
     return dict.fromkeys(partitions, reply)
 
 
@@ -105,21 +106,3 @@ def _add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode
         return transactions.add_partitions(request)
     except KafkaError as refusal:
         return refusal.code
-
-
-async def _admitted_in_time(
-    transactions: TransactionCoordinator, request: AddRequest, reply: ErrorCode | Future[ErrorCode]
-) -> Verdicts:
-    """The answer of an addition that has to be waited for, or is asked for again until the time for that is over."""
-    config, clock = transactions.config, transactions.clock
-    deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
-    while True:
-        if isinstance(reply, Future):
-            try:
-                reply = await reply
-            except KafkaError as refusal:
-                reply = refusal.code
-        if reply is not ErrorCode.CONCURRENT_TRANSACTIONS or clock.monotonic() >= deadline:
-            return dict.fromkeys(request.partitions, reply)
-        await transactions.completions.wait(request.transactional_id, config.add_partitions_retry_backoff_ms)
-        reply = _add(transactions, request)

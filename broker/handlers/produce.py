@@ -22,7 +22,8 @@ copy.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -31,11 +32,12 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, Verdicts, admit, confirm, produce_error
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
+from barnabas.broker.partitions.late_results import Pending, Produced, all_results
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.partitions.walks import Walking
+from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
-from barnabas.protocol.hot.writing import Topic
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
 from barnabas.storage.log.append import PLAIN_SINCE_PRODUCE_VERSION
 from barnabas.storage.log.validate import check_shape
@@ -44,9 +46,6 @@ from barnabas.storage.refusals import AppendRefused
 if TYPE_CHECKING:
     from barnabas.protocol.primitives import Buffer
     from barnabas.storage.log.log import PartitionLog
-
-Produced = list[tuple[Topic, list[PartitionResult]]]
-Pending = list[tuple[Topic, list["Outcome | asyncio.Future[Outcome]"]]]
 
 _ALL: Final = -1
 _NONE: Final = 0
@@ -73,15 +72,14 @@ class _Producer(NamedTuple):
     producer_epoch: int
 
 
-def handle(request: ProduceRequest, context: RequestContext) -> Produced | asyncio.Future[Produced]:
+def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     try:
-        produced = _produce(request, context)
+        return _produce(request, context)
     except StillRecovering:
-        produced = _produce_when_recovered(request, context)
-    return produced if isinstance(produced, list) else asyncio.ensure_future(produced)
+        return _produce_when_recovered(request, context)
 
 
-def _produce(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+def _produce(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     """StillRecovering if that is so of every partition; then nothing was appended."""
     topics = request[3]
     if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
@@ -91,26 +89,24 @@ def _produce(request: ProduceRequest, context: RequestContext) -> Produced | Awa
     return _append_all(request, context)
 
 
-def _produce_when_recovered(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+def _produce_when_recovered(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     """Later, from a copy of the records; at once, and refused, where so many wait that there is no room for them."""
-    recoveries = context.services.partitions.recoveries
-    size = sum(len(records or b"") for _, partitions in request[3] for _, records in partitions)
+    partitions = context.services.partitions
+    recoveries = partitions.recoveries
+    size = sum(len(records or b"") for _, parts in request[3] for _, records in parts)
     if request[2] <= 0 or recoveries.parked_bytes + size > PARKED_BYTES_MAX:
         return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     recoveries.parked_bytes += size
-    return _produce_once_recovered(_owned(request), size, context)
+    recovered = partitions.recovered(_writable(request, context), request[2])
+    return reply_to(lambda: recovered, partial(_produce_once_recovered, _owned(request), size, context))
 
 
-async def _produce_once_recovered(request: ProduceRequest, size: int, context: RequestContext) -> Produced:
-    partitions = context.services.partitions
+def _produce_once_recovered(request: ProduceRequest, size: int, context: RequestContext, _: None) -> Reply[Produced]:
+    context.services.partitions.recoveries.parked_bytes -= size
     try:
-        await partitions.recovered(_writable(request, context), request[2])
-        produced = _produce(request, context)
-        return await produced if isinstance(produced, Awaitable) else produced
+        return _produce(request, context)
     except StillRecovering:
         return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    finally:
-        partitions.recoveries.parked_bytes -= size
 
 
 def _owned(request: ProduceRequest) -> ProduceRequest:
@@ -139,7 +135,7 @@ def _append_all(
     context: RequestContext,
     refused: Verdicts = _NOBODY,
     producer: _Producer | None = None,
-) -> Produced | Awaitable[Produced]:
+) -> Reply[Produced]:
     """Append every batch but those of partitions in `refused`; `producer` wrote the transactional ones.
 
     StillRecovering if that is so of every partition; then nothing was appended.
@@ -195,7 +191,9 @@ def _append_all(
                 results.append(result)
     if recovering and len(recovering) == sum(len(results) for _, results in answers):
         raise recovering[0]
-    return answers if is_complete else _completed(answers, named)  # type: ignore[return-value]  # all are results
+    if not is_complete:
+        return asyncio.ensure_future(all_results(answers, named))
+    return answers  # type: ignore[return-value]  # because all are results
 
 
 def _is_refused(topic: str, context: RequestContext) -> bool:
@@ -212,7 +210,7 @@ def _is_transactional(request: ProduceRequest) -> bool:
     return False
 
 
-def _handle_transactional(request: ProduceRequest, context: RequestContext) -> Produced | Awaitable[Produced]:
+def _handle_transactional(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     transactional_id = request[0]
     if transactional_id is None:
         return _all_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -228,9 +226,9 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> P
     if not beginning:
         return _append_all(request, context, producer=producer)
     verdicts = admit(services.transactions, *producer, beginning, adds=adds)
-    if isinstance(verdicts, Mapping):
-        return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
-    return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
+    if isinstance(verdicts, asyncio.Future):
+        return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
+    return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
 
 
 def _transactional_batches(
@@ -280,19 +278,23 @@ def _refused(verdicts: Verdicts, unjudged: Verdicts, context: RequestContext) ->
     return {**unjudged, **judged}
 
 
-async def _append_when_admitted(
+def _append_when_admitted(
     request: ProduceRequest,
     context: RequestContext,
     producer: _Producer,
     unjudged: Verdicts,
-    admitted: Awaitable[Verdicts],
-) -> Produced:
+    admitted: asyncio.Future[Verdicts],
+) -> Reply[Produced]:
+    return reply_to(lambda: admitted, partial(_append_if_it_holds, request, context, producer, unjudged))
+
+
+def _append_if_it_holds(
+    request: ProduceRequest, context: RequestContext, producer: _Producer, unjudged: Verdicts, admitted: Verdicts
+) -> Reply[Produced]:
     """As soon as the coordinator's answer is there, and only if it still holds then."""
-    verdicts = dict(await admitted)
-    taken = [where for where, code in verdicts.items() if code is ErrorCode.NONE]
-    verdicts.update(confirm(context.services.transactions, *producer, taken))
-    produced = _append_all(request, context, _refused(verdicts, unjudged, context), producer)
-    return await produced if isinstance(produced, Awaitable) else produced
+    taken = [where for where, code in admitted.items() if code is ErrorCode.NONE]
+    verdicts = {**admitted, **confirm(context.services.transactions, *producer, taken)}
+    return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
 
 
 def _append(
@@ -364,23 +366,3 @@ def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Prod
         code = confirm(context.services.transactions, *producer, [where])[where]
         if code is not ErrorCode.NONE:
             raise KafkaError(produce_error(code, context.api_version))
-
-
-async def _completed(answers: Pending, named: int) -> Produced:
-    """All results, in the order they were asked for. `named`: how many record errors there are so far."""
-    for _, results in answers:
-        for position, pending in enumerate(results):
-            if not isinstance(pending, PartitionResult):
-                outcome = await pending if isinstance(pending, asyncio.Future) else pending
-                result = await _when_synced(outcome) if isinstance(outcome, Syncing) else outcome
-                results[position] = result = shortened(result, RECORD_ERRORS_MAX - named)
-                named += len(result.record_errors)
-    return answers  # type: ignore[return-value]  # because all are results now
-
-
-async def _when_synced(appended: Syncing) -> PartitionResult:
-    try:
-        await appended.synced
-    except KafkaError as error:
-        return refusal(appended.result.partition, error)
-    return appended.result

@@ -1,7 +1,8 @@
-"""What scripts/compile does around the compiler: two at once, and one that fails."""
+"""What scripts/compile does around the compiler: two at once, and one that fails. And what it may be given."""
 
 from __future__ import annotations
 
+import ast
 import shutil
 import sys
 from fcntl import LOCK_EX, LOCK_NB, flock
@@ -71,3 +72,18 @@ def test_what_there_was_stays_where_the_copy_fails(target: Path, monkeypatch: py
     assert (target / "library.so").read_text() == "before"
     assert _compile.main() == 0
     assert (target / "library.so").read_text() == "after"
+
+
+def thrown_into(source: str) -> list[str]:
+    """Coroutines, and generators that a failure is thrown into: those are openings."""
+    nodes = list(ast.walk(ast.parse(source)))
+    coroutines = [node.name for node in nodes if isinstance(node, ast.AsyncFunctionDef)]
+    functions = [(node.name, node.returns) for node in nodes if isinstance(node, ast.FunctionDef)]
+    return coroutines + [name for name, kind in functions if kind and ast.unparse(kind).startswith("Opening[")]
+
+
+def test_nothing_that_exceptions_are_thrown_into_is_compiled() -> None:
+    sources = {module: _compile.path_of(module).read_text() for module in _compile.compiled_modules()}
+    assert {module: found for module, source in sources.items() if (found := thrown_into(source))} == {}
+    others = "async def wait(): ...\ndef opening() -> Opening[int]: ...\ndef take() -> int: ..."
+    assert thrown_into(others) == ["wait", "opening"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator import markers
+from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.broker.partitions.partitions import Partitions
@@ -103,7 +104,7 @@ async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_n
         assert (await world.end(producer, commit=True)).error is E.NONE
         await world.advance(5_000)
         assert shown(world) == [1, 0, 1]
-        await world.coordinator.finish_all()
+        await finish_transactions(world.coordinator)
     await world.advance(1_000)
     assert shown(world) == [1, 1, 1]
     assert world.txn().state is S.COMPLETE_COMMIT
@@ -239,7 +240,7 @@ async def test_with_every_write_synced_the_decision_is_on_the_disk_before_a_mark
     producer = await written(world, 0, 1)
     calls_before = len(world.files.calls)
     await world.end(producer, commit=True)
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
     await settle()
     calls = [
         (call.name, "state" if "__transaction_state" in call.path else call.path.split("/")[2])
@@ -291,7 +292,7 @@ async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the
     producer = await written(world, 0)
     calls_before = len(world.files.calls)
     await world.end(producer, commit=True)
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
     await settle()
     calls = [
         (call.name, "state" if "__transaction_state" in call.path else call.path.split("/")[2])
@@ -309,7 +310,7 @@ async def test_when_the_only_marker_cannot_be_synced_the_transaction_stays_prepa
     producer = await written(world, 0)
     world.files.fail("sync", path="t-0/")
     assert (await world.end(producer, commit=True)).error is E.NONE
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
     after = await world.restart("nothing")
@@ -323,7 +324,7 @@ async def test_when_the_markers_cannot_be_synced_the_transaction_stays_prepared_
     producer = await written(world, 0, 1)
     world.files.fail("sync", path="t-1/")
     assert (await world.end(producer, commit=True)).error is E.NONE
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
     after = await world.restart("nothing")

@@ -13,6 +13,7 @@ import pytest
 
 from barnabas.broker.coordinator import markers
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.runtime import loading, outcome
 from barnabas.broker.coordinator.transaction.model import EndRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
@@ -94,7 +95,7 @@ async def test_a_clean_stop_does_not_wait_for_a_decision_that_the_disk_refuses()
     world.files.fail("sync", errno.EIO)
     reply = world.coordinator.end_transaction(EndRequest("tx", producer.id, producer.epoch, True, 2))
     assert isinstance(reply, asyncio.Future)
-    await world.coordinator.finish_all()
+    await finish_transactions(world.coordinator)
     with pytest.raises(KafkaError):
         reply.result()
     with pytest.raises(StorageError):  # and there is no clean-shutdown marker
@@ -188,7 +189,7 @@ async def test_a_stop_while_transactions_are_being_loaded_is_clean(monkeypatch: 
     world.coordinator.load_in_background()
     world.coordinator.prepare("id")
     assert [each for each in world.coordinator.loaded() if each.machine.transactions] == []
-    finishing = asyncio.ensure_future(world.coordinator.finish_all())
+    finishing = asyncio.ensure_future(finish_transactions(world.coordinator))
     assert await world.until(finishing)
     assert finishing.result()
     await world.close()
@@ -200,7 +201,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
     await first.send(b"v", 0)
     await second.send(b"v", 1)
     reply = world.coordinator.end_transaction(EndRequest("first", first.id, first.epoch, True, 2))
-    finishing = asyncio.ensure_future(world.coordinator.finish_all())
+    finishing = asyncio.ensure_future(finish_transactions(world.coordinator))
     await turn()
     assert not finishing.done()
     with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):

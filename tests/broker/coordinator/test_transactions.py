@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from barnabas.broker.coordinator import markers, transactions
+from barnabas.broker.coordinator.prepared_transactions import finish_transactions
 from barnabas.broker.coordinator.transaction.states import TransactionState as S
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.builder import build_batch
@@ -94,7 +95,7 @@ async def _story(world: TransactionalBroker, *, commit: bool) -> None:
     await producer.send(b"b", 1)
     reply = await world.end(producer, commit=commit)
     assert reply.error is E.NONE
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ async def test_many_timeouts_are_worked_off_with_others_served_in_between(
         await producer.send(b"v")
     world.broker.clock.advance(10_000)
     left = {txn.state for txn in world.coordinator.transactions()}
-    await world.until(world.coordinator.finish_all())
+    await world.until(finish_transactions(world.coordinator))
     assert S.COMPLETE_ABORT in left
     assert {txn.state for txn in world.coordinator.transactions()} == {S.COMPLETE_ABORT}
 
