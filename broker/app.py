@@ -31,6 +31,7 @@ from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
+from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
@@ -91,7 +92,8 @@ class Broker:
         self.catalogue = _open_catalogue(config, directory, environment)
         waiters, stopwatch = Waiters(clock, loop), environment.stopwatch
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread, sync_helpers_max)
+        rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         partitions = Partitions(
             self.catalogue,

@@ -29,7 +29,7 @@ from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
-from barnabas.storage.disk.files import Files, Lock, Volume
+from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import FileRemoved, StorageError
 from barnabas.storage.log.log import PartitionLog
@@ -87,6 +87,7 @@ class LogDirectory:
         root, is_made = open_root(Disk(files, path, open_files_max=open_files_max))
         lock = lock_root(root)
         try:
+            root.disk.open_common_sync()
             meta, is_new = read_meta_properties(root, node_id, new_id, cluster_id)
             directory = cls(root, lock, meta, new_id, was_clean=root.exists(names.CLEAN_SHUTDOWN))
             directory.is_new, directory._is_made = is_new, is_made
@@ -96,6 +97,7 @@ class LogDirectory:
             root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
             return directory
         except BaseException:
+            root.disk.close()
             lock.release()
             raise
 
@@ -124,6 +126,11 @@ class LogDirectory:
     def is_unrecovered(self, topic: str, partition: int) -> bool:
         """Whether the partition is one of `unrecovered`."""
         return (topic, partition) in self._unrecovered
+
+    @property
+    def common_sync(self) -> CommonSync | None:
+        """What syncs many files of the directory at a time, until it is closed; None if the system has no such call."""
+        return self._root.disk.common_sync
 
     @property
     def offline_reason(self) -> str | None:

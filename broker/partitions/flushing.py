@@ -1,8 +1,7 @@
 """Group fsync: partitions are synced off the event loop, and all who wait are answered after one round.
 
-Knows logs and offsets, not requests. Plans are made and ended on the loop; only `plan.run()` runs elsewhere: in the one
-flush thread, which has helpers where there are many, since a file system writes down many files at once in little more
-time than one.
+Knows logs and offsets, not requests. Plans are made and ended on the loop; only running them (sync_rounds.py) is done
+elsewhere, in the one flush thread.
 
 Theory of operation: requests of one turn of the loop gather; a round takes a plan for each of their logs and runs
 them all in the thread. What is appended meanwhile waits for the next round, which starts as soon as this one ends. So
@@ -16,18 +15,17 @@ future fails, and the directory is offline (see `barnabas.storage.disk.disk`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.partitions.disk_work import storage_failure
+from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
-    from concurrent.futures import ThreadPoolExecutor
 
     from barnabas.storage.log.flush import FlushPlan
     from barnabas.storage.log.log import PartitionLog
@@ -44,13 +42,12 @@ class GroupFlush:
         self,
         loop: AbstractEventLoop,
         run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
-        helpers_max: int = 0,
+        rounds: SyncRounds | None = None,
     ) -> None:
-        """run_in_thread: runs a function in the flush thread, one at a time. helpers_max: threads that help it."""
+        """run_in_thread: runs a function in the flush thread, one at a time. rounds: how plans are synced there."""
         self._loop = loop
         self._run_in_thread = run_in_thread
-        self._helpers_max = helpers_max
-        self._helpers: ThreadPoolExecutor | None = None
+        self._rounds = rounds or SyncRounds()
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._is_running = False
 
@@ -99,22 +96,12 @@ class GroupFlush:
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
         """In the flush thread."""
-        runs = [plan.run for _, plan in plans]
-        errors: Iterable[StorageError | None]
-        if self._helpers_max == 0 or len(plans) == 1:
-            errors = map(storage_failure, runs)
-        else:
-            if self._helpers is None:
-                from concurrent.futures import ThreadPoolExecutor
-
-                self._helpers = ThreadPoolExecutor(self._helpers_max, "sync")
-            errors = self._helpers.map(storage_failure, runs)
+        errors = self._rounds.run([plan for _, plan in plans])
         return [(log, plan, error) for (log, plan), error in zip(plans, errors, strict=True)]
 
     def close(self) -> None:
         """Nothing is synced any more."""
-        if self._helpers is not None:
-            self._helpers.shutdown()
+        self._rounds.close()
 
     def _next_logs(self) -> list[PartitionLog]:
         if len(self._waiting) <= ROUND_LOGS:

@@ -12,8 +12,8 @@ online.
 from __future__ import annotations
 
 from barnabas.storage.disk.eviction import EvictionPool
-from barnabas.storage.disk.files import Files
-from barnabas.storage.errors import DirectoryOffline
+from barnabas.storage.disk.files import CommonSync, Files
+from barnabas.storage.errors import DirectoryOffline, from_os_error
 
 INDEX_MEMORY_BYTES = 16 << 20  # of sealed segments' indexes kept in memory, all partitions together
 OPEN_FILES_MAX = 100  # unless the caller knows the process's limit
@@ -28,6 +28,7 @@ class Disk:
         self.offline_reason: str | None = None
         self.descriptors = EvictionPool(open_files_max)
         self.indexes = EvictionPool(INDEX_MEMORY_BYTES)
+        self.common_sync: CommonSync | None = None
 
     def check_online(self) -> None:
         """Raise DirectoryOffline if the directory failed earlier."""
@@ -40,6 +41,20 @@ class Disk:
             self.offline_reason = reason
         self.descriptors.evict_all()
 
+    def open_common_sync(self) -> None:
+        """From now on many files can be synced at a time, where the system can. StorageError."""
+        try:
+            self.common_sync = self.files.common_sync(self.path)
+        except OSError as error:
+            raise from_os_error(self.path, "open", error) from error
+
+    def is_in_common_sync(self, path: str) -> bool:
+        """Whether what lies there can be synced with everything else in one call."""
+        return self.common_sync is not None and self.common_sync.covers(path)
+
     def close(self) -> None:
-        """Close every file. Their users may go on: files open themselves again."""
+        """Close every file. Their users may go on: files open themselves again, and are synced one by one."""
         self.descriptors.evict_all()
+        if self.common_sync is not None:
+            self.common_sync.close()
+            self.common_sync = None

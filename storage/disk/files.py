@@ -15,6 +15,7 @@ import os
 import sys
 from typing import NamedTuple, Protocol
 
+from barnabas.storage.disk.common_sync import CommonSync, FileSystemSync, kernel_has_it
 from barnabas.storage.disk.file_lock import Lock, LockHeld, take_lock
 
 Buffer = bytes | bytearray | memoryview
@@ -22,6 +23,7 @@ Buffer = bytes | bytearray | memoryview
 __all__ = [
     "Buffer",
     "Capabilities",
+    "CommonSync",
     "Entry",
     "File",
     "FileStat",
@@ -69,6 +71,7 @@ class Capabilities(NamedTuple):
     record_lock: bool = True  # POSIX record locks, which Java's FileChannel.tryLock takes too; else an exclusive file
     lock_owner: bool = True  # F_GETLK names the holder of a lock; else the pid written in the file does
     volume_stat: bool = True  # statvfs; else shutil.disk_usage, which knows Windows too
+    common_sync: bool = False  # syncfs that tells every failure; else each file by itself
 
 
 def detect_capabilities() -> Capabilities:
@@ -85,6 +88,7 @@ def detect_capabilities() -> Capabilities:
         record_lock=fcntl is not None,
         lock_owner=sys.platform == "linux" and sys.maxsize > 2**32,
         volume_stat=hasattr(os, "statvfs"),
+        common_sync=sys.platform == "linux" and kernel_has_it(os.uname().release),
     )
 
 
@@ -139,6 +143,9 @@ class Files(Protocol):
 
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory survive a power cut."""
+
+    def common_sync(self, path: str) -> CommonSync | None:
+        """What syncs many files below the directory `path` at a time, from now on; None if there is no such call."""
 
     def lock(self, path: str) -> Lock:
         """Take the exclusive lock on a file, which is made if missing. LockHeld, at once, if another has it."""
@@ -195,6 +202,9 @@ class RealFiles:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def common_sync(self, path: str) -> CommonSync | None:
+        return FileSystemSync(path) if self.capabilities.common_sync else None
 
     def lock(self, path: str) -> Lock:
         wanted = self.capabilities

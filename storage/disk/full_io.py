@@ -5,10 +5,11 @@ Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from barnabas.protocol.files.names import TEMPORARY_SUFFIX
-from barnabas.storage.disk.files import Buffer, File, Files
+from barnabas.storage.disk.files import Buffer, CommonSync, File, Files
 from barnabas.storage.errors import SyncFailed, from_os_error
 
 
@@ -42,6 +43,14 @@ def sync_directory(files: Files, path: str) -> None:
         return
     except OSError as error:
         raise _sync_failed(path, error) from error
+
+
+def sync_all(common_sync: CommonSync, files: Sequence[File], paths: Sequence[str], root: str) -> None:
+    """The same for open files, and for files and directories by their paths, all below `root`, in one call."""
+    try:
+        common_sync.sync(files, paths)
+    except OSError as error:
+        raise _sync_failed(root, error) from error
 
 
 def replace_file(files: Files, directory: str, name: str, data: bytes) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
-from barnabas.storage.disk.files import File
-from barnabas.storage.disk.full_io import sync_directory, sync_file, sync_path
+from barnabas.storage.disk.files import CommonSync, File
+from barnabas.storage.disk.full_io import sync_all, sync_directory, sync_file, sync_path
 from barnabas.storage.disk.small_file import Replacement
 from barnabas.storage.errors import StorageError, SyncFailed
 
@@ -22,30 +22,40 @@ class SyncJob:
     segment was deleted.
     """
 
+    __slots__ = ("_directories", "_disk", "_paths", "_pinned", "_replacements")
+
     def __init__(
         self,
         disk: Disk,
-        files: Iterable[DiskFile] = (),
-        paths: Iterable[str] = (),
-        directories: Iterable[Directory] = (),
-        replacements: Iterable[Replacement] = (),
+        files: Sequence[DiskFile] = (),
+        paths: Sequence[str] = (),
+        directories: Sequence[Directory] = (),
+        replacements: Sequence[Replacement] = (),
     ) -> None:
         disk.check_online()
         self._disk = disk
-        self._paths = list(paths)
-        self._replacements = list(replacements)
-        named = dict.fromkeys([*directories, *(each.file.directory for each in self._replacements)])
-        for directory in list(named):
-            if directory.parent is not None and directory.parent.is_dirty:
-                named[directory.parent] = None  # or a power cut takes the directory with all in it
-        self._directories = [(directory, directory.path, directory.changes) for directory in named]
-        self._pinned: list[tuple[DiskFile, File, str]] = []
+        self._paths = paths
+        self._replacements = replacements
+        self._directories: list[tuple[Directory, str, int]] = []
+        if directories or replacements:
+            self._directories = _named([*directories, *(each.file.directory for each in replacements)])
+        self._pinned: list[tuple[DiskFile, File]] = []
         try:
             for file in files:
-                self._pinned.append((file, file.pin(), file.path))
+                self._pinned.append((file, file.pin()))
         except StorageError:
             self._unpin()
             raise
+
+    @property
+    def syncs(self) -> int:
+        """How many syncs it takes, those of small files left out."""
+        return len(self._pinned) + len(self._paths) + len(self._directories)
+
+    @property
+    def can_share(self) -> bool:
+        """Whether it may be part of `run_together`: it writes no small files, and has a file open."""
+        return not self._replacements and bool(self._pinned)
 
     def run(self) -> None:
         """Sync everything. StorageError at the first failure; the caller then passes it to `failed`."""
@@ -53,9 +63,9 @@ class SyncJob:
         for replacement in self._replacements:
             disk.check_online()
             replacement.run()
-        for _, file, path in self._pinned:
+        for disk_file, file in self._pinned:
             disk.check_online()
-            sync_file(file, path)
+            sync_file(file, disk_file.path)
         for path in self._paths:
             disk.check_online()
             sync_path(disk.files, path)
@@ -89,6 +99,29 @@ class SyncJob:
             self._disk.go_offline(str(error))
 
     def _unpin(self) -> None:
-        for disk_file, file, _ in self._pinned:
+        for disk_file, file in self._pinned:
             disk_file.unpin(file)
         self._pinned = []
+
+
+def run_together(jobs: Sequence[SyncJob], common_sync: CommonSync) -> None:
+    """Run jobs of one disk that can share, by one sync for all. StorageError: to be passed to `failed` of each."""
+    disk = jobs[0]._disk
+    files: list[File] = []
+    paths: list[str] = []
+    for job in jobs:
+        assert job.can_share, "a small file is renamed only after a sync of its own"
+        files += [file for _, file in job._pinned]
+        paths += job._paths
+        paths += [path for _, path, _ in job._directories]
+    disk.check_online()
+    sync_all(common_sync, files, paths, disk.path)
+
+
+def _named(directories: Iterable[Directory]) -> list[tuple[Directory, str, int]]:
+    """Directories to sync, each once, with the changes that are durable then."""
+    named = dict.fromkeys(directories)
+    for directory in list(named):
+        if directory.parent is not None and directory.parent.is_dirty:
+            named[directory.parent] = None  # or a power cut takes the directory with all in it
+    return [(directory, directory.path, directory.changes) for directory in named]

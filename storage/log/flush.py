@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.storage.config import LogConfig
+from barnabas.storage.disk import sync_job
 from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.files import CommonSync
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
@@ -27,27 +29,49 @@ from barnabas.storage.segment.sync_state import SyncWork
 class FlushPlan:
     """What to sync, and the offset below which everything is durable once `run` has returned."""
 
-    __slots__ = ("_job", "end_offset", "segments", "snapshots")
+    __slots__ = ("_may_share", "end_offset", "job", "segments", "snapshots")
 
     def __init__(
-        self, job: SyncJob, end_offset: int, segments: list[tuple[Segment, SyncWork]], snapshots: set[int]
+        self,
+        job: SyncJob,
+        end_offset: int,
+        segments: list[tuple[Segment, SyncWork]],
+        snapshots: set[int],
+        *,
+        may_share: bool,
     ) -> None:
-        self._job = job
+        self._may_share = may_share
+        self.job = job
         self.end_offset = end_offset
         self.segments = segments
         self.snapshots = snapshots
 
     def run(self) -> None:
         """Sync, in whatever thread. StorageError at the first failure, to be passed to `Flusher.failed`."""
-        self._job.run()
+        self.job.run()
+
+    @property
+    def syncs(self) -> int:
+        """How many files and directories it syncs."""
+        return self.job.syncs
+
+    @property
+    def can_share(self) -> bool:
+        """Whether it may be run by `run_together`."""
+        return self._may_share and self.job.can_share
 
     def finish(self) -> None:
         """After a run that succeeded, on the owner's thread."""
-        self._job.finish()
+        self.job.finish()
 
     def failed(self, error: StorageError) -> None:
         """After a run that raised, on the owner's thread."""
-        self._job.failed(error)
+        self.job.failed(error)
+
+
+def run_together(plans: Sequence[FlushPlan], common_sync: CommonSync) -> None:
+    """Run plans of one data directory by one sync, in whatever thread. StorageError: then none of them has run."""
+    sync_job.run_together([plan.job for plan in plans], common_sync)
 
 
 class Flusher:
@@ -59,6 +83,7 @@ class Flusher:
         "_flush_messages",
         "_flush_ms",
         "_flushed_ms",
+        "_may_share",
         "_segments",
         "_snapshots",
         "_watermarks",
@@ -78,6 +103,7 @@ class Flusher:
         self.recovery_point = recovery_point
         self._flushed_ms: int | None = None  # None: noted when `is_due` is next asked
         self._directory = directory
+        self._may_share = directory.disk.is_in_common_sync(directory.path)
         self._segments = segments
         self._watermarks = watermarks
         self._snapshots = snapshots
@@ -141,12 +167,9 @@ class Flusher:
         self.finish(plan)
 
     def _plan(self, segments: Sequence[Segment], end_offset: int) -> FlushPlan:
-        work = [
-            (segment, segment.files_to_sync())
-            for segment, after in zip(segments, [*segments[1:], None], strict=True)
-            if (after is None or after.base_offset >= self.recovery_point) and segment.base_offset <= end_offset
-        ]
-        snapshots = {offset for offset in self._snapshots.unsynced if offset <= end_offset}
+        work = [(segment, segment.files_to_sync()) for segment in self._not_synced(segments, end_offset)]
+        unsynced = self._snapshots.unsynced
+        snapshots = {offset for offset in unsynced if offset <= end_offset} if unsynced else set()
         job = SyncJob(
             self._directory.disk,
             files=[file for _, todo in work for file in todo.files],
@@ -154,4 +177,14 @@ class Flusher:
             directories=[self._directory] if self._directory.is_dirty else [],
             replacements=[self._epochs.replacement()] if self._epochs.is_dirty else [],
         )
-        return FlushPlan(job, end_offset, work, snapshots)
+        return FlushPlan(job, end_offset, work, snapshots, may_share=self._may_share)
+
+    def _not_synced(self, segments: Sequence[Segment], end_offset: int) -> Sequence[Segment]:
+        """Those that are in part above the recovery point, or end at it: its indexes may not be synced."""
+        if self.recovery_point > segments[-1].base_offset:
+            return segments[-1:]
+        return [
+            segment
+            for segment, after in zip(segments, [*segments[1:], None], strict=True)
+            if (after is None or after.base_offset >= self.recovery_point) and segment.base_offset <= end_offset
+        ]

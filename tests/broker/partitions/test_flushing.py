@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions.flushing import ROUND_LOGS, GroupFlush
+from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from tests.support.worlds.broker import turn
@@ -47,7 +48,7 @@ class World:
     def __init__(self, helpers_max: int = 0) -> None:
         self.synced: list[int] = []
         self._rounds: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
-        self.flush = GroupFlush(asyncio.get_running_loop(), self._begin, helpers_max)
+        self.flush = GroupFlush(asyncio.get_running_loop(), self._begin, SyncRounds(helpers_max))
 
     def _begin(self, run: Callable[[], Any]) -> asyncio.Future[Any]:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

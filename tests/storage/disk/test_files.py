@@ -30,7 +30,7 @@ CHOICES = {
     "lock_by_name": HERE._replace(record_lock=False),
     "pid_in_file": HERE._replace(lock_owner=False),
     "disk_usage": HERE._replace(volume_stat=False),
-    "nothing": Capabilities(False, False, False, False, False, False, False),
+    "nothing": Capabilities(False, False, False, False, False, False, False, False),
 }
 Place = tuple[Files, str]
 

@@ -6,8 +6,7 @@ of what was not safe survives: the first few changes of each file and of each di
 the last surviving write perhaps cut; with `torn=True` sectors of unsynced writes may read as zeros, as on a file system
 that had stored a file's new size and not yet its data.
 
-Any call can be made to fail (`fail`), the power can be cut before the n-th change (`cut_power_at`), and every call is
-listed (`calls`).
+Any call can be made to fail (`fail`), the power can be cut before the n-th change (`cut_power_at`); `calls` lists all.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
+from tests.support.files.memory_common_sync import MemoryCommonSync
 
 SECTOR_BYTES = 512
 VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
@@ -99,8 +99,7 @@ class MemoryFiles:
         self.capacity = capacity
         self.calls: list[Call] = []
         self.changes_made = 0
-        self.open_paths: Counter[str] = Counter()
-        """How often each file is open, under the path that it was opened by."""
+        self.open_paths: Counter[str] = Counter()  # how often each file is open, under the path it was opened by
         self._root = _Folder()
         self._rules: list[_Rule] = []
         self._cut_at: int | None = None
@@ -172,9 +171,8 @@ class MemoryFiles:
         if found is None:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-            found = _Inode()
-            found.modified_ms = self.now_ms
-            inode = found
+            inode = found = _Inode()
+            inode.modified_ms = self.now_ms
             folder.change(lambda names: names.__setitem__(name, inode))
         return _MemoryFile(self, path, found, read_only)
 
@@ -237,6 +235,9 @@ class MemoryFiles:
         folder = self._folder(path)
         folder.safe = dict(folder.names)
         folder.changes.clear()
+
+    def common_sync(self, path: str) -> MemoryCommonSync:
+        return MemoryCommonSync(self, path)
 
     def lock(self, path: str) -> Lock:
         self._call("lock", path)
