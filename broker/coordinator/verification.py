@@ -11,12 +11,13 @@ synced, a batch is walked in slices) asks `confirm` when it comes back.
 
 from __future__ import annotations
 
-from asyncio import Future, ensure_future
+from asyncio import Future
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from barnabas.broker.coordinator.late_admission import admitted_in_time
+from barnabas.broker.coordinator import additions
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ def admit(
     if not adds:
         return confirm(transactions, transactional_id, producer_id, producer_epoch, partitions)
     request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset(partitions), EPOCH_BUMP_VERSION)
-    reply = _add(transactions, request)
-    if isinstance(reply, Future) or reply is ErrorCode.CONCURRENT_TRANSACTIONS:
-        return ensure_future(admitted_in_time(transactions, request, reply))
-    return dict.fromkeys(partitions, reply)
+    return reply_to(
+        lambda: additions.add(transactions, request),
+        lambda code: dict.fromkeys(partitions, code),
+        lambda refusal: dict.fromkeys(partitions, refusal.code),
+    )
 
 
 def confirm(
@@ -99,10 +101,3 @@ def txn_offset_commit_error(code: ErrorCode, version: int) -> ErrorCode:
     if code is ErrorCode.NETWORK_EXCEPTION:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return code
-
-
-def _add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
-    try:
-        return transactions.add_partitions(request)
-    except KafkaError as refusal:
-        return refusal.code

@@ -1,0 +1,44 @@
+"""Adding partitions to a transaction, which waits a short time for the transaction before it to be complete.
+
+Where syncs are asked for, EndTxn is answered when the decision is on the disk, and the markers are a round of syncs
+later. A client that goes on at once would be answered CONCURRENT_TRANSACTIONS and stay away for longer than that takes:
+the Java client and librdkafka 20 ms. So the addition waits here, as in Kafka where Produce adds partitions (KIP-890).
+"""
+
+from __future__ import annotations
+
+from asyncio import Future, ensure_future
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.transaction.model import AddRequest
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.transactions import TransactionCoordinator
+
+
+def add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    """The coordinator's answer: now, when it is on the disk, or after the wait. Raises nothing; a future may."""
+    reply = _ask(transactions, request)
+    return ensure_future(_in_time(transactions, request)) if reply is ErrorCode.CONCURRENT_TRANSACTIONS else reply
+
+
+async def _in_time(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode:
+    """Ask again whenever it may be complete, until the time for that is over."""
+    config, clock = transactions.config, transactions.clock
+    deadline = clock.monotonic() + config.add_partitions_retry_backoff_max_ms / 1000
+    while clock.monotonic() < deadline:
+        await transactions.completions.wait(request.transactional_id, config.add_partitions_retry_backoff_ms)
+        reply = _ask(transactions, request)
+        if isinstance(reply, Future):
+            return await reply
+        if reply is not ErrorCode.CONCURRENT_TRANSACTIONS:
+            return reply
+    return ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def _ask(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    try:
+        return transactions.add_partitions(request)
+    except KafkaError as refusal:
+        return refusal.code
