@@ -31,7 +31,7 @@ from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
-from barnabas.broker.partitions.sync_rounds import SyncRounds
+from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
@@ -57,7 +57,6 @@ _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id"
 _OTHER_DESCRIPTORS = 48  # the loop's, the lock, checkpoints while written, modules while read, connections of HTTP
 _STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
 _SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
-_SYNC_HELPERS_MAX = 8  # one after another, each file costs a commit of the file system's journal
 
 
 class Broker:
@@ -321,7 +320,7 @@ async def start_broker(
             asyncio.get_running_loop(),
             bound,
             sockets_max=sockets_max(descriptor_limit),
-            sync_helpers_max=_SYNC_HELPERS_MAX,
+            sync_helpers_max=SYNC_HELPERS_MAX,
         )
         broker.catalogue.set_features(features or {})
         for topic in topics:

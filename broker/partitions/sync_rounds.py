@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from barnabas.storage.disk.files import CommonSync
     from barnabas.storage.log.flush import FlushPlan
 
+SYNC_HELPERS_MAX = 8
+"""How many sync files beside the flush thread: one after another, each file costs a commit of the journal."""
 SYNCS_MIN = 4
 """From so many syncs on one call is quicker than they are, and always cheaper."""
 SLOW_S = 0.05
