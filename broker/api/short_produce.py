@@ -2,9 +2,9 @@
 
 Beside the general path (`hot.py`, handlers/produce.py), which can do everything and decides what is right. The short
 one takes what producers send most: from version 9 on, one batch that Appender.append_plain takes, acks of 1 or all,
-and inside a transaction only where that has begun on the partition, or its client has added the partition to it
-(AddPartitionsToTxn). Anything else it hands on, before anything of it has happened. Both give the same bytes for every
-frame: tests/broker/api/test_short_produce.py.
+and inside a transaction only where the partition is in it, or can be added without waiting. Anything else it hands on,
+before anything of it has happened but for that addition, which does nothing when it is made again. Both give the same
+bytes for every frame: tests/broker/api/test_short_produce.py.
 
 Theory of operation: what a producer sends to a partition begins with the same bytes each time, up to the size of its
 records: transactional id, acks, timeout, topic, index. The general decoder reads them the first time. From then on they
@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.api.answers import Answer, code_and_message
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, confirm
+from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, add_at_once, confirm
 from barnabas.broker.partitions.late_appends import refusal
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
-from barnabas.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, TRANSACTIONAL_MASK
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP, TRANSACTIONAL_MASK
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ _NO_TAGS: Final[bytes] = b"\0\0\0"  # of the partition, the topic, the request
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _PRODUCER: Final = 43
 _unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
+_LENGTH: Final = 8
+_unpack_length: Final = Struct(">i").unpack_from
 # An answer:
 _CORRELATION_ID: Final = 4
 _pack_correlation_id: Final = Struct(">i").pack_into
@@ -134,7 +136,7 @@ class ShortProduce:
                 or (self._by_id and log.topic_id != target.topic)
                 or (
                     frame[start + _ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_MASK
-                    and not self._is_in_transaction(target, log, *_unpack_producer(frame, start + _PRODUCER))
+                    and not self._is_in_transaction(target, log, frame[start:behind])
                 )
             ):
                 return self._general(frame, position, correlation_id, client)
@@ -151,18 +153,23 @@ class ShortProduce:
         _pack_offsets(answer, target.offsets_position, first_offset, NO_TIMESTAMP, log.log_start_offset)
         return answer
 
-    def _is_in_transaction(self, target: _Target, log: PartitionLog, producer_id: int, producer_epoch: int) -> bool:
-        """Whether the batch goes on with a transaction, or begins one that its coordinator knows of."""
+    def _is_in_transaction(self, target: _Target, log: PartitionLog, batch: memoryview) -> bool:
+        """Whether the batch goes on with a transaction, or begins one: its partition is in it now."""
         transactional_id, key = target.transactional_id, target.key
         if transactional_id is None:
             return False
+        producer_id, producer_epoch = _unpack_producer(batch, _PRODUCER)
         if log.has_open_transaction(producer_id, producer_epoch):
             return True
+        if producer_id < 0 or log.is_fenced(producer_id, producer_epoch):
+            return False
         transactions = self._services.transactions
+        if self._adds:  # what is no whole batch begins nothing
+            return LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] == len(batch) and add_at_once(
+                transactions, transactional_id, producer_id, producer_epoch, key
+            )
         return (
-            not self._adds
-            and transactions.config.partition_verification_enabled
-            and not log.is_fenced(producer_id, producer_epoch)
+            transactions.config.partition_verification_enabled
             and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is ErrorCode.NONE
         )
 

@@ -40,6 +40,7 @@ from barnabas.broker.coordinator.transaction.model import (
     TransactionStored,
 )
 from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.coordinator.transaction_config import transaction_config
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices, Work
@@ -67,6 +68,9 @@ class TransactionTopic(CompactedTopic, Protocol):
 
     def leader_epoch(self, partition: int) -> int:
         """The epoch the partition is led in by this run: the coordinator epoch of markers."""
+
+    def answers_at_once(self, partition: int) -> bool:
+        """Whether what is appended need not be waited for."""
 
 
 class TransactionCoordinator:
@@ -170,6 +174,10 @@ class TransactionCoordinator:
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
         return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
+
+    def answers_at_once(self, transactional_id: str) -> bool:
+        """Whether no answer about this id waits for the disk. Raises KafkaError without a topic."""
+        return self._topic.answers_at_once(self._partitions.index_of(transactional_id))
 
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
@@ -367,20 +375,6 @@ class TransactionCoordinator:
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
-
-
-def transaction_config(config: BrokerConfig) -> TransactionConfig:
-    """The transactions' part of the broker's configuration."""
-    return TransactionConfig(
-        max_timeout_ms=config.integer("transaction.max.timeout.ms"),
-        expiration_ms=config.integer("transactional.id.expiration.ms"),
-        abort_check_interval_ms=config.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
-        remove_check_interval_ms=config.integer("transaction.remove.expired.transaction.cleanup.interval.ms"),
-        two_phase_commit_enabled=config.boolean("transaction.two.phase.commit.enable"),
-        partition_verification_enabled=config.boolean("transaction.partition.verification.enable"),
-        add_partitions_retry_backoff_ms=config.integer("add.partitions.to.txn.retry.backoff.ms"),
-        add_partitions_retry_backoff_max_ms=config.integer("add.partitions.to.txn.retry.backoff.max.ms"),
-    )
 
 
 def _check_transactional_id(transactional_id: str) -> None:

@@ -64,6 +64,23 @@ def admit(
     )
 
 
+def add_at_once(
+    transactions: TransactionCoordinator,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    partition: TopicPartition,
+) -> bool:
+    """Add the partition to the transaction, unless that has to wait for the disk or is refused: ask `admit` then."""
+    try:
+        if not transactions.answers_at_once(transactional_id):
+            return False
+        request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset((partition,)), EPOCH_BUMP_VERSION)
+        return transactions.add_partitions(request) is ErrorCode.NONE
+    except KafkaError:
+        return False
+
+
 def confirm(
     transactions: TransactionCoordinator,
     transactional_id: str,

@@ -62,7 +62,9 @@ def test_a_group_without_tests_has_failed() -> None:
 
 
 def test_what_pytest_reports_is_counted() -> None:
-    row = runner._run(Group("one", 60, ("tests/project/test_requirements.py",), form="pure"), ["-k", "agree_on_versions"])
+    row = runner._run(
+        Group("one", 60, ("tests/project/test_requirements.py",), form="pure"), ["-k", "agree_on_versions"]
+    )
     assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
 
 

@@ -53,6 +53,11 @@ class CoordinatorTopic:
         """The epoch this run leads the partition in. Raises KafkaError."""
         return self._partitions.get_led(self.name, partition).leader_epoch
 
+    def answers_at_once(self, partition: int) -> bool:
+        """Whether what is appended need not be waited for. False, too, before this run has appended anything."""
+        log = self._partitions.led.get((self.name, partition))
+        return log is not None and log.answers_at_once
+
     def append(
         self,
         partition: int,

@@ -16,6 +16,7 @@ from barnabas.broker.api.entry import Client
 from barnabas.broker.api.hot import produce_entry
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.api.short_produce import SHORT_SINCE, ShortProduce
+from barnabas.broker.catalogue.alterations import Alteration
 from barnabas.broker.coordinator.transaction.model import (
     AddRequest,
     EndReply,
@@ -26,7 +27,7 @@ from barnabas.broker.coordinator.transaction.model import (
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE
 from barnabas.broker.handlers import produce
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, LZ4, NONE, SNAPPY
@@ -254,32 +255,55 @@ async def test_what_producers_send_most_is_served_on_the_short_path(version: int
     assert await compare(sent, {"transaction.partition.verification.enable": str(adds).lower()}) == 4
 
 
-@pytest.mark.parametrize("version", [version for version in VERSIONS if version < PRODUCE_ADDS_SINCE])
+@versions
 async def test_the_first_batch_of_a_transaction_is_served_on_the_short_path(version: int) -> None:
-    """Of a known producer on a partition that its client has added."""
+    """Of a known producer; on a partition that its client has added, or that is added by the batch."""
+    adds = version >= PRODUCE_ADDS_SINCE
     transactional = PLAIN._replace(version=version, transactional_id="tx", is_transactional=True)
-    sent = [transactional._replace(producer=(0, 0, sequence)) for sequence in range(2)]
+    later = transactional._replace(producer=(0, 1, 0) if adds else (0, 0, 1))
     sides = [Side(short=short, is_added=True) for short in (True, False)]
     for side in sides:
         await side.begin()
         transactions = side.world.services.transactions
-        await side.answer(sent[0])
-        handed_on = side.handed_on
-        ended = transactions.end_transaction(EndRequest("tx", side.producer_id, 0, True, 0))
+        await side.answer(transactional._replace(producer=(0, 0, 0)))
+        ended = transactions.end_transaction(EndRequest("tx", side.producer_id, 0, True, 2 if adds else 0))
         assert isinstance(ended, EndReply)
         assert ended.error is ErrorCode.NONE
-        refused = await side.answer(sent[1])
-        assert ErrorCode(_code(refused, version)) is (
-            ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
-        ), "it is in no transaction yet"
-        added = AddRequest("tx", side.producer_id, 0, frozenset({("t", 0)}), 0)
-        assert transactions.add_partitions(added) is ErrorCode.NONE
-        assert _code(await side.answer(sent[1]), version) == ErrorCode.NONE
-        assert side.handed_on == handed_on + side.short, "the refused one alone"
-        assert side.world.services.partitions.get_led("t", 0).has_open_transaction(side.producer_id, 0)
+        handed_on = side.handed_on
+        if not adds:
+            refused = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
+            assert _code(await side.answer(later), version) == refused, "it is in no transaction yet"
+            added = AddRequest("tx", side.producer_id, 0, frozenset({("t", 0)}), 0)
+            assert transactions.add_partitions(added) is ErrorCode.NONE
+        assert _code(await side.answer(later), version) == ErrorCode.NONE
+        assert side.handed_on == handed_on + (side.short and not adds), "the refused one alone"
+        assert side.world.services.partitions.get_led("t", 0).has_open_transaction(side.producer_id, int(adds))
+        txn = transactions.describe("tx")
+        assert txn is not None
+        assert txn.partitions == {("t", 0)}
     assert sides[0].kept() == sides[1].kept()
     for side in sides:
         await side.world.close()
+
+
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version >= PRODUCE_ADDS_SINCE])
+async def test_an_addition_that_waits_for_the_disk_is_not_made_on_the_short_path(version: int) -> None:
+    transactional = PLAIN._replace(version=version, transactional_id="tx", is_transactional=True)
+    side = Side(short=True)
+    await side.begin()
+    await side.answer(transactional._replace(producer=(0, 0, 0)))
+    services = side.world.services
+    ended = services.transactions.end_transaction(EndRequest("tx", side.producer_id, 0, True, 2))
+    assert isinstance(ended, EndReply)
+    services.catalogue.alter_configs(2, TRANSACTION_STATE_TOPIC, [Alteration("flush.messages", 0, "1")])
+    side.world.files.calls.clear()
+    handed_on = side.handed_on
+    assert _code(await side.answer(transactional._replace(producer=(0, 1, 0))), version) == ErrorCode.NONE
+    assert side.handed_on == handed_on + 1
+    logs = [(call.name, call.path.split("/")[2]) for call in side.world.files.calls if call.path.endswith(".log")]
+    state = next(name for _, name in logs if name.startswith(TRANSACTION_STATE_TOPIC))
+    assert logs == [("pwrite", state), ("sync", state), ("pwrite", "t-0")]
+    await side.world.close()
 
 
 @versions
