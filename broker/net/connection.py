@@ -4,7 +4,8 @@ Knows frames and back-pressure; what a request means is the dispatcher's busines
 
 Theory of operation: whatever is received is served at once, inside the event loop's read callback. The first answer
 of a read leaves at once, the rest of them together; requests on other connections that these have woken are answered
-after that, in the same callback. A request may be parked: until it is answered nothing more is parsed, and as soon as
+after that, in the same callback. Where a turn of the loop serves many connections, the only answer of a read is held
+until the turn ends (turn.py). A request may be parked: until it is answered nothing more is parsed, and as soon as
 more bytes come nothing more is received either. The same happens while the peer does not read: a write that did not go
 to the kernel whole stops parsing and receiving until it has (the transport's high-water mark is 0). While nothing waits
 in the transport, an answer is written to the socket itself.
@@ -17,14 +18,14 @@ is gone at once, without the garbage collector.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.config.listeners import PLAINTEXT, address_text
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import plain_host
-from barnabas.broker.net.descriptor import Send, descriptor_of
+from barnabas.broker.net.descriptor import descriptor_of
 from barnabas.broker.net.outgoing import Outgoing
 from barnabas.broker.net.receive import FramingError, Receiver
 from barnabas.broker.session.session import Session
@@ -35,33 +36,14 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.cluster.cluster import Node
+    from barnabas.broker.net.accepting import Accepting
     from barnabas.broker.net.advertised import AdvertisedAddress
-    from barnabas.broker.net.memory import FrameMemory, SendMemory
 
 _log = logger("net")
 _COALESCED_BYTES_MAX = 64 << 10
 """Answers of one read are held back together until they are this large."""
-
-
-class Accepting(Protocol):
-    """The listener as one connection needs it: what all its connections share, and what it calls."""
-
-    loop: asyncio.AbstractEventLoop
-    request_bytes_max: int
-    frame_memory: FrameMemory
-    send_memory: SendMemory
-    shared_buffer: memoryview
-    send: Send
-
-    @property
-    def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:
-        """How several buffers are best written."""
-
-    def connection_opened(self, connection: Connection) -> None:
-        """It is there."""
-
-    def connection_closed(self, connection: Connection) -> None:
-        """It is gone."""
+_HELD_BYTES_MAX: Final = 4 << 10
+"""A larger answer leaves at once, whatever the turn does."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -71,6 +53,7 @@ class Connection(asyncio.BufferedProtocol):
         "_advertised",
         "_descriptor",
         "_dispatch",
+        "_held",
         "_is_finishing",
         "_is_reading",
         "_is_writable",
@@ -81,7 +64,6 @@ class Connection(asyncio.BufferedProtocol):
         "_parked",
         "_receiver",
         "_send",
-        "_send_memory",
         "_transport",
         "_unread_bytes",
         "_waiters",
@@ -96,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(
         self,
-        listener: Accepting,
+        listener: Accepting[Connection],
         dispatcher: Dispatcher,
         advertised: AdvertisedAddress | None = None,
         session: Session | None = None,
@@ -116,7 +98,6 @@ class Connection(asyncio.BufferedProtocol):
         self._dispatch = dispatcher.dispatch_for(self.session)
         self._descriptor = -1
         self._send = listener.send
-        self._send_memory = listener.send_memory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(
             listener.shared_buffer,
@@ -126,6 +107,7 @@ class Connection(asyncio.BufferedProtocol):
             on_stall=self._cut_off,
         )
         self._parked: Parked | None = None
+        self._held: bytearray | None = None  # the answer that leaves at the end of this turn
         self._outgoing: Outgoing | None = None
         self._is_finishing = False
         self._is_reading = True
@@ -137,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_busy(self) -> bool:
         """A request is being answered: parked, or its answer not yet with the kernel."""
-        return self._parked is not None or not self._is_writable or self._outgoing is not None
+        return self._parked is not None or not self._is_writable or self._outgoing is not None or self._held is not None
 
     @property
     def is_parked(self) -> bool:
@@ -167,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
         parked, self._parked = self._parked, None
         if parked is not None:
             parked.abandon()
-        self._outgoing = None
+        self._held = self._outgoing = None
         self._note_unread(0)
         self._receiver.close()
         self._descriptor = -1  # soon another connection's
@@ -181,6 +163,8 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._waiters.is_attended = True
         self.quiet_sweeps = 0
+        if self._held is not None:  # where the loop receives from so many that it turns more slowly than this peer
+            self.send_held()
         if self._parked is None and self._is_writable and self._outgoing is None:
             frame = self._receiver.only_frame(nbytes)
             if frame is not None:
@@ -214,7 +198,13 @@ class Connection(asyncio.BufferedProtocol):
         try:
             answer = self._dispatch(frame, self)
             if type(answer) is bytearray:
-                self._write(answer)
+                turn = self._listener.turn
+                if turn.at_once_count > 0 or len(answer) > _HELD_BYTES_MAX:
+                    turn.at_once_count -= 1
+                    self._write(answer)
+                else:
+                    self._held = answer
+                    turn.hold(self)
             elif answer is not None:
                 self._answer_in_parts_or_later(answer)
         except CloseConnection as close:
@@ -250,8 +240,8 @@ class Connection(asyncio.BufferedProtocol):
                         break
         except CloseConnection as close:
             self._refuse(close.reason, close.api, later)
-        except FramingError as error:
-            self._refuse(str(error), None, later)
+        except FramingError as refusal:  # another name than below: mypyc gives a name one type
+            self._refuse(str(refusal), None, later)
         except Exception as error:
             self._fail(error)
         else:
@@ -316,13 +306,21 @@ class Connection(asyncio.BufferedProtocol):
         self._last_piece_bytes = len(rest)
         self._transport.write(rest)
 
+    def send_held(self) -> None:
+        """See `turn.Holder`."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._write(held)
+            if self._is_finishing or not self._is_writable:
+                self._go_on()
+
     def _send_pieces(self) -> None:
         """Write pieces of the outgoing response for as long as the kernel takes them."""
         outgoing = self._outgoing
         assert outgoing is not None
         try:
             while self._is_writable and not outgoing.is_empty:
-                buffers = outgoing.take(self._send_memory.piece_bytes())
+                buffers = outgoing.take(self._listener.send_memory.piece_bytes())
                 if len(buffers) == 1:
                     self._write(buffers[0])
                 else:
@@ -334,7 +332,7 @@ class Connection(asyncio.BufferedProtocol):
             self._outgoing = None
 
     def _note_unread(self, size: int) -> None:
-        self._send_memory.unread_bytes += size - self._unread_bytes
+        self._listener.send_memory.unread_bytes += size - self._unread_bytes
         self._unread_bytes = size
 
     # --- receiving and closing -------------------------------------------------------------------------------------
@@ -378,6 +376,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close after what was written, or at once when the peer does not read."""
+        self.send_held()
         if self.is_closed:
             return
         self.is_closed = True
@@ -396,5 +395,6 @@ class Connection(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Close at once, whatever is in flight."""
         self.is_closed = True
+        self._held = None
         if self._transport is not None:
             self._transport.abort()

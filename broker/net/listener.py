@@ -18,6 +18,7 @@ from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.descriptor import Send
 from barnabas.broker.net.memory import FrameMemory, SendMemory
 from barnabas.broker.net.receive import shared_buffer
+from barnabas.broker.net.turn import Turn
 from barnabas.broker.session.session import Session
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Listener:
         self._sockets_max = sockets_max
         self._idle_ms_max = connections_idle_ms_max
         self._connections: dict[Connection, None] = {}
+        self.turn = Turn(self.loop, self._connections)
         self._listening: list[Listening] = []
         self._all_gone: asyncio.Event | None = None
         self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered

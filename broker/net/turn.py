@@ -1,0 +1,74 @@
+"""When an answer leaves: at once, or together with others at the end of a turn of the event loop.
+
+Answers that leave one by one wake clients one by one: each reads one answer, sends one request and sleeps again, and
+to wake somebody is more work for the kernel than to send a few bytes. Answers of one turn, sent together, find most of
+the clients that wait for them awake already. Where a turn serves few connections there is nothing to gain, and to be
+called at its end costs as much as to send.
+
+Knows neither sockets nor what an answer is.
+
+Theory of operation: an event loop does not tell how many sockets are ready. So after every AT_ONCE answers one is held,
+and those that come behind it in that turn; if CROWD were held, the next turn does the same.
+
+Invariants: nobody is held where there are fewer connections than CROWD; nobody is held longer than until the loop
+receives again, nor behind HELD_MAX others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sized
+from typing import Final, Protocol
+
+AT_ONCE: Final = 32
+CROWD: Final = 8
+HELD_MAX: Final = 64
+
+
+class Holder(Protocol):
+    """A connection, as a turn sees it."""
+
+    def send_held(self) -> None:
+        """Send the answer that waits, if it still does. Raises nothing."""
+
+
+class Turn:
+    """The turns of one loop, one after the other."""
+
+    __slots__ = ("_connections", "_held", "_is_ending", "_loop", "_sent_count", "at_once_count")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connections: Sized) -> None:
+        """`connections`: all that there are."""
+        self.at_once_count = AT_ONCE
+        """How many answers are to leave at once before one is held. Whoever sends one counts it here."""
+        self._connections = connections
+        self._held: list[Holder] = []
+        self._is_ending = False
+        self._loop = loop
+        self._sent_count = 0
+
+    def hold(self, holder: Holder) -> None:
+        """Have `holder` send its answer at the end of this turn; at once where that would help nobody."""
+        if not self._is_ending:
+            if len(self._connections) < CROWD:
+                self.at_once_count = AT_ONCE
+                holder.send_held()
+                return
+            self._is_ending = True
+            self._loop.call_soon(self._end)
+        self._held.append(holder)
+        if len(self._held) == HELD_MAX:
+            self._send()
+
+    def _end(self) -> None:
+        self._is_ending = False
+        self._send()
+        if self._sent_count < CROWD:
+            self.at_once_count = AT_ONCE
+        self._sent_count = 0
+
+    def _send(self) -> None:
+        held, self._held = self._held, []
+        self._sent_count += len(held)
+        for holder in held:
+            holder.send_held()
