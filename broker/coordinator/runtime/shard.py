@@ -40,6 +40,9 @@ from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 R = TypeVar("R")
 V = TypeVar("V")
 
+Waiting = list[tuple[Future[Any], Any]]
+"""Those who wait, with their answers."""
+
 _log = logger("coordinator")
 
 
@@ -221,28 +224,12 @@ class Shard(Generic[R, V]):
             answered = self._create_future()
             waiting.append((answered, reply))
         overdue: Timer | None = None
-
-        def give_up(code: ErrorCode, why: str) -> None:
-            for future, _ in waiting:
-                _refuse(future, as_coordinator_error(code), why)
-
-        def finish(done: Future[None]) -> None:
-            if overdue is not None:
-                overdue.cancel()
-            failure = None if done.cancelled() else done.exception()
-            if failure is not None or done.cancelled():
-                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
-                give_up(code, "the coordinator's log could not be synced")
-                return
-            self._do(entity_id, others)
-            for future, result in waiting:
-                if not future.done():
-                    future.set_result(result)
-
         if self._write_timeout_ms is not None:
-            late = partial(give_up, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time")
+            late = partial(
+                _give_up, waiting, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time"
+            )
             overdue = self._clock.call_later(self._write_timeout_ms, late)
-        synced.add_done_callback(finish)
+        synced.add_done_callback(_WhenSynced(partial(self._do, entity_id, others), waiting, overdue))
         return answered
 
     # Timers
@@ -289,6 +276,38 @@ class Shard(Generic[R, V]):
         parked, self._parked = self._parked, {}
         for future in parked.values():
             _refuse(future, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+
+
+class _WhenSynced:
+    """What is called when the records of a decision are on the disk, or never will be: `act`, then the answers.
+
+    No closure: compiled, one that is named in another makes a cycle.
+    """
+
+    __slots__ = ("_act", "_overdue", "_waiting")
+
+    def __init__(self, act: Callable[[], None], waiting: Waiting, overdue: Timer | None) -> None:
+        self._act = act
+        self._waiting = waiting
+        self._overdue = overdue
+
+    def __call__(self, done: Future[None]) -> None:
+        if self._overdue is not None:
+            self._overdue.cancel()
+        failure = None if done.cancelled() else done.exception()
+        if failure is not None or done.cancelled():
+            code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
+            _give_up(self._waiting, code, "the coordinator's log could not be synced")
+            return
+        self._act()
+        for future, result in self._waiting:
+            if not future.done():
+                future.set_result(result)
+
+
+def _give_up(waiting: Waiting, code: ErrorCode, why: str) -> None:
+    for future, _ in waiting:
+        _refuse(future, as_coordinator_error(code), why)
 
 
 class _Alarm:
