@@ -87,12 +87,20 @@ class TransactionalBroker:
         if how == "stop":
             await self.until(self.close())
         else:
+            await self._flushed_so_far()
             self.files.crash("everything" if how == "kill" else how)  # type: ignore[arg-type]  # because kill is no survival
             self.broker.is_closed = True
         after = TransactionalBroker(self.settings, self.files)
         after.broker.clock.advance(now_ms - after.broker.clock.now_ms())
         await after.until(after.broker.broker.settle_transactions())
         return after
+
+    async def _flushed_so_far(self) -> None:
+        """What the flush thread meets, a cut of the power perhaps, is this run's: the next one is not to hear of it."""
+        thread = self.broker.broker._flush_thread
+        if thread is not None:
+            await asyncio.get_running_loop().run_in_executor(thread, int)
+            await settle()
 
     # What producers do
 
