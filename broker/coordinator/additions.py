@@ -1,8 +1,8 @@
 """Adding partitions to a transaction, which waits a short time for the transaction before it to be complete.
 
 Where syncs are asked for, EndTxn is answered when the decision is on the disk, and the markers are a round of syncs
-later. A client that goes on at once would be answered CONCURRENT_TRANSACTIONS and stay away for longer than that takes:
-the Java client and librdkafka 20 ms. So the addition waits here, as in Kafka where Produce adds partitions (KIP-890).
+later. A client that goes on at once meets CONCURRENT_TRANSACTIONS then. What Produce and TxnOffsetCommit add by
+themselves waits here instead, as in Kafka (KIP-890); AddPartitionsToTxn is answered at once, as in Kafka, too.
 """
 
 from __future__ import annotations
