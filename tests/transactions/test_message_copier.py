@@ -15,6 +15,9 @@ from tests.transactions.views import make_topics, values
 COUNT = 3000  # messages in each of the two partitions
 AT_ONCE = 5  # messages in a transaction
 PATIENCE_S = 120
+TRANSACTION_TIMEOUT_MS = 20_000
+"""Well below the minute that the tool waits for its position, which it asks for before `initTransactions` ends the
+transaction of the one that was killed: where that one had sent its offsets, only the timeout ends it."""
 
 
 class Copier(Program):
@@ -29,6 +32,7 @@ class Copier(Program):
             "transactional-id": f"copier-{partition}",
             "consumer-group": "copiers",
             "transaction-size": AT_ONCE,
+            "transaction-timeout": TRANSACTION_TIMEOUT_MS,
         }
         arguments = [str(word) for key, value in wishes.items() for word in (f"--{key}", value)]
         tool = "org.apache.kafka.tools.TransactionalMessageCopier"
