@@ -23,7 +23,7 @@ from confluent_kafka import KafkaException
 from barnabas import form
 from tests.bench import hostile, measured_form, micro, report, starting, transactions
 from tests.bench.measure import ROOT
-from tests.bench.peers import Peer, barnabas, floor, kafka
+from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
@@ -48,10 +48,11 @@ def under_unkind_clients(peer: Peer) -> dict[str, Any]:
 
 
 def side_by_side(
-    names: list[str], plan: Plan, *, brokers: list[MakePeer], with_floor: bool, with_unkind: bool, path: Path
+    names: list[str], plan: Plan, *, brokers: list[MakePeer], beside: list[MakePeer], with_unkind: bool, path: Path
 ) -> int:
-    """Measure, print the tables, write every result as JSON to `path`."""
-    makers = [*brokers, floor] if with_floor else brokers
+    """Measure `brokers` and, in the loads that they can do, those `beside` them; print the tables, write every result
+    as JSON to `path`. Unkind clients are for `brokers` alone."""
+    makers = [*brokers, *beside]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
         peers = [make(Path(scratch) / make.__name__) for make in makers]
         for peer in peers:
@@ -87,6 +88,11 @@ def main() -> int:
         " how far from the possible each broker is",
     )
     parser.add_argument(
+        "--kfake",
+        action="store_true",
+        help="also kfake, a broker in memory, for W5, W5raw, W6, W7 and W9: what it keeps there has to fit",
+    )
+    parser.add_argument(
         "--workload",
         action="append",
         choices=[*WORKLOADS, *ALONE],
@@ -116,7 +122,7 @@ def main() -> int:
         names,
         plan,
         brokers=[barnabas] if options.alone else [barnabas, kafka],
-        with_floor=options.floor,
+        beside=[*([kfake] if options.kfake else []), *([floor] if options.floor else [])],
         with_unkind=options.hostile,
         path=options.json,
     )

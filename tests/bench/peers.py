@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.floor_process import FloorProcess
+from tests.bench.kfake_process import KfakeProcess
 from tests.bench.measure import busy_seconds, cpu_seconds, held_mb, own_seconds, rss_mb
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -89,6 +90,11 @@ def barnabas(directory: Path) -> Peer:
 
 def kafka(directory: Path) -> Peer:
     return Peer("kafka", KafkaProcess(directory, SETTINGS, jvm_options=KAFKAS_OWN_JVM_OPTIONS))
+
+
+def kfake(directory: Path) -> Peer:
+    """A broker in memory, with its own settings."""
+    return Peer("kfake", KfakeProcess(directory))
 
 
 def floor(directory: Path) -> Peer:

@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 
 
 QUICK = Plan(rounds=4, seconds=2, cap_s=40)
-FULL = Plan(rounds=6, seconds=8, cap_s=120)
+FULL = Plan(rounds=6, seconds=4, cap_s=90)
 
 
 class Measured(NamedTuple):

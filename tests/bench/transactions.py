@@ -25,10 +25,9 @@ from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.registry import ApiKey, request_codec
 from tests.bench import report
-from tests.bench.kfake_process import KfakeProcess
 from tests.bench.loads import Load
 from tests.bench.measure import blast, c_program, rdkafka, run_json
-from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka
+from tests.bench.peers import KAFKAS_OWN_JVM_OPTIONS, SETTINGS, Figures, Peer, barnabas, kafka, kfake
 from tests.bench.rounds import Bench, Measured, Plan
 from tests.bench.topics import fresh_topic
 from tests.support.kafka.process import KafkaProcess
@@ -178,10 +177,10 @@ def _producers(connections: int, records: int) -> Callable[[Retry], Run]:
 
 
 LOADS = [
-    _load("T1", "1 librdkafka producer, 1 record", librdkafka(1), aims={"per_second": ">= 1.8", **_P99}),
+    _load("T1", "1 librdkafka producer, 1 record", librdkafka(1), aims={"per_second": ">= 2.2", **_P99}),
     _load("T2", "1 librdkafka producer, 100 records", librdkafka(100)),
-    *_both_ways("T3", "1 raw producer, 1 record", _producers(1, 1), 1, {"per_second": ">= 4", **_P99}),
-    *_both_ways("T4", "50 raw producers, 1 record", _producers(50, 1), 50, {"per_second": ">= 2.5", **_P99}),
+    *_both_ways("T3", "1 raw producer, 1 record", _producers(1, 1), 1, {"per_second": ">= 6", **_P99}),
+    *_both_ways("T4", "50 raw producers, 1 record", _producers(50, 1), 50, {"per_second": ">= 3", **_P99}),
     *_both_ways("T5", "50 raw producers, 100 records", _producers(50, 100), 50),
     *_both_ways("T6", "300 partitions in a transaction", lambda waits: wide(waits=waits), 300),
     Load(
@@ -241,7 +240,7 @@ def _peers(directory: Path, *, alone: bool) -> dict[bool, list[Peer]]:
     plain = [Peer("barnabas", BrokerProcess(directory / "barnabas", SETTINGS))]
     synced = [Peer("barnabas", BrokerProcess(directory / "barnabas-synced", SETTINGS | SYNCED))]
     if not alone:
-        plain += [kafka("kafka", {}), Peer("kfake", KfakeProcess(directory / "kfake"))]
+        plain += [kafka("kafka", {}), kfake(directory / "kfake")]
         synced += [kafka("kafka-synced", SYNCED)]
     return {False: plain, True: synced}
 
