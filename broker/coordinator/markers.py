@@ -192,12 +192,12 @@ class MarkerWriter:
         transaction_version: int,
         done: Callable[[], bool],
     ) -> bool:
-        """Finish a transaction over one partition without a job; False if nothing was written, and a job has to."""
+        """Finish a transaction over one partition without a job; False if the marker was refused, and a job has to."""
         ((topic, partition),) = partitions
         try:
             synced = self.write_marker(topic, partition, marker, transaction_version=transaction_version)
-        except KafkaError:
-            return False
+        except Exception:
+            return False  # `_mark` meets it again: what is to be done about it, or to be logged, is decided there
         if synced is None and done():
             return True
         job = self._jobs[_key(name, marker)] = _Job(name, marker, transaction_version, (), done)

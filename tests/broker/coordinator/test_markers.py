@@ -111,6 +111,29 @@ async def test_our_own_mistake_about_one_partition_holds_up_neither_the_others_n
     assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
 
 
+@pytest.mark.pure
+@pytest.mark.parametrize("settings", [{}, {"log.flush.interval.messages": "1"}])
+async def test_our_own_mistake_about_the_only_partition_is_logged_and_tried_again(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def mistaken(*args: object, **options: object) -> AppendResult:
+        raise ZeroDivisionError("nobody thought of this")
+
+    world = TransactionalBroker(settings)
+    producer = await written(world, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Partitions, "append_marker_to", mistaken)
+        assert (await world.end(producer, commit=True)).error is E.NONE
+        assert world.txn().state is S.PREPARE_COMMIT
+        await world.until(finish_transactions(world.coordinator))  # a stop does not wait for it
+    await world.advance(markers.BROKEN_RETRY_MS)
+    await world.until(finish_transactions(world.coordinator))
+    assert shown(world) == [1, 0, 0]
+    assert world.txn().state is S.COMPLETE_COMMIT
+    assert [record.message.split()[:2] for record in caplog.records if record.exc_info] == [["marker", "failed"]]
+    await world.close()
+
+
 async def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionalBroker) -> None:
     producer = await written(world, 0, 1)
     world.files.fail("pwrite", path="__transaction_state", skip=1)
@@ -305,29 +328,16 @@ async def test_with_every_write_synced_the_only_marker_is_on_the_disk_before_the
     await world.close()
 
 
-async def test_when_the_only_marker_cannot_be_synced_the_transaction_stays_prepared() -> None:
+@pytest.mark.parametrize("count", [1, 2])
+async def test_when_a_marker_cannot_be_synced_the_transaction_stays_prepared_for_the_next_run(count: int) -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0)
-    world.files.fail("sync", path="t-0/")
+    producer = await written(world, *range(count))
+    world.files.fail("sync", path=f"t-{count - 1}/")
     assert (await world.end(producer, commit=True)).error is E.NONE
     await world.until(finish_transactions(world.coordinator))
     assert world.txn().state is S.PREPARE_COMMIT
     world.files.heal()
     after = await world.restart("nothing")
     assert after.txn().state is S.COMPLETE_COMMIT
-    assert shown(after) == [1, 0, 0]
-    await after.close()
-
-
-async def test_when_the_markers_cannot_be_synced_the_transaction_stays_prepared_for_the_next_run() -> None:
-    world = TransactionalBroker({"log.flush.interval.messages": "1"})
-    producer = await written(world, 0, 1)
-    world.files.fail("sync", path="t-1/")
-    assert (await world.end(producer, commit=True)).error is E.NONE
-    await world.until(finish_transactions(world.coordinator))
-    assert world.txn().state is S.PREPARE_COMMIT
-    world.files.heal()
-    after = await world.restart("nothing")
-    assert after.txn().state is S.COMPLETE_COMMIT
-    assert shown(after) == [1, 1, 0]
+    assert shown(after) == [1] * count + [0] * (3 - count)
     await after.close()
