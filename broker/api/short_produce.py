@@ -163,15 +163,18 @@ class ShortProduce:
             return True
         if producer_id < 0 or log.is_fenced(producer_id, producer_epoch):
             return False
-        transactions = self._services.transactions
-        if self._adds:  # what is no whole batch begins nothing
-            return LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] == len(batch) and add_at_once(
-                transactions, transactional_id, producer_id, producer_epoch, key
+        try:
+            transactions = self._services.transactions
+            if self._adds:  # what is no whole batch begins nothing
+                return LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] == len(batch) and add_at_once(
+                    transactions, transactional_id, producer_id, producer_epoch, key
+                )
+            return (
+                transactions.config.partition_verification_enabled
+                and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is ErrorCode.NONE
             )
-        return (
-            transactions.config.partition_verification_enabled
-            and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is ErrorCode.NONE
-        )
+        except Exception:
+            return False  # the general path meets it again, logs it and answers
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:
         """The target that the bytes up to `end` name; None if it is none for the short path, or not written to yet."""
