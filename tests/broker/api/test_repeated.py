@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.api import repeated
-from barnabas.broker.api.answers import CloseConnection, Parked
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.entry import Client
 from barnabas.broker.api.repeated import REPEATED_UP_TO, REQUEST_BYTES_MAX, RepeatedRequests
@@ -23,7 +22,8 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.registry import ApiKey, request_codec
 from barnabas.protocol.schema import Request
-from tests.support.worlds.broker import BrokerWorld, request_frame, settle
+from tests.support.worlds.answering import answered
+from tests.support.worlds.broker import BrokerWorld, request_frame
 
 SIZE = 4
 VERSIONS = [(key, version) for key, last in REPEATED_UP_TO.items() for version in range(key.min_version, last + 1)]
@@ -92,17 +92,8 @@ class Side:
     async def answer(self, frame: bytes) -> object:
         if not self._remembers:
             self._dispatcher = Dispatcher(self.world.services)
-        try:
-            answer = self._dispatcher.dispatch(memoryview(bytearray(frame)), cast("Client", Peer()))
-            if isinstance(answer, Parked):
-                over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                answer.when_answered(lambda _: over.set_result(None))
-                await over
-                answer = answer.answer()
-        except CloseConnection as close:
-            return close.reason, close.api
-        await settle()
-        return bytes(cast("bytearray", answer))
+        peer = cast("Client", Peer())
+        return await answered(lambda: self._dispatcher.dispatch(memoryview(bytearray(frame)), peer))
 
     def remembered(self) -> list[tuple[bytes, Request]]:
         tables = cast("Any", self._dispatcher)._repeated._tables

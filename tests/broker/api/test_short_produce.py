@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.api import short_produce
-from barnabas.broker.api.answers import Answer, CloseConnection, Parked
+from barnabas.broker.api.answers import Answer
 from barnabas.broker.api.entry import Client
 from barnabas.broker.api.hot import produce_entry
 from barnabas.broker.api.metering import Meter
@@ -24,6 +24,7 @@ from barnabas.broker.coordinator.transaction.model import (
     InitReply,
     InitRequest,
 )
+from barnabas.broker.coordinator.transactions import TransactionCoordinator
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE
 from barnabas.broker.handlers import produce
 from barnabas.protocol.errors import ErrorCode
@@ -32,7 +33,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, LZ4, NONE, SNAPPY
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.answering import answered
+from tests.support.worlds.broker import BrokerWorld
 
 VERSIONS = range(SHORT_SINCE, ApiKey.PRODUCE.max_version + 1)
 UNKNOWN_ID = b"unknown id here!"
@@ -179,17 +181,7 @@ class Side:
         """What it is answered, or why the connection is closed."""
         frame = memoryview(bytearray(b"head" + self.body(ask)))
         client = cast("Client", Peer(ask.client_id))
-        try:
-            answer = self.entry(ask.version)(frame, 4, 77, client)
-            if isinstance(answer, Parked):
-                over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                answer.when_answered(lambda _: over.set_result(None))
-                await over
-                answer = answer.answer()
-        except CloseConnection as close:
-            return close.reason, close.api
-        await settle()
-        return None if answer is None else bytes(answer)
+        return await answered(lambda: self.entry(ask.version)(frame, 4, 77, client))
 
     def kept(self) -> object:
         """All that is in the logs, and counted."""
@@ -303,6 +295,26 @@ async def test_an_addition_that_waits_for_the_disk_is_not_made_on_the_short_path
     logs = [(call.name, call.path.split("/")[2]) for call in side.world.files.calls if call.path.endswith(".log")]
     state = next(name for _, name in logs if name.startswith(TRANSACTION_STATE_TOPIC))
     assert logs == [("pwrite", state), ("sync", state), ("pwrite", "t-0")]
+    await side.world.close()
+
+
+@pytest.mark.pure
+@versions
+async def test_our_own_mistake_about_a_transaction_is_answered(
+    version: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def mistaken(*args: object) -> object:
+        raise ZeroDivisionError("nobody thought of this")
+
+    side = Side(short=True)
+    await side.begin()
+    await side.answer(PLAIN._replace(version=version))
+    transactional = PLAIN._replace(version=version, transactional_id="tx", is_transactional=True, producer=(0, 0, 0))
+    with monkeypatch.context() as patch:
+        for name in ("add_partitions", "verify_partitions"):
+            patch.setattr(TransactionCoordinator, name, mistaken)
+        assert _code(await side.answer(transactional), version) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [record.exc_info is not None for record in caplog.records] == [True], "logged once"
     await side.world.close()
 
 
