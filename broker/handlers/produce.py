@@ -225,7 +225,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
     producer = _Producer(transactional_id, *writer)
     if not beginning:
         return _append_all(request, context, producer=producer)
-    verdicts = admit(services.transactions, *producer, beginning, adds=adds)
+    verdicts = admit(services.transactions, *producer, list(beginning), adds=adds)  # not the views
     if isinstance(verdicts, asyncio.Future):
         return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
