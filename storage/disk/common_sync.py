@@ -10,6 +10,7 @@ may not be told of an earlier failure that another program asked for meanwhile.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -90,6 +91,8 @@ def _bound_syncfs(descriptor: int) -> Callable[[], None] | None:
         syncfs, fstatfs = library.syncfs, library.fstatfs
     except (ImportError, OSError, AttributeError):
         return None  # a Python without ctypes, or a C library without the call
+    if syncfs(-1) == 0 or ctypes.get_errno() != errno.EBADF:
+        return None  # a sandbox that does not let us make the call
     found = ctypes.create_string_buffer(_STATFS_BYTES)
     if fstatfs(descriptor, found) != 0 or struct.unpack_from("l", found)[0] not in _FILE_SYSTEMS:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import subprocess
@@ -40,6 +41,26 @@ def test_a_kernel_that_hides_failures_is_too_old(release: str, expected: bool) -
 
 def test_a_system_without_the_call_offers_none(tmp_path: Path) -> None:
     assert RealFiles(detect_capabilities()._replace(common_sync=False)).common_sync(str(tmp_path)) is None
+
+
+class Refusing:
+    """A C library under a sandbox that does not let the call through."""
+
+    def syncfs(self, descriptor: int) -> int:
+        ctypes.set_errno(errno.EPERM)
+        return -1
+
+    def fstatfs(self, descriptor: int, found: object) -> int:
+        raise AssertionError("not asked for")
+
+
+def test_a_sandbox_that_does_not_allow_the_call_is_not_asked_for_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Refusing())
+    opened = FileSystemSync(str(tmp_path))
+    assert not opened.is_usable()
+    opened.close()
 
 
 def test_files_and_directories_are_synced_and_what_is_gone_needs_nothing(
