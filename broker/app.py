@@ -260,9 +260,9 @@ class Broker:
         self.services.partitions.stop_recovering()
         self.services.partitions.close_all()
         self._give_up_slices()
-        self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
+        self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
 
     def _give_up_slices(self) -> None:
