@@ -59,12 +59,18 @@ def main() -> int:
 
 
 def _put(whole: Path, target: Path) -> None:
-    """Have `target` be a copy of `whole`. A broker that starts meanwhile finds the one before, this one or none."""
-    fresh = target.with_name(f"{target.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
+    """Have `target` be a copy of `whole`. A broker that starts meanwhile finds the one before, this one or none.
+
+    One that is in the middle of its imports may miss a file, and says so: start it again.
+    """
+    fresh, before = target.with_name(f"{target.name}.new"), target.with_name(f"{target.name}.old")
+    for left_over in (fresh, before):
+        shutil.rmtree(left_over, ignore_errors=True)
     shutil.copytree(whole, fresh)
-    shutil.rmtree(target, ignore_errors=True)
+    if target.exists():
+        target.rename(before)
     fresh.rename(target)
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def what_is_missing() -> str:
