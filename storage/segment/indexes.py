@@ -101,6 +101,17 @@ class SegmentIndexes:
             self.time.write()
             self.time.seal()
 
+    def take(self, fresh: SegmentIndexes) -> None:
+        """Take both over from indexes that were made of all batches; those stay in memory until they are sealed."""
+        self.offset.activate()
+        self.time.activate()
+        self.offset.take(fresh.offset)
+        self.time.take(fresh.time)
+        self.indexed_position = fresh.indexed_position
+        self._max_timestamp, self._max_timestamp_offset = fresh._max_timestamp, fresh._max_timestamp_offset
+        self.tells_all_times = True
+        self.is_full = self.offset.is_full or self.time.is_full
+
     def give_up(self) -> None:
         """Write no file any more: the log is closed, perhaps another one is open, or the segment is deleted.
 

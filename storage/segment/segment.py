@@ -156,10 +156,7 @@ class Segment:
 
     def index_stored(self, position: int, header: BatchHeader) -> None:
         """Account for the batch that lies at `position`, behind all accounted for so far."""
-        max_timestamp = header.max_timestamp
-        if header.lacks_max_timestamp:
-            max_timestamp = finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
-        self.index_batch(position, header.last_offset, max_timestamp)
+        self.index_batch(position, header.last_offset, self._max_timestamp_at(position, header))
 
     def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
         """As `index_stored`, for a batch whose largest timestamp is at hand."""
@@ -318,23 +315,34 @@ class Segment:
         """Account for the batches behind the last indexed one: for all of them if there are no entries."""
         self._cursors.clear()
         self._next_offset = self.base_offset
+        for position, last_offset, max_timestamp in self._batches(self.indexes.indexed_position):
+            self.index_batch(position, last_offset, max_timestamp)
+
+    def _batches(self, position: int) -> Iterator[tuple[int, int, int]]:
+        """Position, last offset and largest timestamp of each batch from `position` on. CorruptFile."""
         end = 0
         try:
-            for position, header in self.headers(self.indexes.indexed_position):
-                self.index_stored(position, header)
-                end = position + header.size_in_bytes
+            for at, header in self.headers(position):
+                yield at, header.last_offset, self._max_timestamp_at(at, header)
+                end = at + header.size_in_bytes
         except DecodeError as damage:
             raise CorruptFile(self.log.path, str(damage)) from damage
         if end != self.size:
             raise CorruptFile(self.log.path, f"{self.size - end} bytes behind the last whole batch")
 
+    def _max_timestamp_at(self, position: int, header: BatchHeader) -> int:
+        if header.lacks_max_timestamp:
+            return finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
+        return header.max_timestamp
+
     def _rebuild_indexes(self) -> None:
-        """The offset and time index again, from the log."""
-        was_sealed, self.is_sealed = self.is_sealed, False
+        """The offset and time index again, from the log; where that cannot be read they stay as they are."""
+        fresh = self.indexes.emptied()
+        for position, last_offset, max_timestamp in self._batches(0):
+            fresh.add(position, last_offset, max_timestamp)
         self._sync_state.indexes_changed()
-        self.indexes.reset()
-        self._catch_up()
-        if was_sealed:
+        self.indexes.take(fresh)
+        if self.is_sealed:
             self.seal()
 
     def _loaded_offsets(self) -> OffsetIndex:

@@ -171,6 +171,23 @@ def test_damage_met_while_reading_is_named_with_its_place() -> None:
         model.segment.position_of(BASE + 2)
 
 
+def test_an_index_that_cannot_be_made_again_leaves_the_segment_sealed_and_as_old_as_it_is() -> None:
+    model = Model()
+    for number in range(30):
+        model.append([number], 100)
+    model.segment.close()
+    assert model.segment.max_timestamp == 29
+    model.directory.remove("00000000000000000500.index")
+    assert model.segment.offset_index.evict()
+    model.files.fail("pread", errno.EIO, path=".log")
+    with pytest.raises(StorageError):
+        model.segment.position_of(BASE + 20)
+    assert (model.segment.is_sealed, model.segment.max_timestamp) == (True, 29)
+    model.files.heal()
+    assert model.segment.position_of(BASE + 20) == model.stored[20].position
+    assert model.segment.is_sealed
+
+
 def test_a_file_left_in_the_way_of_a_new_segment_is_emptied() -> None:
     model = Model()
     model.append([1])
