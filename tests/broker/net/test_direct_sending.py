@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 import uvloop
@@ -46,14 +46,6 @@ class Direct:
             raise self._error
         self.sent.append(self.transport.write_directly(data))
         return self.sent[-1]
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t")
-    yield world
-    await world.close()
 
 
 def metadata(count: int, first: int = 0) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 import uvloop
@@ -95,14 +95,6 @@ class Crowd:
 
     def ask(self, correlation_id: int = 1) -> None:
         self.peer.transport.send(metadata(correlation_id))
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[BrokerWorld]:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t")
-    yield world
-    await world.close()
 
 
 def metadata(correlation_id: int) -> bytes:
