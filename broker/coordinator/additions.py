@@ -1,8 +1,9 @@
 """Adding partitions to a transaction, which waits a short time for the transaction before it to be complete.
 
-Where syncs are asked for, EndTxn is answered when the decision is on the disk, and the markers are a round of syncs
-later. A client that goes on at once meets CONCURRENT_TRANSACTIONS then. What Produce and TxnOffsetCommit add by
-themselves waits here instead, as in Kafka (KIP-890); AddPartitionsToTxn is answered at once, as in Kafka, too.
+What Produce and TxnOffsetCommit add by themselves waits, as in Kafka (KIP-890). AddPartitionsToTxn and AddOffsetsToTxn
+are answered CONCURRENT_TRANSACTIONS at once, as in Kafka, but where the coordinator's records are synced: there EndTxn
+is answered a round of syncs before the transaction is complete, and a client that is sent away stays away for longer
+than that takes, the Java client and librdkafka for 20 ms. So these wait, too (docs/decisions/0102).
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ def add(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode 
     """The coordinator's answer: now, when it is on the disk, or after the wait. Raises nothing; a future may."""
     reply = _ask(transactions, request)
     return ensure_future(_in_time(transactions, request)) if reply is ErrorCode.CONCURRENT_TRANSACTIONS else reply
+
+
+def add_for_client(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode | Future[ErrorCode]:
+    """The answer to a client's own request to add: it waits as `add` does where answers wait for syncs. KafkaError."""
+    reply = transactions.add_partitions(request)
+    if reply is ErrorCode.CONCURRENT_TRANSACTIONS and not transactions.answers_at_once(request.transactional_id):
+        return ensure_future(_in_time(transactions, request))
+    return reply
 
 
 async def _in_time(transactions: TransactionCoordinator, request: AddRequest) -> ErrorCode:

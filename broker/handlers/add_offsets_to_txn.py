@@ -10,6 +10,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.coordinator.additions import add_for_client
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import AddRequest
@@ -32,7 +33,7 @@ def handle(
         _CLIENT_TRANSACTION_VERSION,
     )
     return reply_to(
-        lambda: context.services.transactions.add_partitions(asked),
+        lambda: add_for_client(context.services.transactions, asked),
         lambda code: _response(code, context),
         lambda refusal: _response(refusal.code, context),
     )

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.additions import add_for_client
 from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.broker.replies import reply_to_all
@@ -72,7 +73,7 @@ def _answer(txn: AddPartitionsToTxnTransaction, context: RequestContext) -> Code
         if txn.verify_only:
             return transactions.verify_partitions(*producer, partitions)
         asked = AddRequest(*producer, frozenset(partitions), EPOCH_BUMP_VERSION if is_batched else 0)
-        return transactions.add_partitions(asked)
+        return add_for_client(transactions, asked)
     except KafkaError as refusal:
         return refusal.code
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from barnabas.broker.coordinator.markers import BROKEN_RETRY_MS
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.transaction.model import Transaction
 from barnabas.broker.coordinator.transaction.states import TransactionState
@@ -363,6 +365,31 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     assert await api.add(("t", [0]), producer_id=producer_id) == {"t": [E.NONE]}
     answer = await api.end(True, producer_id=producer_id)
     assert (answer.error_code, answer.producer_epoch) == (E.NONE, 1)
+    await api.world.close()
+
+
+@pytest.mark.parametrize("api_key", ["partitions", "offsets"])
+@pytest.mark.parametrize(("messages", "waits"), [("1", True), ("9223372036854775807", False)])
+async def test_where_flushing_is_on_the_next_transaction_waits_for_the_one_before(
+    api_key: str, messages: str, waits: bool
+) -> None:
+    api = _Api({"log.flush.interval.messages": messages})
+    producer_id = (await api.init()).producer_id
+    assert await api.add(("t", [0]), producer_id=producer_id) == {"t": [E.NONE]}
+    api.world.files.fail("pwrite", path="t-0/")
+    assert (await api.end(True, 4, producer_id=producer_id)).error_code == E.NONE
+    api.world.files.heal()
+    api.world.clock.advance(BROKEN_RETRY_MS - 1)
+    fields = {"producer_id": producer_id, "producer_epoch": 0, "group_id": "g"}
+    offsets = AddOffsetsToTxnRequest(transactional_id="x", **fields)
+    asked = api.add(("u", [0]), producer_id=producer_id) if api_key == "partitions" else api.ask(offsets, 3)
+    answer = asyncio.ensure_future(asked)
+    await settle()
+    if waits:
+        assert not answer.done()
+        api.world.clock.advance(1)
+    code = (await answer)["u"][0] if api_key == "partitions" else (await answer).error_code
+    assert code == (E.NONE if waits else E.CONCURRENT_TRANSACTIONS)
     await api.world.close()
 
 
