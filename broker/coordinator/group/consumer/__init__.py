@@ -1,0 +1,1 @@
+"""Consumer groups (KIP-848) decided: heartbeats, target assignments, and members reconciled with them."""
