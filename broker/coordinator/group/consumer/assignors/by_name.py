@@ -1,0 +1,30 @@
+"""The server-side assignors there are, by the name that a consumer asks for (`group.remote.assignor`).
+
+Each is a function of the group and of nothing else. It takes a millisecond for a small group and too long for a turn of
+the event loop for a large one, so it runs in steps: docs/decisions/0107-assignments-are-kafkas.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from barnabas.broker.coordinator.group.consumer.assignors import range_assignor, uniform
+from barnabas.broker.coordinator.group.consumer.assignors.model import GroupSpec, Steps, Targets
+
+Assignor: TypeAlias = Callable[[GroupSpec], Steps]
+
+ASSIGNORS: Mapping[str, Assignor] = MappingProxyType({"uniform": uniform.assign, "range": range_assignor.assign})
+"""The default first, as in `group.consumer.assignors`."""
+
+
+def assign_at_once(assignor: Assignor, spec: GroupSpec) -> Targets:
+    """The new targets of the members, with all steps in one go. Raises AssignorError."""
+    steps = assignor(spec)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            targets: Targets = end.value
+            return targets

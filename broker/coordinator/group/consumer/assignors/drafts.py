@@ -1,0 +1,73 @@
+"""One member's assignment while an assignor works it out: as it was given, and once it changes a copy in Java's tables.
+
+Knows no shares and no other members. Its point is the order in which Kafka will write the topics and partitions of the
+record, since the next assignment goes by that.
+
+Invariants: a topic without partitions is not in the result, unless it was given so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.broker.coordinator.group.consumer.assignors.hash_order import (
+    DEFAULT_SIZE,
+    INTEGER,
+    TOPIC_ID,
+    HashOrder,
+    copied_table_size,
+    table_size,
+)
+from barnabas.broker.coordinator.group.consumer.assignors.model import Assignment
+
+
+class Draft:
+    """An assignment that can be changed."""
+
+    __slots__ = ("_given", "_partitions", "_topics")
+
+    def __init__(self, given: Assignment) -> None:
+        self._given = given
+        self._topics: HashOrder[bytes] | None = None  # None as long as nothing was changed
+        self._partitions: dict[bytes, HashOrder[int]] = {}
+
+    def given(self) -> list[tuple[bytes, list[int]]]:
+        """What was given, in the order in which Kafka iterates what it made of the record."""
+        topics = HashOrder(TOPIC_ID, keys=self._given)
+        return [(topic_id, _set_of(self._given[topic_id]).in_order()) for topic_id in topics.in_order()]
+
+    def result(self) -> Assignment:
+        """What was given, if nothing was changed."""
+        if self._topics is None:
+            return self._given
+        return {topic_id: self._partitions[topic_id].in_order() for topic_id in self._topics.in_order()}
+
+    def copy(self) -> HashOrder[bytes]:
+        """Make the copy, if there is none yet. Kafka does so before it knows whether anything will change."""
+        if self._topics is None:
+            given = self.given()
+            self._topics = HashOrder(TOPIC_ID, table_size(len(given)), (topic_id for topic_id, _ in given))
+            self._partitions = {topic_id: _set_of(partitions) for topic_id, partitions in given}
+        return self._topics
+
+    def add(self, topic_id: bytes, partition: int, new_set_size: int = DEFAULT_SIZE) -> None:
+        """Give it a partition. `new_set_size`: how many bins the set is made with, if it is the topic's first."""
+        if self.copy().compute_if_absent(topic_id):
+            self._partitions[topic_id] = HashOrder(INTEGER, new_set_size)
+        self._partitions[topic_id].put(partition)
+
+    def remove(self, topic_id: bytes, partition: int) -> None:
+        """Take a partition of it away, and with the last one the topic."""
+        topics = self.copy()
+        partitions = self._partitions[topic_id]
+        partitions.remove(partition)
+        if not len(partitions):
+            topics.remove(topic_id)
+
+    def drop(self, topic_id: bytes) -> None:
+        """Take all partitions of a topic away."""
+        self.copy().remove(topic_id)
+
+
+def _set_of(partitions: Sequence[int]) -> HashOrder[int]:
+    return HashOrder(INTEGER, copied_table_size(len(partitions)), partitions)

@@ -1,0 +1,55 @@
+"""Kafka's own assignors, and Java's hash tables, asked by tests: one JVM that answers line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.support.clients.java import program_command
+from tests.support.processes.program import Program
+from tests.support.worlds.assigned_group import AssignedGroup, Records, records_of
+
+_SOURCE = Path(__file__).parents[2] / "oracle" / "Assignors.java"
+
+
+class KafkasAssignors:
+    """A context manager around the process."""
+
+    def __init__(self) -> None:
+        self._program = Program(program_command(_SOURCE))
+        self._asked = 0
+
+    @property
+    def java_version(self) -> int:
+        return int(self._program.line("java ").removeprefix("java "))
+
+    def assign(self, group: AssignedGroup, assignor: str) -> Records:
+        """What Kafka's assignor writes."""
+        return records_of(self._ask(group.question(assignor)))
+
+    def iterate(self, key_type: str, capacity: int, steps: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+        """In which order Java iterates over a table, and over a HashSet made of its keys.
+
+        `steps`: ("put" | "absent" | "remove", key) each, on a `new HashMap(capacity)`.
+        """
+        answer: list[list[Any]] = self._ask({"type": key_type, "capacity": capacity, "steps": list(steps)})
+        return answer
+
+    def timeline(self, member_ids: Sequence[str], largest: int) -> list[str]:
+        """In which order the coordinator has these members, of a group that once had `largest`."""
+        answer: list[str] = self._ask({"largest": largest, "keys": list(member_ids)})
+        return answer
+
+    def _ask(self, question: dict[str, Any]) -> Any:
+        self._asked += 1
+        self._program.tell(json.dumps({"number": self._asked, **question}))
+        prefix = f"{self._asked} "
+        return json.loads(self._program.line(prefix).removeprefix(prefix))
+
+    def __enter__(self) -> KafkasAssignors:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._program.close()
