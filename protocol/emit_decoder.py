@@ -2,7 +2,8 @@
 
 The code is flat: nested structs are decoded in place, in loops, with local variables. `p` is the position, `size` the
 end of the buffer. Two rules make any bytes safe: nothing is sliced before its end is compared with `size`, and nothing
-is looped over before the count times the least size of an element is compared with what is left.
+is looped over before the count is compared with Kafka's limit and, times the least size of an element, with what is
+left.
 """
 
 from struct import error as struct_error
@@ -11,7 +12,15 @@ from typing import Any
 
 from barnabas.protocol.emit import FEW, Source, absent_fields, least_size, positional_fields, tagged_fields
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.primitives import MAX_STRING_BYTES, Buffer, read_uvarint, skip_tags, uvarint_tail
+from barnabas.protocol.primitives import (
+    MAX_ARRAY_ELEMENTS,
+    MAX_STRING_BYTES,
+    Buffer,
+    read_tag_count,
+    read_uvarint,
+    skip_tags,
+    uvarint_tail,
+)
 from barnabas.protocol.schema import MISSING, Field, FieldType, Struct, schema_of
 
 
@@ -124,7 +133,7 @@ class DecoderSource(Source):
         if self.flexible:
             self.line(f"{count} -= 1")
         least = least_size(element, False, self.version, self.flexible)
-        with self.block(f"if 0 <= {count} * {least} <= size - p:"):
+        with self.block(f"if 0 <= {count} * {least} <= size - p and {count} <= {MAX_ARRAY_ELEMENTS}:"):
             if element.format is not None and element.name != "uuid":
                 few = self.layouts("unpack_from", element.format)
                 many = f'unpack_from(f">{{{count}}}{element.format}", buffer, p)'
@@ -171,7 +180,7 @@ class DecoderSource(Source):
             if not known and not keeps and not _tags_of_other_versions(struct, known):
                 self.line("p = skip_tags(buffer, p - 1)")
                 return
-            self.line(f"{count}, p = read_uvarint(buffer, p - 1)")
+            self.line(f"{count}, p = read_tag_count(buffer, p - 1)")
             with self.block(f"for _ in range({count}):"):
                 self.tagged_value(message, struct, known, keeps)
 
@@ -224,6 +233,8 @@ def _bad_length(where: str, length: int, left: int) -> DecodeError:
 def _bad_count(where: str, count: int, left: int) -> DecodeError:
     if count == -1:
         return DecodeError(f"{where} must not be null")
+    if MAX_ARRAY_ELEMENTS < count <= left:
+        return DecodeError(f"{where} claims {count} elements; at most {MAX_ARRAY_ELEMENTS} are read")
     return DecodeError(f"{where} claims {count} elements where {left} bytes are left")
 
 
@@ -237,6 +248,7 @@ _HELPERS: dict[str, Any] = {
     "bad_length": _bad_length,
     "bad_tag": _bad_tag,
     "new": object.__new__,
+    "read_tag_count": read_tag_count,
     "read_uvarint": read_uvarint,
     "skip_tags": skip_tags,
     "string_tail": _string_tail,

@@ -18,6 +18,9 @@ Buffer = bytes | bytearray | memoryview
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
 MAX_INT32: Final = 0x7FFF_FFFF
+MAX_ARRAY_ELEMENTS: Final = 1_000_000
+MAX_TAGGED_FIELDS: Final = 10_000
+"""This and the number above are Kafka's, from 4.4 on: what claims more is not read."""
 
 _UINT64: Final = 1 << 64
 
@@ -115,9 +118,17 @@ def read_nullable_string(buffer: Buffer, position: int) -> tuple[str | None, int
         raise DecodeError(f"a string that is not UTF-8: {broken}") from broken
 
 
+def read_tag_count(buffer: Buffer, position: int) -> tuple[int, int]:
+    """How many tagged fields follow."""
+    count, position = read_uvarint(buffer, position)
+    if count > MAX_TAGGED_FIELDS:
+        raise DecodeError(f"{count} tagged fields; at most {MAX_TAGGED_FIELDS} are read")
+    return count, position
+
+
 def skip_tags(buffer: Buffer, position: int) -> int:
     """The position after a section of tagged fields nobody here asks for."""
-    count, position = read_uvarint(buffer, position)
+    count, position = read_tag_count(buffer, position)
     for _ in range(count):
         _, position = read_uvarint(buffer, position)
         size, position = read_uvarint(buffer, position)

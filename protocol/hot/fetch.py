@@ -22,7 +22,7 @@ from barnabas.protocol.hot.writing import (
     leader_tag,
     topic_name,
 )
-from barnabas.protocol.primitives import read_uvarint, skip_tags, uvarint
+from barnabas.protocol.primitives import read_tag_count, read_uvarint, skip_tags, uvarint
 
 
 class FetchPartition(NamedTuple):
@@ -168,7 +168,7 @@ def _read_forgotten(frame: memoryview, position: int, version: int) -> tuple[lis
 
 def _read_top_tags(frame: memoryview, position: int, version: int, replica_id: int) -> int:
     """The replica's id, which v15 moved into the tagged field ReplicaState; every other tag is passed over."""
-    count, position = read_uvarint(frame, position)
+    count, position = read_tag_count(frame, position)
     for _ in range(count):
         tag, position = read_uvarint(frame, position)
         size, position = read_uvarint(frame, position)

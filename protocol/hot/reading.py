@@ -9,7 +9,7 @@ from struct import error as StructError
 from typing import Final
 
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.primitives import skip_tags, uvarint_tail
+from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, skip_tags, uvarint_tail
 
 BROKEN: Final = (StructError, IndexError, UnicodeDecodeError)
 """What running off the end of a frame, or a bad string, raises inside a decoder."""
@@ -28,13 +28,13 @@ def read_size(frame: memoryview, position: int) -> tuple[int, int]:
 
 
 def read_count(frame: memoryview, position: int, flexible: bool) -> tuple[int, int]:
-    """How many elements an array has that must not be null."""
+    """How many elements an array has that must not be null, nor longer than Kafka reads."""
     if flexible:
         count, position = read_size(frame, position)
     else:
         count = INT32.unpack_from(frame, position)[0]
         position += 4
-    if count < 0:
+    if not 0 <= count <= MAX_ARRAY_ELEMENTS:
         raise DecodeError(f"an array of {count} elements")
     return count, position
 

@@ -9,7 +9,7 @@ import pytest
 from barnabas.protocol import reference
 from barnabas.protocol.compile import codec
 from barnabas.protocol.errors import DecodeError, EncodeError
-from barnabas.protocol.primitives import Buffer
+from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, MAX_TAGGED_FIELDS, Buffer, uvarint
 from barnabas.protocol.schema import (
     BOOL,
     BYTES,
@@ -175,6 +175,23 @@ def test_lengths_and_counts_beyond_the_end_are_refused() -> None:
     assert "claims 2 elements where 7 bytes" in refused(Sample, 2, "00 01 01 03 00000001 000000")
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_an_array_is_read_up_to_kafkas_limit(version: int) -> None:
+    sample_codec = codec(Sample, version)
+    longest = Sample(flag=True, name="", numbers=[7] * MAX_ARRAY_ELEMENTS)
+    assert sample_codec.decode(sample_codec.encode(longest))[0] == longest
+    longest.numbers.append(7)
+    with pytest.raises(DecodeError, match="claims 1000001 elements; at most 1000000 are read"):
+        sample_codec.decode(sample_codec.encode(longest))
+
+
+def test_structs_beyond_the_limit_of_an_array_are_refused_before_the_first_is_read() -> None:
+    before = bytes(1 + 2 + 2 + 4)  # flag, name, note and numbers of version 0
+    data = before + (MAX_ARRAY_ELEMENTS + 1).to_bytes(4, "big") + b"\x05" * (MAX_ARRAY_ELEMENTS + 1)
+    with pytest.raises(DecodeError, match=r"Sample\.points claims 1000001 elements"):
+        codec(Sample, 0).decode(data)
+
+
 def test_a_string_longer_than_kafka_allows_is_refused() -> None:
     assert "the wire carries 32767" in refused(Sample, 2, "00 818002" + "61" * 0x8000)
 
@@ -201,6 +218,23 @@ def test_unknown_tags_of_a_request_are_skipped() -> None:
 def test_tags_may_come_in_any_order_and_the_last_of_a_kind_counts() -> None:
     data = bytes.fromhex("01 03 03 02 0009 00 02 0261 00 02 0262")
     assert codec(Tagged, 1).decode(data)[0] == Tagged(number=1, tagged="b", later=9)
+
+
+@pytest.mark.parametrize(
+    "message", [Tagged(number=1), Ids(ids=[], names=[], data=b""), Kept(number=1, point=Point(x=0))]
+)
+def test_tagged_fields_are_read_up_to_kafkas_limit(message: Struct) -> None:
+    message_codec = codec(type(message), 0)
+    fields = message_codec.encode(message)[:-1]  # without the section of tagged fields, in which there is none
+
+    def with_tags(count: int) -> bytes:
+        unknown = b"\x09\0"  # number 9, nothing in it
+        return fields + uvarint(count) + unknown * count
+
+    longest = with_tags(MAX_TAGGED_FIELDS)
+    assert message_codec.decode(longest)[1] == len(longest)
+    with pytest.raises(DecodeError, match="10001 tagged fields; at most 10000 are read"):
+        message_codec.decode(with_tags(MAX_TAGGED_FIELDS + 1))
 
 
 def test_a_tag_of_another_version_is_refused() -> None:

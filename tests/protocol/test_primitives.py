@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from barnabas.protocol.errors import DecodeError, EncodeError
 from barnabas.protocol.primitives import (
     MAX_STRING_BYTES,
+    MAX_TAGGED_FIELDS,
     ZERO_UUID,
     nullable_string,
     read_nullable_string,
@@ -113,6 +114,13 @@ def test_skipping_tags_ends_behind_the_last_one() -> None:
     section = bytes.fromhex("02 00 03 616263 05 00".replace(" ", ""))
     assert skip_tags(section + b"rest", 0) == len(section)
     assert skip_tags(b"\0rest", 0) == 1
+
+
+def test_more_tags_than_kafka_reads_are_refused() -> None:
+    section = uvarint(MAX_TAGGED_FIELDS) + b"\x05\0" * MAX_TAGGED_FIELDS
+    assert skip_tags(section, 0) == len(section)
+    with pytest.raises(DecodeError, match="10001 tagged fields"):
+        skip_tags(uvarint(MAX_TAGGED_FIELDS + 1) + b"\x05\0" * (MAX_TAGGED_FIELDS + 1), 0)
 
 
 @pytest.mark.parametrize("data", ["", "01", "0100", "010005", "01000261", "ffffffff07"])

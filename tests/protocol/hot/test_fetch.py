@@ -24,6 +24,7 @@ from barnabas.protocol.messages.fetch import (
     PartitionData,
     ReplicaState,
 )
+from barnabas.protocol.primitives import MAX_TAGGED_FIELDS, uvarint
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 FETCH = ApiKey.FETCH
@@ -139,6 +140,18 @@ def test_a_damaged_request_is_refused_exactly_when_the_compiled_codec_refuses_it
     else:
         # Tagged fields nobody here asks for are passed over unread, so damage inside them goes unseen.
         assert expected is None or decoded == plain(expected, version)
+
+
+def test_more_tags_than_kafka_reads_are_refused() -> None:
+    body = request_codec(FETCH, 17).encode(
+        FetchRequest(max_wait_ms=1, min_bytes=1, topics=[], forgotten_topics_data=[])
+    )
+    unknown = b"\x09\0"
+    longest = body[:-1] + uvarint(MAX_TAGGED_FIELDS) + unknown * MAX_TAGGED_FIELDS
+    assert fetch.decode_request(memoryview(longest), 0, 17) == fetch.decode_request(memoryview(body), 0, 17)
+    longer = body[:-1] + uvarint(MAX_TAGGED_FIELDS + 1) + unknown * (MAX_TAGGED_FIELDS + 1)
+    with pytest.raises(DecodeError, match="10001 tagged fields"):
+        fetch.decode_request(memoryview(longer), 0, 17)
 
 
 @given(st.binary(max_size=200), versions)

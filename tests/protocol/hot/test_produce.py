@@ -21,6 +21,7 @@ from barnabas.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, uvarint
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 PRODUCE = ApiKey.PRODUCE
@@ -99,6 +100,21 @@ def test_records_are_views_into_the_frame() -> None:
     assert records is not None
     frame[frame.index(b"abc")] = ord("x")
     assert bytes(records) == b"xbc"
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+def test_more_topics_than_kafka_reads_are_refused_by_their_number(version: int) -> None:
+    empty = request_codec(PRODUCE, version).encode(ProduceRequest(acks=1, timeout_ms=1, topic_data=[]))
+    before = empty[:-4] if version == 3 else empty[:-2]  # the count, and the tags behind it
+
+    def refusal(count: int) -> str:
+        said = count.to_bytes(4, "big") if version == 3 else uvarint(count + 1)
+        with pytest.raises(DecodeError) as caught:
+            decode_request(memoryview(before + said), 0, version)
+        return str(caught.value)
+
+    assert "an array of" not in refusal(MAX_ARRAY_ELEMENTS)
+    assert refusal(MAX_ARRAY_ELEMENTS + 1) == "an array of 1000001 elements"
 
 
 @given(st.binary(max_size=200), versions)
