@@ -71,6 +71,7 @@ class Journal:
         replaying.run(self._log)
         self.image = replaying.image
         self._carried = replaying.carried
+        self._bootstrap = replaying.bootstrap
         self._must_abort = replaying.in_transaction
         before = self._quorum_state.leader_epoch if self._quorum_state else 0
         self.epoch = max(before, self._log.last_epoch) + 1
@@ -84,7 +85,8 @@ class Journal:
     def begin(self, bootstrap: bytes | None, listeners: Iterable[Listener], incarnation_id: bytes) -> None:
         """Write what a catalogue begins with, where there is none yet. StorageError when that fails.
 
-        bootstrap: the content of the `bootstrap.checkpoint` a `kafka-storage.sh format` left, if it did.
+        bootstrap: the content of the `bootstrap.checkpoint` a `kafka-storage.sh format` left, if it did. That of Kafka
+        4.4 leaves its records in the first snapshot instead, which has been read.
         """
         if self.image.metadata_version:
             return
@@ -92,7 +94,7 @@ class Journal:
             self._directory.parent.sync()
         if not self._directory.exists(PARTITION_METADATA):
             self._directory.write_atomically(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
-        first = read_bootstrap(bootstrap) if bootstrap else initial_records(NEW_LEVELS)
+        first = self._bootstrap or (read_bootstrap(bootstrap) if bootstrap else initial_records(NEW_LEVELS))
         levels = {record.name: record.feature_level for record in first if isinstance(record, FeatureLevelRecord)}
         if METADATA_VERSION not in levels:
             raise CatalogueError(f"{BOOTSTRAP_CHECKPOINT} does not say which {METADATA_VERSION} to begin with")

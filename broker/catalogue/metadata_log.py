@@ -48,11 +48,16 @@ class CatalogueError(Exception):
 
 
 class StoredBatch(NamedTuple):
-    """A batch read back: its header and all of its bytes. `in_snapshot` batches number their records from zero."""
+    """A batch read back: its header and all of its bytes.
+
+    `in_snapshot` batches number their records from zero. `in_bootstrap`: in the snapshot at offset 0, which stands for
+    no log, and was there before it.
+    """
 
     header: BatchHeader
     data: memoryview
     in_snapshot: bool
+    in_bootstrap: bool
 
 
 class MetadataLog:
@@ -117,7 +122,8 @@ class MetadataLog:
             size = _good_batch_size(data, position)
             if size is None:
                 raise CatalogueError(f"{self._directory.path_of(snapshot.name)} is damaged at byte {position}")
-            yield StoredBatch(parse_header(data, position), memoryview(data)[position : position + size], True)
+            batch = memoryview(data)[position : position + size]
+            yield StoredBatch(parse_header(data, position), batch, True, snapshot.end_offset == 0)
             position += size
         self.next_offset, self.last_epoch = snapshot.end_offset, snapshot.epoch
 
@@ -131,7 +137,7 @@ class MetadataLog:
             if size is None or parse_header(data, position).base_offset != expected:
                 break
             header = parse_header(data, position)
-            yield StoredBatch(header, memoryview(data)[position : position + size], False)
+            yield StoredBatch(header, memoryview(data)[position : position + size], False, False)
             position += size
             expected = header.next_offset
         self._file, self._position = self._directory.open(name), position

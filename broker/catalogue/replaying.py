@@ -39,6 +39,9 @@ class Replaying:
     def __init__(self, image: Image, quorum: Quorum) -> None:
         self.image = image
         self.quorum = quorum
+        self.bootstrap: list[Stored] = []
+        """The records a new catalogue is to begin with, where Kafka formatted the directory. They count once they are
+        in the log."""
         self.carried: list[bytes] = []
         """The records that no image holds, in order, as they were found: users, access rules, quotas and the like."""
         self._held: list[_Found] | None = None
@@ -67,7 +70,11 @@ class Replaying:
                 self.quorum.observe(record)
             else:
                 where = f"{'snapshot record' if batch.in_snapshot else 'offset'} {record.offset}"
-                self._record(_Found(_decode(record, where), record.value or b"", epoch, where))
+                found = _Found(_decode(record, where), record.value or b"", epoch, where)
+                if batch.in_bootstrap:
+                    self.bootstrap.append(found.record)
+                else:
+                    self._record(found)
 
     def _record(self, found: _Found) -> None:
         record, where = found.record, found.where

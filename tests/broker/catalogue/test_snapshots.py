@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.catalogue.framing import Versioned, decode_record
+from barnabas.broker.catalogue.framing import Versioned, decode_record, encode_record
+from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.journal import SNAPSHOT_BYTES_MAX
+from barnabas.broker.catalogue.quorum import Quorum, snapshot_footer
 from barnabas.protocol.log_records.catalogue import (
     FeatureLevelRecord,
     NoOpRecord,
@@ -17,12 +19,16 @@ from barnabas.protocol.log_records.catalogue import (
     UserScramCredentialRecord,
 )
 from barnabas.protocol.records.batch import iter_batches
-from barnabas.protocol.records.control import ControlRecordType, parse_control_key
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import ControlRecordType, control_batch, parse_control_key
 from barnabas.protocol.records.record import iter_records
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
 from tests.support.files.memory_files import PowerCut, Survival
-from tests.support.worlds.catalogue import CatalogueWorld, state_of
+from tests.support.worlds.catalogue import DIRECTORY_ID, NODE_ID, CatalogueWorld, state_of
 
 DIRECTORY = "/d/__cluster_metadata-0"
+USER = UserScramCredentialRecord(name="u", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096)
 AT_EVERY_STOP = {"metadata.log.max.record.bytes.between.snapshots": "1"}
 
 
@@ -102,11 +108,32 @@ def test_a_snapshot_has_the_form_of_kafkas() -> None:
     assert [record.fenced for record in records if isinstance(record, RegisterBrokerRecord)] == [True]
 
 
+def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapshot_says() -> None:
+    world = CatalogueWorld(is_started=False)
+    directory = Directory(Disk(world.files, "/d"), "/d").subdirectory("__cluster_metadata-0")
+    directory.create()
+    header = Quorum(Identity(NODE_ID, DIRECTORY_ID)).snapshot_header(0)
+    levels = [("metadata.version", 30), ("transaction.version", 1), ("share.version", 1)]
+    first = [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels]
+    rows = [NewRecord(None, encode_record(Versioned(record)), (), 0) for record in (*first, USER)]
+    data = control_batch(header, timestamp_ms=0) + build_batch(rows, base_offset=len(header))
+    data += control_batch(snapshot_footer(), timestamp_ms=0, base_offset=len(header) + len(rows))
+    directory.write_atomically("00000000000000000000-0000000000.checkpoint", bytes(data))
+    for _ in range(2):
+        catalogue = world.start()
+        assert catalogue.feature_levels == dict(levels)
+        logged = [record for _, _, record in world.records()]
+        assert [record for record in logged if record in (*first, USER)] == [*first, USER]
+        (registered,) = [record for record in logged if isinstance(record, RegisterBrokerRecord)]
+        assert (registered.broker_id, registered.broker_epoch) == (NODE_ID, catalogue.broker_epoch)
+    fill(world)
+    before = state_of(world.catalogue)
+    assert state_of(world.kill()) == before
+
+
 def test_what_means_nothing_here_is_carried_along() -> None:
     world = CatalogueWorld(settings=AT_EVERY_STOP)
-    user = UserScramCredentialRecord(
-        name="u", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096
-    )
+    user = USER
     world.catalogue._journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
     world.kill()
     for _ in range(2):
