@@ -8,14 +8,14 @@ import re
 import subprocess
 from typing import Any
 
-from tests.support.kafka.jars import kafka_libs
+from tests.support.kafka.jars import tools_libs
 
 _SENT = re.compile(r"^(\d+) records sent, ([\d.]+) records/sec \(([\d.]+) MB/sec\).* ([\d.]+) ms 99th,", re.MULTILINE)
 _MIB = 1.048576  # the tools say MB and mean MiB
 
 
 def _run(tool: str, *arguments: str) -> str:
-    command = ["java", "-Xmx512m", "-cp", f"{kafka_libs()}/*", f"org.apache.kafka.tools.{tool}", *arguments]
+    command = ["java", "-Xmx512m", "-cp", f"{tools_libs()}/*", f"org.apache.kafka.tools.{tool}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise RuntimeError(f"{tool} failed with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-1000:]}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.clients.java import program_command
+from tests.support.kafka.jars import tools_libs
 from tests.support.processes.server import Server
 
 _SOURCE = Path(__file__).resolve().parent / "java" / "Tools.java"
@@ -45,7 +46,7 @@ class Tools:
     def run(self, main_class: str, *arguments: str, stdin: str = "") -> Said:
         """Run a tool to its end."""
         if self._process is None:
-            command = program_command(_SOURCE)
+            command = program_command(_SOURCE, libs=tools_libs())
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.kafka.jars import CACHE, KAFKA_VERSION, client_libs, kafka_libs
+from tests.support.kafka.jars import CACHE, client_libs, kafka_libs, tools_libs
 from tests.support.processes.server import ROOT
 
 TIMEOUT_S = 120
@@ -35,20 +35,23 @@ def logging_options(level: str, target: str) -> tuple[str, ...]:
     return (f"-Dlog4j2.configurationFile={path}",)
 
 
-def run_tool(main_class: str, *arguments: str, stdin: str | None = None, version: str = KAFKA_VERSION) -> str:
+def run_tool(main_class: str, *arguments: str, stdin: str | None = None, libs: Path | None = None) -> str:
     """What one of Kafka's tools, `org.apache.kafka.tools.TopicCommand` say, prints on stdout; it must succeed."""
-    return _run(tool_command(main_class, *arguments, version=version), stdin)
+    return _run(tool_command(main_class, *arguments, libs=libs), stdin)
 
 
-def tool_command(main_class: str, *arguments: str, version: str = KAFKA_VERSION) -> list[str]:
-    """The command that runs one of Kafka's tools, for a test that goes on while it runs."""
-    return _java("-cp", f"{kafka_libs(version)}/*", main_class, *arguments)
+def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> list[str]:
+    """The command that runs one of Kafka's tools, for a test that goes on while it runs.
+
+    libs: the directory of jars it is in, where those of the tools will not do.
+    """
+    return _java("-cp", f"{libs or tools_libs()}/*", main_class, *arguments)
 
 
 def run_program(source: Path, *arguments: str, client_version: str | None = None, stdin: str | None = None) -> str:
     """What the single-file Java program `source` prints on stdout.
 
-    client_version: run it with that version of kafka-clients alone; by default with the jars of the whole of Kafka.
+    client_version: run it with that version of kafka-clients alone; by default with the jars of the broker.
     """
     return _run(program_command(source, *arguments, client_version=client_version), stdin)
 
@@ -58,7 +61,7 @@ def program_command(
 ) -> list[str]:
     """The command that runs the program `source`, for a test that talks with it while it runs.
 
-    libs: the directory of jars to run it with, where neither one client's nor the whole of Kafka's will do.
+    libs: the directory of jars to run it with, where neither one client's nor the broker's will do.
     """
     libs = libs or (client_libs(client_version) if client_version else kafka_libs())
     return _java("-cp", f"{compile_program(source, libs)}:{libs}/*", source.stem, *arguments)

@@ -1,8 +1,11 @@
 """Apache Kafka's jars, for the tests that use Kafka itself as the oracle.
 
-`kafka_libs()` gives a directory with every jar one needs to run a broker, its tools and its clients, fetched once by
-Maven (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is
-safe to call from several processes at once: one downloads, the others wait for it.
+`kafka_libs()` gives a directory with every jar one needs to run a broker and its clients, fetched once by Maven
+(through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe to
+call from several processes at once: one downloads, the others wait for it.
+
+The command-line tools, Streams and Connect have directories of their own, and may be of another version than the
+broker: they are its clients.
 """
 
 import fcntl
@@ -14,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 KAFKA_VERSION = "4.3.1"
-CLIENT_VERSIONS = ("4.3.1", "3.9.1", "2.8.2")
+TOOLS_VERSION = "4.3.1"
+CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
 _KAFKA = "org.apache.kafka"
@@ -36,19 +40,25 @@ _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId><
 
 
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
-    """The directory of jars of a whole Apache Kafka `version`: broker, tools, clients and a logger."""
-    return _libs(version, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), *_LOGGER])
+    """The directory of jars of an Apache Kafka `version`: broker, storage tool, client and a logger."""
+    return _libs(version, [(_KAFKA, "kafka_2.13", version), *_LOGGER])
+
+
+def tools_libs() -> Path:
+    """The directory of jars of Kafka's command-line tools and a logger."""
+    parts = [(_KAFKA, "kafka_2.13", TOOLS_VERSION), (_KAFKA, "kafka-tools", TOOLS_VERSION)]
+    return _libs(f"tools-{TOOLS_VERSION}", [*parts, *_LOGGER])
 
 
 def streams_libs() -> Path:
     """The directory of jars of Kafka Streams, its state stores and a logger."""
-    return _libs(f"streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), *_LOGGER])
+    return _libs(f"streams-{TOOLS_VERSION}", [(_KAFKA, "kafka-streams", TOOLS_VERSION), *_LOGGER])
 
 
 def connect_libs() -> Path:
     """The directory of jars of Kafka Connect's worker, the connectors for files and a logger."""
-    parts = [(_KAFKA, "connect-runtime", KAFKA_VERSION), (_KAFKA, "connect-file", KAFKA_VERSION)]
-    return _libs(f"connect-{KAFKA_VERSION}", [*parts, *_LOGGER])
+    parts = [(_KAFKA, "connect-runtime", TOOLS_VERSION), (_KAFKA, "connect-file", TOOLS_VERSION)]
+    return _libs(f"connect-{TOOLS_VERSION}", [*parts, *_LOGGER])
 
 
 def client_libs(version: str) -> Path:
@@ -83,6 +93,7 @@ def spark_connector_libs() -> Path:
 def fetch_all() -> None:
     """Have all of these now, as far as tests against our broker use them, so that none of them waits for a download."""
     kafka_libs()
+    tools_libs()
     streams_libs()
     connect_libs()
     junit_libs()

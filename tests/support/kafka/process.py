@@ -83,9 +83,10 @@ class KafkaProcess(Server):
 
     def _format(self, properties: Path) -> None:
         tool = "kafka.tools.StorageTool"
-        cluster_id = run_tool(tool, "random-uuid", version=self._version).strip()
+        libs = kafka_libs(self._version)
+        cluster_id = run_tool(tool, "random-uuid", libs=libs).strip()
         arguments = ("-t", cluster_id, "-c", str(properties), "--standalone", *self._format_arguments)
-        run_tool(tool, "format", *arguments, version=self._version)
+        run_tool(tool, "format", *arguments, libs=libs)
 
 
 def _free_ports(count: int) -> list[int]:
