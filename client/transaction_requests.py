@@ -206,7 +206,7 @@ def commit_offsets(
         group_id=member.group_id,
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
-        generation_id=member.generation_id,
+        generation_id_or_member_epoch=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.instance_id,
         topics=[TxnOffsetCommitRequestTopic(name=name, partitions=each) for name, each in topics.items()],

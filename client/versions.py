@@ -24,6 +24,7 @@ VERSION_CAPS: dict[ApiKey, int] = {
     ApiKey.FETCH: 12,
     ApiKey.OFFSET_COMMIT: 9,
     ApiKey.OFFSET_FETCH: 9,
+    ApiKey.TXN_OFFSET_COMMIT: 5,
 }
 
 

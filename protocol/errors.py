@@ -1,6 +1,6 @@
 """What can go wrong, by name: Kafka's error codes and the exceptions of this package.
 
-`ErrorCode` is the whole table of Apache Kafka 4.3.1. Each member knows what a client does about it: `retriable` (trying
+`ErrorCode` is the whole table of Apache Kafka 4.4.0. Each member knows what a client does about it: `retriable` (trying
 again may help) and `refresh_metadata` (look up the leader or the coordinator again before trying). The texts are ours;
 clients decide by the code alone.
 """
@@ -161,6 +161,9 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131, _FINAL, "The epoch of the streams topology is invalid."
     STREAMS_TOPOLOGY_FENCED = 132, _FINAL, "The epoch of the streams topology is old."
     SHARE_SESSION_LIMIT_REACHED = 133, _RETRY, "The broker holds as many share sessions as it may."
+    GROUP_DELETION_FAILED = 134, _FINAL, "The group was not deleted; the message of its row says why."
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135, _FINAL, "The broker did not take the topology's description."
+    CONTROLLER_ID_NOT_REGISTERED = 136, _FINAL, "No controller with this id is registered."
 
 
 class DecodeError(ValueError):

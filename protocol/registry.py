@@ -1,6 +1,6 @@
 """Every API of the broker listener: key, versions, messages.
 
-The table is that of Apache Kafka 4.3.1: stable versions, and beside them the one that is unstable there and known
+The table is that of Apache Kafka 4.4.0: stable versions, and beside them the one that is unstable there and known
 here. It is all that is loaded at start-up: a module of `messages/` is imported when its API is first used. Which of
 these APIs a broker offers is the broker's own table.
 """
@@ -70,7 +70,7 @@ class ApiKey(IntEnum):
     DESCRIBE_GROUPS = 15, 0, 6, 5
     LIST_GROUPS = 16, 0, 5, 3
     SASL_HANDSHAKE = 17, 0, 1, None
-    API_VERSIONS = 18, 0, 4, 3
+    API_VERSIONS = 18, 0, 5, 3
     CREATE_TOPICS = 19, 2, 7, 5
     DELETE_TOPICS = 20, 1, 6, 4
     DELETE_RECORDS = 21, 0, 2, 2
@@ -80,7 +80,7 @@ class ApiKey(IntEnum):
     ADD_OFFSETS_TO_TXN = 25, 0, 4, 3
     END_TXN = 26, 0, 5, 3
     WRITE_TXN_MARKERS = 27, 1, 2, 1
-    TXN_OFFSET_COMMIT = 28, 0, 5, 3
+    TXN_OFFSET_COMMIT = 28, 0, 6, 3
     DESCRIBE_ACLS = 29, 1, 3, 2
     CREATE_ACLS = 30, 1, 3, 2
     DELETE_ACLS = 31, 1, 3, 2
@@ -94,7 +94,7 @@ class ApiKey(IntEnum):
     RENEW_DELEGATION_TOKEN = 39, 1, 2, 2
     EXPIRE_DELEGATION_TOKEN = 40, 1, 2, 2
     DESCRIBE_DELEGATION_TOKEN = 41, 1, 3, 2
-    DELETE_GROUPS = 42, 0, 2, 2
+    DELETE_GROUPS = 42, 0, 3, 2
     ELECT_LEADERS = 43, 0, 2, 2
     INCREMENTAL_ALTER_CONFIGS = 44, 0, 1, 1
     ALTER_PARTITION_REASSIGNMENTS = 45, 0, 1, 0
@@ -128,11 +128,13 @@ class ApiKey(IntEnum):
     WRITE_SHARE_GROUP_STATE = 85, 0, 1, 0
     DELETE_SHARE_GROUP_STATE = 86, 0, 0, 0
     READ_SHARE_GROUP_STATE_SUMMARY = 87, 0, 1, 0
-    STREAMS_GROUP_HEARTBEAT = 88, 0, 0, 0
-    STREAMS_GROUP_DESCRIBE = 89, 0, 0, 0
+    STREAMS_GROUP_HEARTBEAT = 88, 0, 1, 0
+    STREAMS_GROUP_DESCRIBE = 89, 0, 1, 0
     DESCRIBE_SHARE_GROUP_OFFSETS = 90, 0, 1, 0
     ALTER_SHARE_GROUP_OFFSETS = 91, 0, 0, 0
     DELETE_SHARE_GROUP_OFFSETS = 92, 0, 0, 0
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93, 0, 0, 0
+    UNREGISTER_CONTROLLER = 94, 0, 0, 0
 
 
 _UNSTABLE = {ApiKey.INIT_PRODUCER_ID: 6}  # KIP-939

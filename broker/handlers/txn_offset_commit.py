@@ -117,7 +117,11 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
     if verdict is not ErrorCode.NONE:
         return _refused(asked, txn_offset_commit_error(verdict, context.api_version))
     commit = CommitRequest(
-        request.group_id, request.generation_id, request.member_id, request.group_instance_id, tuple(wanted)
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        tuple(wanted),
     )
     producer = Producer(request.producer_id, request.producer_epoch)
     return reply_to(

@@ -5,7 +5,7 @@ and quotas. The value of a log record is a frame around one of them (its key is 
 
     uvarint frame version 1, uvarint key of the record type, uvarint version, body
 
-All are flexible from version 0. Keys 6, 13 and 16 are not used. Formats: Apache Kafka 4.3.1, metadata.version 30.
+All are flexible from version 0. Keys 6, 13 and 16 are not used. Formats: Apache Kafka 4.4.0, metadata.version 33.
 """
 
 from barnabas.protocol.compile import codec
@@ -247,6 +247,10 @@ class ClearElrRecord(Stored, key=28, versions="0", flexible="0+"):
     topic_name: str = field(STRING)  # "": all topics
 
 
+class UnregisterControllerRecord(Stored, key=29, versions="0", flexible="0+"):
+    controller_id: int = field(INT32)
+
+
 RECORDS: tuple[type[Stored], ...] = (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
@@ -274,6 +278,7 @@ RECORDS: tuple[type[Stored], ...] = (
     RemoveDelegationTokenRecord,
     RegisterControllerRecord,
     ClearElrRecord,
+    UnregisterControllerRecord,
 )
 _BY_KEY = {record.__schema__.key: record for record in RECORDS}
 _FRAME_VERSION = 1

@@ -1,13 +1,30 @@
-"""StreamsGroupDescribe (key 89), version 0, flexible: state, topology, members and tasks of groups of the streams
-protocol.
+"""StreamsGroupDescribe (key 89), versions 0 to 1, flexible: state, topology, members and tasks of groups of the
+streams protocol.
+
+Versions: 1 the topology as its program describes it, where one asks for it (KIP-1331), and the group's assignor
+(KIP-1357).
 """
 
-from barnabas.protocol.schema import BOOL, INT16, INT32, INT64, STRING, UINT16, Request, Response, Struct, array, field
+from barnabas.protocol.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UINT16,
+    Request,
+    Response,
+    Struct,
+    array,
+    field,
+)
 
 
-class StreamsGroupDescribeRequest(Request, key=89, versions="0", flexible="0+"):
+class StreamsGroupDescribeRequest(Request, key=89, versions="0-1", flexible="0+"):
     group_ids: list[str] = field(array(STRING))
     include_authorized_operations: bool = field(BOOL)
+    include_topology_description: bool = field(BOOL, versions="1+", default=False)
 
 
 class KeyValue(Struct):
@@ -75,6 +92,30 @@ class Member(Struct):
     is_classic: bool = field(BOOL)
 
 
+class TopologyDescriptionNode(Struct):
+    name: str = field(STRING)
+    node_type: int = field(INT8)  # 1 source, 2 processor, 3 sink
+    source_topics: list[str] = field(array(STRING))
+    sink_topic: str | None = field(STRING, nullable="1+", default=None)
+    stores: list[str] = field(array(STRING))
+    successors: list[str] = field(array(STRING))
+
+
+class TopologyDescriptionSubtopology(Struct):
+    subtopology_id: str = field(STRING)
+    nodes: list[TopologyDescriptionNode] = field(array(TopologyDescriptionNode))
+
+
+class TopologyDescriptionGlobalStore(Struct):
+    source: TopologyDescriptionNode = field(TopologyDescriptionNode)
+    processor: TopologyDescriptionNode = field(TopologyDescriptionNode)
+
+
+class TopologyDescription(Struct):
+    subtopologies: list[TopologyDescriptionSubtopology] = field(array(TopologyDescriptionSubtopology))
+    global_stores: list[TopologyDescriptionGlobalStore] = field(array(TopologyDescriptionGlobalStore))
+
+
 class DescribedGroup(Struct):
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+", default=None)
@@ -85,8 +126,14 @@ class DescribedGroup(Struct):
     topology: Topology | None = field(Topology, nullable="0+", default=None)
     members: list[Member] = field(array(Member))
     authorized_operations: int = field(INT32, default=-0x8000_0000)
+    topology_description: TopologyDescription | None = field(
+        TopologyDescription, versions="1+", nullable="1+", default=None
+    )
+    # 0 not asked for, 1 there is none, 2 it could not be had, 3 it is there
+    topology_description_status: int = field(INT8, versions="1+", default=0)
+    assignor_name: str | None = field(STRING, versions="1+", nullable="1+", default=None, ignorable=True)
 
 
-class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"):
+class StreamsGroupDescribeResponse(Response, key=89, versions="0-1", flexible="0+"):
     throttle_time_ms: int = field(INT32, default=0)
     groups: list[DescribedGroup] = field(array(DescribedGroup))

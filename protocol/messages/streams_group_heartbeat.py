@@ -1,7 +1,10 @@
-"""StreamsGroupHeartbeat (key 88), version 0, flexible: join, stay in and leave a group of the streams protocol
+"""StreamsGroupHeartbeat (key 88), versions 0 to 1, flexible: join, stay in and leave a group of the streams protocol
 (KIP-1071).
 
 Null fields have not changed since the last heartbeat.
+
+Versions: 1 the broker asks for the topology's description (KIP-1331); the lag a task may have is an int64 in another
+place.
 """
 
 from barnabas.protocol.schema import (
@@ -69,7 +72,7 @@ class TaskOffset(Struct):
     offset: int = field(INT64)
 
 
-class StreamsGroupHeartbeatRequest(Request, key=88, versions="0", flexible="0+"):
+class StreamsGroupHeartbeatRequest(Request, key=88, versions="0-1", flexible="0+"):
     group_id: str = field(STRING)
     member_id: str = field(STRING)
     member_epoch: int = field(INT32)
@@ -105,19 +108,21 @@ class EndpointToPartitions(Struct):
     standby_partitions: list[TopicPartition] = field(array(TopicPartition))
 
 
-class StreamsGroupHeartbeatResponse(Response, key=88, versions="0", flexible="0+"):
+class StreamsGroupHeartbeatResponse(Response, key=88, versions="0-1", flexible="0+"):
     throttle_time_ms: int = field(INT32, default=0)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+", default=None)
     member_id: str = field(STRING)
     member_epoch: int = field(INT32)
     heartbeat_interval_ms: int = field(INT32)
-    acceptable_recovery_lag: int = field(INT32)
+    acceptable_recovery_lag_legacy: int = field(INT32, versions="0", default=0)
     task_offset_interval_ms: int = field(INT32)
+    acceptable_recovery_lag: int = field(INT64, versions="1+", default=-1, ignorable=True)
     status: list[Status] | None = field(array(Status), nullable="0+")
     active_tasks: list[TaskIds] | None = field(array(TaskIds), nullable="0+", default=None)
     standby_tasks: list[TaskIds] | None = field(array(TaskIds), nullable="0+", default=None)
     warmup_tasks: list[TaskIds] | None = field(array(TaskIds), nullable="0+", default=None)
+    topology_description_required: bool = field(BOOL, versions="1+", default=False)
     endpoint_information_epoch: int = field(INT32)
     partitions_by_user_endpoint: list[EndpointToPartitions] | None = field(
         array(EndpointToPartitions), nullable="0+", default=None

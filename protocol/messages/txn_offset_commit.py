@@ -1,12 +1,13 @@
-"""TxnOffsetCommit (key 28), versions 0 to 5, flexible from 3: commit offsets of a group within a transaction.
+"""TxnOffsetCommit (key 28), versions 0 to 6, flexible from 3: commit offsets of a group within a transaction.
 
 Goes to the coordinator of the group, not to that of the transaction. The offsets count once the commit marker is there.
 
 Versions: 2 leader epochs; 3 member id and generation, so that zombies are fenced (KIP-447); 5 the offsets partition is
-added to the transaction by itself (KIP-890).
+added to the transaction by itself (KIP-890); 6 topics by id, and member epochs (KIP-1319).
 """
 
-from barnabas.protocol.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field
+from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.protocol.schema import INT16, INT32, INT64, STRING, UUID, Request, Response, Struct, array, field
 
 
 class TxnOffsetCommitRequestPartition(Struct):
@@ -17,16 +18,18 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 
 class TxnOffsetCommitRequestTopic(Struct):
-    name: str = field(STRING)
+    name: str = field(STRING, versions="0-5", default="", ignorable=True)
+    topic_id: bytes = field(UUID, versions="6+", default=ZERO_UUID, ignorable=True)
     partitions: list[TxnOffsetCommitRequestPartition] = field(array(TxnOffsetCommitRequestPartition))
 
 
-class TxnOffsetCommitRequest(Request, key=28, versions="0-5", flexible="3+"):
+class TxnOffsetCommitRequest(Request, key=28, versions="0-6", flexible="3+"):
     transactional_id: str = field(STRING)
     group_id: str = field(STRING)
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
-    generation_id: int = field(INT32, versions="3+", default=-1)  # -1: not checked
+    # -1: not checked
+    generation_id_or_member_epoch: int = field(INT32, versions="3+", default=-1)
     member_id: str = field(STRING, versions="3+", default="")
     group_instance_id: str | None = field(STRING, versions="3+", nullable="3+", default=None)
     topics: list[TxnOffsetCommitRequestTopic] = field(array(TxnOffsetCommitRequestTopic))
@@ -38,10 +41,11 @@ class TxnOffsetCommitResponsePartition(Struct):
 
 
 class TxnOffsetCommitResponseTopic(Struct):
-    name: str = field(STRING)
+    name: str = field(STRING, versions="0-5", default="", ignorable=True)
+    topic_id: bytes = field(UUID, versions="6+", default=ZERO_UUID, ignorable=True)
     partitions: list[TxnOffsetCommitResponsePartition] = field(array(TxnOffsetCommitResponsePartition))
 
 
-class TxnOffsetCommitResponse(Response, key=28, versions="0-5", flexible="3+"):
+class TxnOffsetCommitResponse(Response, key=28, versions="0-6", flexible="3+"):
     throttle_time_ms: int = field(INT32, default=0)
     topics: list[TxnOffsetCommitResponseTopic] = field(array(TxnOffsetCommitResponseTopic))

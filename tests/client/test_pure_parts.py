@@ -49,6 +49,7 @@ def test_the_highest_common_version_is_chosen() -> None:
 
 def test_topics_by_id_alone_are_not_spoken() -> None:
     assert choose_version(ApiKey.FETCH, {ApiKey.FETCH: VersionRange(4, 18)}) == 12
+    assert choose_version(ApiKey.TXN_OFFSET_COMMIT, {ApiKey.TXN_OFFSET_COMMIT: VersionRange(0, 6)}) == 5
 
 
 @pytest.mark.parametrize("offered", [{}, {ApiKey.FETCH: VersionRange(0, 3)}, {ApiKey.FETCH: VersionRange(13, 18)}])

@@ -6,8 +6,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import MAX_STRING_BYTES
 
 
-def test_codes_are_consecutive_from_minus_one_to_133() -> None:
-    assert [int(code) for code in ErrorCode] == list(range(-1, 134))
+def test_codes_are_consecutive_from_minus_one_to_136() -> None:
+    assert [int(code) for code in ErrorCode] == list(range(-1, 137))
 
 
 def test_a_code_is_looked_up_by_number_and_is_one() -> None:

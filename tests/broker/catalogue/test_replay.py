@@ -143,7 +143,7 @@ def test_partitions_may_come_in_any_order_but_not_with_gaps() -> None:
         (b"", "without a value"),
         (bytes.fromhex("001400"), "frame 0"),
         (bytes.fromhex("021400 00"), "frame 2"),
-        (bytes.fromhex("011d0000"), "unknown catalogue record key 29"),
+        (bytes.fromhex("011e0000"), "unknown catalogue record key 30"),
         (bytes.fromhex("01140100"), "NoOpRecord version 1 is not known"),
         (bytes.fromhex("0114000000"), "1 bytes behind a NoOpRecord"),
         (bytes.fromhex("0102000362"), "claims 2 bytes where 1 are left"),

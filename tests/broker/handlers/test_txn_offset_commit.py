@@ -167,7 +167,7 @@ async def test_a_zombie_is_fenced(api: _Api, version: int) -> None:
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"generation_id": 2, "member_id": "m"}, E.ILLEGAL_GENERATION),
+        ({"generation_id_or_member_epoch": 2, "member_id": "m"}, E.ILLEGAL_GENERATION),
         ({"group_id": ""}, E.INVALID_GROUP_ID),
     ],
 )

@@ -241,7 +241,7 @@ async def test_a_coordinator_is_loading_while_its_log_is_recovered() -> None:
     assert refused.value.code == E.COORDINATOR_LOAD_IN_PROGRESS
     peer = world.connect()
     asked = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata=None)
-    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[asked])]
+    topics = [TxnOffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[asked])]
     peer.ask(
         TxnOffsetCommitRequest(transactional_id="id", group_id="g", producer_id=1, producer_epoch=0, topics=topics)
     )

@@ -57,7 +57,7 @@ def test_the_newer_protocol_only_writes_and_goes_on_with_the_epoch_it_is_given()
         assert [(each.producer_epoch, each.base_sequence) for each in broker.batches()] == [(0, 0), (1, 0)]
         assert producer.identity == ProducerIdentity(7, 2)
         asked = broker.of(TxnOffsetCommitRequest)[0]
-        assert (asked.generation_id, asked.member_id, asked.group_instance_id) == (3, "me", "fixed")
+        assert (asked.generation_id_or_member_epoch, asked.member_id, asked.group_instance_id) == (3, "me", "fixed")
 
 
 def test_a_level_that_changes_counts_from_the_next_transaction_on_a_new_connection() -> None:

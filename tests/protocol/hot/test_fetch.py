@@ -179,7 +179,7 @@ pairs = st.tuples(int32, int32).filter(lambda pair: pair != (-1, -1))
 answers = st.builds(
     fetch.FetchedPartition,
     int32,
-    st.integers(0, 133),
+    st.integers(0, 136),
     int64,
     int64,
     int64,
@@ -197,7 +197,7 @@ nodes = st.tuples(int32, names, int32, st.none() | names)
     st.lists(nodes, max_size=2),
     versions,
     int32,
-    st.integers(0, 133),
+    st.integers(0, 136),
     int32,
 )
 def test_a_response_is_byte_identical(

@@ -125,7 +125,7 @@ def test_garbage_gives_a_request_or_a_decode_error(garbage: bytes, version: int)
 
 failed = st.tuples(
     int32,
-    st.integers(1, 133),
+    st.integers(1, 136),
     int64,
     int64,
     int64,

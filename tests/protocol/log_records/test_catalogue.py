@@ -61,10 +61,10 @@ def test_records_have_kafkas_bytes(record: Stored, version: int, data: str) -> N
     assert decode_record(bytes.fromhex(data)) == (record, version)
 
 
-def test_there_are_26_records_and_three_unused_keys() -> None:
+def test_there_are_27_records_and_three_unused_keys() -> None:
     keys = [record.__schema__.key for record in RECORDS]
-    assert len(set(keys)) == len(keys) == 26
-    assert set(range(29)) - set(keys) == {6, 13, 16}
+    assert len(set(keys)) == len(keys) == 27
+    assert set(range(30)) - set(keys) == {6, 13, 16}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_there_are_26_records_and_three_unused_keys() -> None:
         ("", "varint"),
         ("00140000", "frame version 0"),
         ("02140000", "frame version 2"),
-        ("011d0000", "key 29"),
+        ("011e0000", "key 30"),
         ("01140100", "NoOpRecord has no version 1"),
         ("0114000000", "1 bytes are left over"),
         ("011400", "NoOpRecord v0"),

@@ -18,6 +18,8 @@ from pathlib import Path
 
 KAFKA_VERSION = "4.3.1"
 TOOLS_VERSION = "4.3.1"
+MESSAGES_VERSION = "4.4.0"
+"""The release whose messages ours are, and with whose classes they are compared."""
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 

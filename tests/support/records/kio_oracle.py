@@ -19,6 +19,12 @@ from kio.static.constants import EntityType
 
 from barnabas.protocol.schema import Field, Response, Struct, default_instance
 
+# Fields that Kafka gave another name after the release that kio knows.
+_RENAMED = {
+    ("TxnOffsetCommitRequest", "generation_id_or_member_epoch"): "generation_id",
+    ("StreamsGroupHeartbeatResponse", "acceptable_recovery_lag_legacy"): "acceptable_recovery_lag",
+}
+
 
 @cache
 def kio_entity(struct: type[Struct], version: int) -> Any:
@@ -48,7 +54,8 @@ def to_kio(message: Struct, version: int, entity_class: Any) -> Any:
     """Our `message` as an instance of kio's class for it."""
     ours = [field for field in message.__schema__.fields if field.in_version(version)]
     theirs = fields(entity_class)
-    assert [_short(field.name) for field in ours] == [_short(field.name) for field in theirs]
+    named = [_RENAMED.get((type(message).__name__, field.name), field.name) for field in ours]
+    assert [_short(name) for name in named] == [_short(field.name) for field in theirs]
     return entity_class(
         **{
             their.name: _converted(our, their, getattr(message, our.name), version)

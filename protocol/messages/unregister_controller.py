@@ -1,0 +1,13 @@
+"""UnregisterController (key 94), version 0, flexible: forget a controller that is gone."""
+
+from barnabas.protocol.schema import INT16, INT32, STRING, Request, Response, field
+
+
+class UnregisterControllerRequest(Request, key=94, versions="0", flexible="0+"):
+    controller_id: int = field(INT32)
+
+
+class UnregisterControllerResponse(Response, key=94, versions="0", flexible="0+"):
+    throttle_time_ms: int = field(INT32, default=0)
+    error_code: int = field(INT16)
+    error_message: str | None = field(STRING, nullable="0+")
