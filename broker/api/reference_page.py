@@ -14,7 +14,7 @@ _HEAD = """\
 # APIs
 
 Every API and version that ApiVersions returns is implemented: {count} APIs, with the version ranges of Apache Kafka
-4.3.1. Produce is advertised from version 0, as in Kafka: without version 0 old librdkafka takes the broker for one
+4.4.0. Produce is advertised from version 0, as in Kafka: without version 0 old librdkafka takes the broker for one
 without compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything not
 listed here.
 

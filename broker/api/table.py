@@ -1,10 +1,10 @@
 """The APIs this broker offers: the one truth that dispatch, ApiVersions and docs/apis.md are derived from.
 
 A row names the API, the module of `broker/handlers` that answers it, and the versions served, which are Apache Kafka
-4.3.1's whole range; what 4.4 has added is not answered yet. What is not here is not offered, and a request for it
-closes the connection, as in Kafka. Handlers are named and not imported: a module is loaded when its API is first asked
-for. It also says which operations an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to
-the request's principal. There is none, and everything is allowed.
+4.4.0's whole range. What is not here is not offered, and a request for it closes the connection, as in Kafka.
+Handlers are named and not imported: a module is loaded when its API is first asked for. It also says which operations
+an API is, in the words of Kafka's ACLs: an authorizer would have to allow them to the request's principal. There is
+none, and everything is allowed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,6 @@ _DESCRIBE_CONFIGS, _ALTER_CONFIGS = Operation.DESCRIBE_CONFIGS, Operation.ALTER_
 _IDEMPOTENT_WRITE, _TWO_PHASE_COMMIT = Operation.IDEMPOTENT_WRITE, Operation.TWO_PHASE_COMMIT
 
 
-SERVED_UP_TO = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}
-"""Where that is less than the messages there are."""
-
-
 class Row(NamedTuple):
     """One API."""
 
@@ -39,7 +35,7 @@ class Row(NamedTuple):
     advertised_min_version: int
     """Where its range begins in ApiVersions, which for Produce is lower than what is served."""
     accesses: tuple[Access, ...]
-    """What Kafka 4.3.1 checks for it; some only where a request asks for that.
+    """What Kafka 4.4.0 checks for it; some only where a request asks for that.
 
     Not what would never be allowed (Delete Cluster, for DeleteTopics), nor what is for coordinators that this broker
     does not have.
@@ -69,8 +65,7 @@ def _row(
         for resource, operations in by_resource.items()
         for operation in (operations if isinstance(operations, tuple) else (operations,))
     )
-    max_version = SERVED_UP_TO.get(key, key.max_version)
-    return Row(key, handler, key.min_version, max_version, key.advertised_min_version, accesses)
+    return Row(key, handler, key.min_version, key.max_version, key.advertised_min_version, accesses)
 
 
 BEFORE_AUTHENTICATION = frozenset((ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE))

@@ -175,7 +175,7 @@ class Catalogue:
         self, wishes: Sequence[NewTopic], *, validate_only: bool = False
     ) -> list[CreatedTopic | KafkaError]:
         """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
-        check_request_size(wish.num_partitions for wish in wishes)
+        check_request_size(max(wish.num_partitions, 1) for wish in wishes)
         results: list[CreatedTopic | KafkaError] = []
         records: list[Versioned] = []
         for wish in wishes:
@@ -236,7 +236,7 @@ class Catalogue:
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
         grown: list[tuple[str, int]] = []
-        check_request_size(self._partitions_wished(wish) for wish in wishes)
+        check_request_size((self._partitions_wished(wish) for wish in wishes), "additional partitions")
         for wish in wishes:
             try:
                 records += create_partitions(wish, self._writer)

@@ -1,7 +1,7 @@
 """What changing feature levels takes: pure decisions for UpdateFeatures and `--feature`, and what is offered of them.
 
 Knows Kafka's rules, codes and sentences; writes nothing and changes nothing. The rules are those of Apache Kafka
-4.3.1's controller: one feature that may not be changed refuses the whole request, a feature named twice counts as
+4.4.0's controller: one feature that may not be changed refuses the whole request, a feature named twice counts as
 named last, `metadata.version` may go down only over levels that changed no record.
 """
 
@@ -22,7 +22,7 @@ ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 OFFERED_FEATURES = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
-    METADATA_VERSION: (7, 30),
+    METADATA_VERSION: (7, 33),
     TRANSACTION_VERSION: (0, 2),
 }
 """The features that mean something here, with the levels that are honoured. group.version and the others join this
@@ -35,7 +35,7 @@ NEW_LEVELS = {METADATA_VERSION: 25, TRANSACTION_VERSION: 2}
 """What a new directory begins with. 25 (4.0-IV3) is the lowest level that carries what is stored here, so that every
 Kafka from 4.0 on opens the directory."""
 
-_RECORDS_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)  # levels of metadata.version that changed records
+_RECORDS_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels of metadata.version that changed records
 _ELR_NEEDS_METADATA_VERSION = 23
 _MIN_ISR = "min.insync.replicas"
 

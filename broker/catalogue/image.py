@@ -26,13 +26,13 @@ _NEVER = -1
 METADATA_VERSION = "metadata.version"
 INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
 
-# What this reader understands: level 7 is the lowest Kafka 4 accepts, 30 is 4.3's. The others as 4.3.1 has them.
+# What this reader understands: level 7 is the lowest Kafka 4 accepts, 33 is 4.4's. The others as 4.4.0 has them.
 SUPPORTED_FEATURES = {
-    METADATA_VERSION: (7, 30),
+    METADATA_VERSION: (7, 33),
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
     "kraft.version": (0, 1),
-    "share.version": (0, 1),
+    "share.version": (0, 2),
     "streams.version": (0, 1),
     "transaction.version": (0, 2),
 }

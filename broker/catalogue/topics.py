@@ -1,7 +1,7 @@
 """What creating, growing and deleting topics takes: pure decisions, from the image and a wish to records or a refusal.
 
 Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. The rules and their order are
-those of Apache Kafka 4.3.1's controller with one broker.
+those of Apache Kafka 4.4.0's controller with one broker.
 """
 
 from collections import Counter
@@ -294,10 +294,10 @@ def delete_topic(topic: Topic) -> list[Versioned]:
     return [Versioned(RemoveTopicRecord(topic_id=topic.topic_id))]
 
 
-def check_request_size(counts: Iterable[int]) -> None:
+def check_request_size(counts: Iterable[int], what: str = "partitions") -> None:
     """POLICY_VIOLATION when one request would create more partitions than Kafka creates at once."""
-    if sum(max(count, 1) for count in counts) > PARTITIONS_PER_REQUEST_MAX:
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    if sum(counts) > PARTITIONS_PER_REQUEST_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"Excessively large number of {what} per request.")
 
 
 def duplicates(items: Iterable[T]) -> set[T]:

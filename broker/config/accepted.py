@@ -1,6 +1,6 @@
 """Apache Kafka's broker keys that are known here but change nothing, so that a configuration written for Kafka starts.
 
-One row each, with Kafka 4.3.1's type, default, allowed values and update mode: DescribeConfigs lists them
+One row each, with Kafka 4.4.0's type, default, allowed values and update mode: DescribeConfigs lists them
 truthfully, and a bad value is still refused. Some of them ask for protection this broker does not give;
 `refusals.py` says which. Imported only when a configuration names a key that is not in `keys.py`, or when somebody
 describes the broker.
@@ -50,6 +50,8 @@ _TABLE = (
     Key("delegation.token.secret.key", PASSWORD, None),
     Key("delete.records.purgatory.purge.interval.requests", INT, "1"),
     Key("early.start.listeners", LIST, None),
+    Key("errors.deadletterqueue.auto.create.topics.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
+    Key("errors.deadletterqueue.topic.name.prefix", STRING, "dlq.", None, CLUSTER_WIDE),
     Key("fetch.purgatory.purge.interval.requests", INT, "1000"),
     Key("follower.fetch.last.tiered.offset.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
     Key("group.consumer.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE),
@@ -101,6 +103,7 @@ _TABLE = (
     Key("group.share.record.lock.duration.ms", INT, "30000", Range(1000, 3600000)),
     Key("group.share.session.timeout.ms", INT, "45000", Range(1)),
     Key("group.streams.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE),
+    Key("group.streams.assignors", LIST, "sticky"),
     Key("group.streams.heartbeat.interval.ms", INT, "5000", Range(1)),
     Key("group.streams.initial.rebalance.delay.ms", INT, "3000", Range(0)),
     Key("group.streams.max.assignment.interval.ms", INT, "15000", Range(0)),
@@ -112,7 +115,9 @@ _TABLE = (
     Key("group.streams.min.heartbeat.interval.ms", INT, "5000", Range(1)),
     Key("group.streams.min.session.timeout.ms", INT, "45000", Range(1)),
     Key("group.streams.num.standby.replicas", INT, "0", Range(0)),
+    Key("group.streams.rack.aware.assignment.tags", LIST, ""),
     Key("group.streams.session.timeout.ms", INT, "45000", Range(1)),
+    Key("group.streams.topology.description.plugin.class", CLASS, None),
     Key("initial.broker.registration.timeout.ms", INT, "60000"),
     Key("kafka.metrics.polling.interval.secs", INT, "10", Range(1)),
     Key("kafka.metrics.reporters", LIST, ""),
@@ -220,6 +225,8 @@ _TABLE = (
     Key("sasl.login.retry.backoff.ms", LONG, "100"),
     Key("sasl.mechanism.controller.protocol", STRING, "GSSAPI"),
     Key("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", None, PER_BROKER),
+    Key("sasl.oauthbearer.allow.unverified.audience", BOOLEAN, "false"),
+    Key("sasl.oauthbearer.allow.unverified.issuer", BOOLEAN, "false"),
     Key("sasl.oauthbearer.assertion.algorithm", STRING, "RS256", OneOf(("ES256", "RS256"), ignore_case=True)),
     Key("sasl.oauthbearer.assertion.claim.aud", STRING, None),
     Key("sasl.oauthbearer.assertion.claim.exp.seconds", INT, "300", Range(0, 86400)),

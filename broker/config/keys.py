@@ -2,7 +2,7 @@
 
 A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
 does is in `reference/descriptions.py`, which is imported only when somebody asks; the keys of Apache Kafka that are
-known but do nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.3.1's, and so are the
+known but do nothing here are in `accepted.py`. Types, ranges and update modes are Kafka 4.4.0's, and so are the
 defaults, except where docs/config.md says why not.
 """
 
@@ -94,6 +94,8 @@ _TABLE = (
     Key("log.retention.hours", INT, "168"),
     Key("log.local.retention.bytes", LONG, "-2", Range(-2), CLUSTER_WIDE),
     Key("log.local.retention.ms", LONG, "-2", Range(-2), CLUSTER_WIDE),
+    Key("log.remote.copy.lag.bytes", LONG, "-1", Range(-1), CLUSTER_WIDE),
+    Key("log.remote.copy.lag.ms", LONG, "0", Range(-1), CLUSTER_WIDE),
     Key("log.flush.interval.messages", LONG, "9223372036854775807", Range(1), CLUSTER_WIDE),
     Key("log.flush.interval.ms", LONG, None, None, CLUSTER_WIDE),
     Key("log.flush.scheduler.interval.ms", LONG, "9223372036854775807"),
@@ -107,6 +109,7 @@ _TABLE = (
     Key("log.cleaner.max.compaction.lag.ms", LONG, "9223372036854775807", Range(1), CLUSTER_WIDE),
     Key("log.cleaner.min.cleanable.ratio", DOUBLE, "0.5", Range(0, 1), CLUSTER_WIDE),
     Key("message.max.bytes", INT, "1048588", Range(0), CLUSTER_WIDE),
+    Key("max.decompressed.message.bytes", INT, "2147483639", Range(1, 2147483639), CLUSTER_WIDE),
     Key("min.insync.replicas", INT, "1", Range(1), CLUSTER_WIDE),
     Key("unclean.leader.election.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
     # storage

@@ -2,7 +2,7 @@
 
 A topic holds only what was set for it, as text. What is in force is that, else the broker's value for the same thing
 under its own name (`retention.ms` is `log.retention.ms`, or `.minutes`, or `.hours`), else the default. Types,
-ranges, defaults and the sentences of the errors are Kafka 4.3.1's.
+ranges, defaults and the sentences of the errors are Kafka 4.4.0's.
 """
 
 from collections.abc import Mapping
@@ -51,6 +51,7 @@ _TABLE = (
     ),
     TopicKey("compression.zstd.level", INT, "3", Range(-131072, 22), "compression.zstd.level"),
     TopicKey("delete.retention.ms", LONG, "86400000", Range(0), "log.cleaner.delete.retention.ms"),
+    TopicKey("errors.deadletterqueue.group.enable", BOOLEAN, "false"),
     TopicKey("file.delete.delay.ms", LONG, "60000", Range(0), "log.segment.delete.delay.ms"),
     TopicKey("flush.messages", LONG, _INT64_MAX, Range(1), "log.flush.interval.messages"),
     TopicKey("flush.ms", LONG, _INT64_MAX, Range(0), "log.flush.interval.ms"),
@@ -67,6 +68,13 @@ _TABLE = (
     TopicKey("local.retention.bytes", LONG, "-2", Range(-2), "log.local.retention.bytes"),
     TopicKey("local.retention.ms", LONG, "-2", Range(-2), "log.local.retention.ms"),
     TopicKey("max.compaction.lag.ms", LONG, _INT64_MAX, Range(1), "log.cleaner.max.compaction.lag.ms"),
+    TopicKey(
+        "max.decompressed.message.bytes",
+        INT,
+        "2147483639",
+        Range(1, 2147483639),
+        "max.decompressed.message.bytes",
+    ),
     TopicKey("max.message.bytes", INT, "1048588", Range(0), "message.max.bytes"),
     TopicKey("message.timestamp.after.max.ms", LONG, "3600000", Range(0), "log.message.timestamp.after.max.ms"),
     TopicKey("message.timestamp.before.max.ms", LONG, _INT64_MAX, Range(0), "log.message.timestamp.before.max.ms"),
@@ -81,6 +89,8 @@ _TABLE = (
     TopicKey("min.compaction.lag.ms", LONG, "0", Range(0), "log.cleaner.min.compaction.lag.ms"),
     TopicKey("min.insync.replicas", INT, "1", Range(1), "min.insync.replicas"),
     TopicKey("preallocate", BOOLEAN, "false", None, "log.preallocate"),
+    TopicKey("remote.copy.lag.bytes", LONG, "-1", Range(-1), "log.remote.copy.lag.bytes"),
+    TopicKey("remote.copy.lag.ms", LONG, "0", Range(-1), "log.remote.copy.lag.ms"),
     TopicKey("remote.log.copy.disable", BOOLEAN, "false"),
     TopicKey("remote.log.delete.on.disable", BOOLEAN, "false"),
     TopicKey("remote.storage.enable", BOOLEAN, "false"),

@@ -201,13 +201,19 @@ class GroupCoordinator:
         )
         return self._decide(request.group_id, decide)
 
-    def commit_offsets_in_transaction(self, request: CommitRequest, producer: Producer) -> Reply[tuple[ErrorCode, ...]]:
-        """TxnOffsetCommit, once the transaction coordinator has admitted it: one error code per offset."""
+    def commit_offsets_in_transaction(
+        self, request: CommitRequest, producer: Producer, *, missing_group: ErrorCode
+    ) -> Reply[tuple[ErrorCode, ...]]:
+        """TxnOffsetCommit, once the transaction coordinator has admitted it: one error code per offset.
+
+        `missing_group` is as that of `commit_offsets`.
+        """
         _check_group_id(request.group_id)
         decide = partial(
             offsets.commit_in_transaction,
             request=request,
             producer=producer,
+            missing_group=missing_group,
             now_ms=self._now_ms(),
             config=self._config,
         )

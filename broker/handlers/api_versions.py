@@ -1,10 +1,11 @@
-"""ApiVersions (key 18), v0-4: what this broker can do.
+"""ApiVersions (key 18), v0-5: what this broker can do.
 
 Lists exactly what is answered, in every version listed; Produce from 0 on, since old librdkafka takes a missing
 version 0 for a broker that cannot decompress (KAFKA-18659). A version above ours is answered in v0 with
 UNSUPPORTED_VERSION and the range of this API alone (`unsupported_version`), and the client asks again. Versions: 3
 the client names itself, or is answered INVALID_REQUEST; features are listed; 4 also those with a lowest level 0, which
-older Java clients cannot read (KAFKA-17492).
+older Java clients cannot read (KAFKA-17492); 5 the client says which node of which cluster it means, and hears
+REBOOTSTRAP_REQUIRED from any other; only one of the two is INVALID_REQUEST (KIP-1242).
 """
 
 import re
@@ -22,13 +23,13 @@ from barnabas.protocol.messages.api_versions import (
 
 API_VERSIONS = 18
 _CLIENT_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_NO_NODE = -1
 
 
 def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
-    if context.api_version >= 3:
-        for word in (request.client_software_name, request.client_software_version):
-            if _CLIENT_SOFTWARE.fullmatch(word) is None:
-                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    refusal = _refusal(request, context)
+    if refusal is not ErrorCode.NONE:
+        return ApiVersionsResponse(error_code=refusal, api_keys=[])
     services = context.services
     finalized = {**services.catalogue.feature_levels, KRAFT_VERSION: KRAFT_LEVEL}
     return ApiVersionsResponse(
@@ -46,6 +47,20 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
             if name in OFFERED_FEATURES
         ],
     )
+
+
+def _refusal(request: ApiVersionsRequest, context: RequestContext) -> ErrorCode:
+    """What is wrong with the request, in Kafka's order."""
+    if (request.cluster_id is None) is not (request.node_id == _NO_NODE):
+        return ErrorCode.INVALID_REQUEST
+    if context.api_version >= 3:
+        for word in (request.client_software_name, request.client_software_version):
+            if _CLIENT_SOFTWARE.fullmatch(word) is None:
+                return ErrorCode.INVALID_REQUEST
+    node = context.services.node
+    if request.cluster_id is not None and (request.cluster_id, request.node_id) != (node.cluster_id, node.node_id):
+        return ErrorCode.REBOOTSTRAP_REQUIRED
+    return ErrorCode.NONE
 
 
 def unsupported_version(services: Services) -> ApiVersionsResponse:

@@ -1,7 +1,8 @@
-"""DeleteGroups (key 42), v0-2: groups without members go, with all they committed.
+"""DeleteGroups (key 42), v0-3: groups without members go, with all they committed.
 
 Each group has its own code: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. One that is named twice is answered once, as by
-Kafka. The decision is in coordinator/group/offsets.
+Kafka. The decision is in coordinator/group/offsets. Versions: 3 has room for a message, which Kafka leaves empty for
+such groups, too: it is for those that a plug-in of streams groups (KIP-1331) would not let go.
 """
 
 from __future__ import annotations

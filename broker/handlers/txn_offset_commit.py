@@ -1,17 +1,19 @@
-"""TxnOffsetCommit (key 28), v0-5: commit offsets of a group within a transaction; they count once it is committed.
+"""TxnOffsetCommit (key 28), v0-6: commit offsets of a group within a transaction; they count once it is committed.
 
-Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION,
-OFFSET_METADATA_TOO_LARGE, or what all are answered. First by the transaction coordinator (coordinator/verification.py):
-INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on TRANSACTION_ABORTABLE, and
-CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID;
-only who names a member is asked for one (KIP-447). The decision is in coordinator/group/offsets. Versions: 2 leader
-epoch, 3 flexible, member and generation, 5 adds the group's partition to the transaction by itself.
+Goes to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION (a topic in v6:
+UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what all are answered. First by the transaction coordinator
+(coordinator/verification.py): INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, from v4 on
+TRANSACTION_ABORTABLE, and CONCURRENT_TRANSACTIONS. Then by the group: INVALID_GROUP_ID, ILLEGAL_GENERATION,
+UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; only who names a member is asked for one (KIP-447); a member of no group hears
+GROUP_ID_NOT_FOUND (before v6: ILLEGAL_GENERATION). The decision is in coordinator/group/offsets. Versions: 2 leader
+epoch, 3 flexible, member and generation, 5 adds the group's partition to the transaction by itself, 6 topic ids
+(KIP-1319).
 """
 
 from __future__ import annotations
 
 from asyncio import Future
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
@@ -30,14 +32,20 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Topic
+
 Codes = tuple[ErrorCode, ...]
 
 _LOAD_IN_PROGRESS_SINCE = 2
+_GROUP_ID_NOT_FOUND_SINCE = 6
+_TOPIC_IDS_SINCE = 6
 
 
 class _Asked(NamedTuple):
@@ -108,7 +116,7 @@ def _without_deleted(asked: _Asked) -> _Asked:
         if offset.topic_id in there:
             kept.append((offset, answer))
         else:
-            answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            answer.error_code = _unknown_topic(asked.context)
     return asked._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
 
 
@@ -124,8 +132,10 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
         tuple(wanted),
     )
     producer = Producer(request.producer_id, request.producer_epoch)
+    has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE
+    missing_group = ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION
     return reply_to(
-        lambda: context.services.groups.commit_offsets_in_transaction(commit, producer),
+        lambda: context.services.groups.commit_offsets_in_transaction(commit, producer, missing_group=missing_group),
         lambda codes: _filled(response, awaited, codes),
         lambda refusal: _refused(asked, refusal.code),
     )
@@ -137,14 +147,15 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Aske
     awaited: list[TxnOffsetCommitResponsePartition] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
     for asked in request.topics:
-        topic = context.services.catalogue.topics.get(asked.name)
+        topic = _topic(asked, context)
         answers = []
         for partition in asked.partitions:
             index = partition.partition_index
             answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
             answers.append(answer)
             if topic is None or not 0 <= index < len(topic.partitions):
-                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                unknown = _unknown_topic(context) if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                answer.error_code = unknown
                 continue
             awaited.append(answer)
             wanted.append(
@@ -157,8 +168,22 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> _Aske
                     partition.committed_metadata or "",
                 )
             )
-        topics.append(TxnOffsetCommitResponseTopic(name=asked.name, partitions=answers))
+        topics.append(TxnOffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers))
     return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
+
+
+def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> Topic | None:
+    catalogue = context.services.catalogue
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        return catalogue.topics_by_id.get(asked.topic_id)
+    return catalogue.topics.get(asked.name)
+
+
+def _unknown_topic(context: RequestContext) -> ErrorCode:
+    """What the partitions of a topic are answered that is not there."""
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:

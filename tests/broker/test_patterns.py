@@ -1,6 +1,6 @@
 """Patterns as Kafka takes them: what matches, what is refused, and that nobody can make us count for ever.
 
-What is expected of each pattern was recorded from RE2/J in Apache Kafka 4.3.1 (ListTransactions v2).
+What is expected of each pattern was recorded from RE2/J in Apache Kafka 4.4.0 (ListTransactions v2).
 """
 
 from __future__ import annotations

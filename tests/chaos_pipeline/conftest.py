@@ -12,7 +12,7 @@ from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
 
-KAFKA_VERSION = "4.2.0"  # 4.3.x loses commits that it acknowledged, when it is killed
+KAFKA_VERSION = "4.2.0"  # later ones lose commits that they acknowledged, when they are killed
 NewBroker = Callable[..., Server]
 
 

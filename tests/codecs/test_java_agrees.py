@@ -8,7 +8,6 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records import catalogue, group, transaction
 from barnabas.protocol.schema import Request, Response, Stored, Struct
 from tests.support.clients.java import run_program
-from tests.support.kafka.jars import MESSAGES_VERSION, kafka_libs
 from tests.support.records.messages import make, our_messages, our_stored
 
 PROGRAM = Path(__file__).with_name("Reread.java")
@@ -27,7 +26,7 @@ def java_class(struct: type[Struct]) -> str:
 
 def assert_java_rewrites(encodings: list[tuple[type[Struct], int, bytes]]) -> None:
     lines = [f"{java_class(struct)} {version} {encoded.hex()}" for struct, version, encoded in encodings]
-    answers = run_program(PROGRAM, stdin="\n".join(lines) + "\n", libs=kafka_libs(MESSAGES_VERSION)).splitlines()
+    answers = run_program(PROGRAM, stdin="\n".join(lines) + "\n").splitlines()
     assert len(answers) == len(encodings)
     differing = [
         (struct.__name__, version, encoded.hex(), answer)
@@ -67,7 +66,7 @@ def with_unknown_tags(message: Stored) -> Stored:
 
 def test_error_codes_are_javas() -> None:
     javas = {}
-    for line in run_program(PROGRAM, "errors", libs=kafka_libs(MESSAGES_VERSION)).splitlines():
+    for line in run_program(PROGRAM, "errors").splitlines():
         code, name, retriable, refresh = line.split()
         javas[int(code)] = (name, retriable == "true", refresh == "true")
     assert {int(code): (code.name, code.retriable, code.refresh_metadata) for code in ErrorCode} == javas

@@ -7,7 +7,6 @@ from pathlib import Path
 from barnabas.broker.coordinator.transaction import records
 from barnabas.protocol.records.record import Record
 from tests.support.clients.java import run_program
-from tests.support.kafka.jars import MESSAGES_VERSION, kafka_libs
 from tests.support.stories.transaction import Story
 from tests.support.worlds.transaction import PARTITION
 
@@ -33,7 +32,7 @@ def test_kafkas_coordinator_reads_and_rewrites_what_ours_wrote() -> None:
         f"{version} {(record.key or b'').hex()} {'-' if record.value is None else record.value.hex()}"
         for version, record in written
     ]
-    answers = run_program(PROGRAM, stdin="\n".join(lines) + "\n", libs=kafka_libs(MESSAGES_VERSION)).splitlines()
+    answers = run_program(PROGRAM, stdin="\n".join(lines) + "\n").splitlines()
     assert len(answers) == len(written) > 200
     for (_, record), answer in zip(written, answers, strict=True):
         decoded = records.decode(record.key, record.value)

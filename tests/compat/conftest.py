@@ -20,7 +20,7 @@ from tests.compat.tools import Tools
 from tests.support.processes.server import Server
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
-JAVA = ("java-4.3.1", "java-3.9.1", "java-2.8.2")
+JAVA = ("java-4.4.0", "java-3.9.1", "java-2.8.2")
 GO = ("franz-go", "sarama", "kafka-go")
 JS = ("kafkajs", "platformatic")
 STREAMING = ("kafka-python", "aiokafka", "confluent-kafka", *JAVA, "franz-go", "sarama", *JS)

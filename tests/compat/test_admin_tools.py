@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.api.table import API_TABLE
+from barnabas.protocol.registry import ApiKey
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.compat.tools import (
     API_VERSIONS,
@@ -27,6 +28,7 @@ from tests.support.processes.server import Server
 OF_BROKER = ("--entity-type", "brokers", "--entity-name", "1")
 OF_ALL_BROKERS = ("--entity-type", "brokers", "--entity-default")
 START_MS = 1_700_000_000_000
+_KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}  # of Kafka 4.3
 
 
 def of_topic(name: str) -> tuple[str, ...]:
@@ -34,7 +36,7 @@ def of_topic(name: str) -> tuple[str, ...]:
 
 
 def settings(described: str) -> dict[str, str]:
-    """What ConfigCommand listed: "value {synonyms}" by key; but for what Kafka 4.3 itself sets for all brokers."""
+    """What ConfigCommand listed: "value {synonyms}" by key; but for what Kafka itself sets for all brokers."""
     found = re.findall(r"^  (\S+?)=(.*) sensitive=false synonyms=(\{.*\})$", described, re.MULTILINE)
     return {key: f"{value} {synonyms}" for key, value, synonyms in found if key != "min.insync.replicas"}
 
@@ -65,7 +67,7 @@ def test_a_topics_settings_are_changed_and_described(server: Server, tools: Tool
 def test_every_setting_of_a_topic_is_told_with_where_it_comes_from(server: Server, tools: Tools) -> None:
     tools.ask(server, TOPICS, "--create", "--topic", "plain")
     everything = settings(tools.ask(server, CONFIGS, "--describe", "--all", *of_topic("plain")))
-    assert len(everything) == 32
+    assert len(everything) == 36
     assert (
         everything["retention.ms"]
         == "-1 {STATIC_BROKER_CONFIG:log.retention.ms=-1, DEFAULT_CONFIG:log.retention.hours=168}"
@@ -262,7 +264,8 @@ def test_every_api_is_offered_in_the_versions_that_kafka_offers(server: Server, 
         )
     }
     for row in API_TABLE:
-        assert ranges[row.key] == (row.advertised_min_version, row.max_version, row.max_version)
+        usable = min(row.max_version, _KNOWN_TO_THE_TOOLS.get(row.key, row.max_version))
+        assert ranges[row.key] == (row.advertised_min_version, row.max_version, usable)
 
 
 def test_features_are_described(server: Server, tools: Tools) -> None:
@@ -278,7 +281,7 @@ def test_features_are_described(server: Server, tools: Tools) -> None:
         for name, versions in told.items()
         if name in ("metadata.version", "kraft.version", "eligible.leader.replicas.version")
     } == {
-        "metadata.version": ["3.3-IV3", "4.3-IV0"],
+        "metadata.version": ["3.3-IV3", "UNKNOWN"],  # which the tools, of Kafka 4.3, have no name for
         "kraft.version": ["0", "1"],
         "eligible.leader.replicas.version": ["0", "1"],
     }

@@ -13,7 +13,7 @@ from tests.compat.model import PARTITIONS, Client, Message, by_position
 from tests.support.processes.broker import READY, BrokerProcess
 from tests.support.processes.forwarder import Forwarder
 
-GROUPS = ("kafka-python", "confluent-kafka", "java-4.3.1", "franz-go")
+GROUPS = ("kafka-python", "confluent-kafka", "java-4.4.0", "franz-go")
 
 
 class ComposedBroker(BrokerProcess):

@@ -84,7 +84,7 @@ def test_two_members_share_the_partitions_and_one_inherits_them(server: Server, 
 def test_one_client_reads_on_where_another_stopped(server: Server, clients: Clients) -> None:
     client = clients["confluent-kafka"]
     _fill(server, clients, "relay", 30)
-    first_half = ("java-4.3.1", "kafkajs", "aiokafka", "franz-go", "java-3.9.1")
+    first_half = ("java-4.4.0", "kafkajs", "aiokafka", "franz-go", "java-3.9.1")
     second_half = ("platformatic", "kafka-go", "java-2.8.2", "sarama", "kafka-python", "confluent-kafka")
     runners = [clients[name] for name in (*first_half, *second_half)]
 

@@ -32,7 +32,7 @@ def test_what_an_idempotent_producer_writes_others_read(
     offsets = idempotent.write(server.address, topic, messages, compression)
 
     assert [offset for message, offset in zip(messages, offsets, strict=True) if message.partition == 2] == [*range(20)]
-    assert by_position(clients["java-4.3.1"].read(server.address, topic)) == as_stored(messages)
+    assert by_position(clients["java-4.4.0"].read(server.address, topic)) == as_stored(messages)
 
 
 def test_the_admin_interface_of_platformatic_finds_everything(server: Server) -> None:

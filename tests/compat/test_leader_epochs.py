@@ -23,7 +23,7 @@ from tests.support.processes.cutting_proxy import CuttingProxy
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
-CARRIERS = ("confluent-kafka", "franz-go", "java-4.3.1")
+CARRIERS = ("confluent-kafka", "franz-go", "java-4.4.0")
 ASKED_MAX = 4 * PARTITIONS  # a client may ask again after it lost its connection
 TIMEOUT_S = 120.0  # a member that a restart cost its place comes back after its session at the latest
 LOADING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}  # what Kafka says after a restart

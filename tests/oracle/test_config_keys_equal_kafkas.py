@@ -1,4 +1,4 @@
-"""Our tables of configuration keys are Apache Kafka 4.3.1's: names, types, defaults, ranges, update modes, synonyms."""
+"""Our tables of configuration keys are Apache Kafka 4.4.0's: names, types, defaults, ranges, update modes, synonyms."""
 
 from __future__ import annotations
 

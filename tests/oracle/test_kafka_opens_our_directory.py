@@ -160,7 +160,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
         else:
             kafka.stop()
     catalogue = open_catalogue(data_dir, _config(with_snapshots=with_snapshots))
-    assert catalogue.feature_levels["metadata.version"] == 30
+    assert catalogue.feature_levels["metadata.version"] == 33
     theirs = catalogue.topics["theirs"]
     assert len(theirs.partitions) == 2
     assert theirs.configs == {"retention.ms": "-1"}
@@ -174,5 +174,26 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
         found = {topic.name: topic for topic in list_topics(client)}
         assert found["theirs"].topic_id == theirs.topic_id
+        assert _read(client, "ours", 0, 1) == [b"written here"]
+        assert [phrase for phrase in _FORBIDDEN if phrase in kafka.log] == []
+
+
+@pytest.mark.parametrize("version", [KAFKA_VERSION, "4.2.0"])
+def test_a_directory_that_kafka_only_formatted_begins_with_what_it_was_formatted_with(
+    tmp_path: Path, version: str
+) -> None:
+    data_dir = tmp_path / "data"
+    KafkaProcess(data_dir, version=version, format_arguments=("--feature", "transaction.version=1")).command()
+    levels = {KAFKA_VERSION: 33, "4.2.0": 29}
+    for _ in range(2):
+        catalogue = open_catalogue(data_dir)
+        assert catalogue.feature_levels["metadata.version"] == levels[version]
+        assert catalogue.feature_levels["transaction.version"] == 1
+        assert catalogue.broker_epoch >= 0
+    catalogue.create_topic("ours", configs={"retention.ms": "-1"})
+    write_partition(data_dir, catalogue, "ours", 0, [b"written here"])
+    catalogue.close()
+    (data_dir / CLEAN_SHUTDOWN).write_bytes(encode_clean_shutdown(catalogue.broker_epoch))  # as a clean stop does
+    with KafkaProcess(data_dir, version=version) as kafka, Client(kafka.address) as client:
         assert _read(client, "ours", 0, 1) == [b"written here"]
         assert [phrase for phrase in _FORBIDDEN if phrase in kafka.log] == []

@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> I
 def mortal_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_server: NewServer
 ) -> Iterator[Server]:
-    """The same, to be killed around a commit. With --against kafka it is 4.2.0: 4.3.1 loses commits there."""
+    """The same, to be killed around a commit. With --against kafka it is 4.2.0: later ones lose commits."""
     data = tmp_path_factory.mktemp("mortal") / "data"
     if request.config.getoption("--against") == "kafka":
         from tests.support.kafka.process import KafkaProcess

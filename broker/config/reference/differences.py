@@ -1,4 +1,4 @@
-"""Where a default is not Apache Kafka's 4.3.1, and why. Imported only when somebody asks.
+"""Where a default is not Apache Kafka's 4.4.0, and why. Imported only when somebody asks.
 
 A test holds the tables of keys against Kafka's own classes, and this table against both.
 """

@@ -1,6 +1,6 @@
 """The group coordinator's records as `__consumer_offsets` has them: values to bytes and back.
 
-Knows which versions are written, so that Kafka 4.0 to 4.3 read them: offsets as version 4 (version 1 when the client
+Knows which versions are written, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 when the client
 asked for an expiry of its own), groups as version 3. All older ones are read. Records of other kinds of groups
 (KIP-848, share, streams) are passed over. A key starts with the record's type, a value with its version, both i16.
 """

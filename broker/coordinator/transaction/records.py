@@ -1,6 +1,6 @@
 """The transaction coordinator's record as `__transaction_state` has it: a value to bytes and back.
 
-Knows which version is written: 1 from transaction.version 1 on, so that Kafka 4.0 to 4.3 read it, and 0 below, which
+Knows which version is written: 1 from transaction.version 1 on, so that Kafka 4.0 to 4.4 read it, and 0 below, which
 Kafka from 0.11 on reads and which has no room for the producer ids before and after. Partitions are written in order;
 Kafka writes them in any.
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from barnabas.broker.api.reference_page import PAGE, page
-from barnabas.broker.api.table import API_TABLE, SERVED_UP_TO, Row, offered_apis, table_for
+from barnabas.broker.api.table import API_TABLE, Row, offered_apis, table_for
 from barnabas.broker.config import BrokerConfig
 from barnabas.protocol.registry import ApiKey, spec
 
@@ -20,7 +20,7 @@ def test_each_api_is_there_once_in_order_of_its_key() -> None:
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
 def test_the_versions_served_are_all_of_kafkas(row: Row) -> None:
     kafka = spec(row.key)
-    assert (row.min_version, row.max_version) == (kafka.min_version, SERVED_UP_TO.get(row.key, kafka.max_version))
+    assert (row.min_version, row.max_version) == (kafka.min_version, kafka.max_version)
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
@@ -38,8 +38,7 @@ def test_what_is_offered_is_the_table_and_produce_from_0() -> None:
 def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
     newest = {ApiKey.INIT_PRODUCER_ID: 6}
     table = table_for(BrokerConfig({"transaction.two.phase.commit.enable": "true"}))
-    usual = {row.key: row.max_version for row in API_TABLE}
-    assert {row.key: row.max_version for row in table} == usual | newest
+    assert {row.key: row.max_version for row in table} == {row.key: row.key.max_version for row in table} | newest
     assert table_for(BrokerConfig({})) is API_TABLE
 
 

@@ -255,10 +255,10 @@ def test_after_a_failed_sync_nothing_is_changed_before_a_restart(world: Catalogu
 
 def test_a_feature_level_above_ours_is_not_opened(world: CatalogueWorld) -> None:
     world.catalogue._journal._open_epoch()
-    future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=31))
-    with pytest.raises(Exception, match="this version knows 7 to 30"):
+    future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=34))
+    with pytest.raises(Exception, match="this version knows 7 to 33"):
         world.catalogue._journal.commit([future])
-    with pytest.raises(CatalogueError, match=r"offset 6: feature metadata.version is at level 31"):
+    with pytest.raises(CatalogueError, match=r"offset 6: feature metadata.version is at level 34"):
         world.kill()
 
 

@@ -157,7 +157,7 @@ def test_a_transaction_a_killed_kafka_left_open_is_aborted_before_the_next_chang
         ([AbortTransactionRecord()], "AbortTransactionRecord without a transaction"),
         ([TopicRecord(name="a", topic_id=bytes(16))], "topic a .or its id. exists already"),
         ([ProducerIdsRecord(broker_id=1, next_producer_id=0)], "does not rise above 0"),
-        ([FeatureLevelRecord(name="metadata.version", feature_level=31)], "this version knows 7 to 30"),
+        ([FeatureLevelRecord(name="metadata.version", feature_level=34)], "this version knows 7 to 33"),
     ],
 )
 def test_a_log_that_cannot_be_replayed_is_refused_with_the_offset(

@@ -107,7 +107,7 @@ def _registration(broker_id: int) -> RegisterBrokerRecord:
         ([_partition(1, adding=(2,))], "only directories of the single node 1"),
         ([PartitionChangeRecord(partition_id=0, topic_id=TOPIC, replicas=[2])], "only directories of the single node"),
         ([ProducerIdsRecord(broker_id=1, next_producer_id=1000)] * 2, "does not rise above 1000"),
-        ([FeatureLevelRecord(name="metadata.version", feature_level=6)], "this version knows 7 to 30"),
+        ([FeatureLevelRecord(name="metadata.version", feature_level=6)], "this version knows 7 to 33"),
         ([FeatureLevelRecord(name="new.feature", feature_level=1)], "new.feature is at level 1"),
         ([_registration(2)], "broker 2 is registered beside node 1"),
         ([BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=4, fenced=1)], "is not registered"),

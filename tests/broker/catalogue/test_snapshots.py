@@ -113,7 +113,7 @@ def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapsho
     directory = Directory(Disk(world.files, "/d"), "/d").subdirectory("__cluster_metadata-0")
     directory.create()
     header = Quorum(Identity(NODE_ID, DIRECTORY_ID)).snapshot_header(0)
-    levels = [("metadata.version", 30), ("transaction.version", 1), ("share.version", 1)]
+    levels = [("metadata.version", 33), ("transaction.version", 1), ("share.version", 2)]
     first = [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels]
     rows = [NewRecord(None, encode_record(Versioned(record)), (), 0) for record in (*first, USER)]
     data = control_batch(header, timestamp_ms=0) + build_batch(rows, base_offset=len(header))

@@ -1,4 +1,4 @@
-"""DescribeConfigs of a broker: its id, its addresses and directories, as Apache Kafka 4.3.1 tells them."""
+"""DescribeConfigs of a broker: its id, its addresses and directories, as Apache Kafka 4.4.0 tells them."""
 
 from __future__ import annotations
 

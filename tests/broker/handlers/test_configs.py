@@ -1,4 +1,4 @@
-"""DescribeConfigs, IncrementalAlterConfigs and AlterConfigs, with the codes and sentences Apache Kafka 4.3.1 gives."""
+"""DescribeConfigs, IncrementalAlterConfigs and AlterConfigs, with the codes and sentences Apache Kafka 4.4.0 gives."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_altering_the_old_way_is_refused_as_kafka_refuses_it(
 def test_a_topic_is_described_in_every_version(api: CatalogueApi, version: int) -> None:
     alter(api, TOPIC, "a", ("retention.ms", SET, " 5 "))
     result = describe(api, TOPIC, "a", version=version)
-    assert (result.error_code, result.error_message, len(result.configs)) == (E.NONE, "", 33)
+    assert (result.error_code, result.error_message, len(result.configs)) == (E.NONE, "", 37)
     told = {entry.name: entry for entry in result.configs}
     entry = told["retention.ms"]
     assert (entry.value, entry.config_source, entry.read_only, entry.is_sensitive) == ("5", 1, False, False)

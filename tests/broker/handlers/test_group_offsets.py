@@ -251,11 +251,13 @@ def test_a_group_nobody_knows_is_dead(api: GroupApi, version: int, code: ErrorCo
     assert (group.authorized_operations > 0) == (code is E.NONE)
 
 
-def test_groups_are_deleted_each_with_its_own_code(api: GroupApi) -> None:
+@pytest.mark.parametrize("version", range(4))
+def test_groups_are_deleted_each_with_its_own_code(api: GroupApi, version: int) -> None:
     api.world.stable_group("a", group_id="busy")
     api.ask(_commit(_topic(api, "t", 9, (0, 5))), 9)
-    results = api.ask(DeleteGroupsRequest(groups_names=["busy", "g", "nobody", "g"]), 2).results
+    results = api.ask(DeleteGroupsRequest(groups_names=["busy", "g", "nobody", "g"]), version).results
     assert [each.error_code for each in results] == [E.NON_EMPTY_GROUP, E.NONE, E.GROUP_ID_NOT_FOUND]
+    assert {each.error_message for each in results} == {None}
     assert api.world.committed() == {}
 
 

@@ -16,11 +16,12 @@ from barnabas.protocol.messages.describe_topic_partitions import Cursor, Describ
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.primitives import ZERO_UUID
+from tests.support.worlds.catalogue import NODE_ID
 from tests.support.worlds.catalogue_api import CLUSTER_ID, CatalogueApi, versions
 
 E = ErrorCode
 NOT_ASKED = -0x8000_0000
-ALL_TOPIC_OPERATIONS, ALL_CLUSTER_OPERATIONS = 3576, 8096  # as Apache Kafka 4.3.1 without an authorizer
+ALL_TOPIC_OPERATIONS, ALL_CLUSTER_OPERATIONS = 3576, 8096  # as Apache Kafka 4.4.0 without an authorizer
 
 
 @pytest.fixture
@@ -291,10 +292,40 @@ def test_a_client_with_an_impossible_name_is_refused(api: CatalogueApi, word: st
         assert (answer.error_code, answer.api_keys) == (E.INVALID_REQUEST, [])
 
 
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "code"),
+    [
+        (None, -1, E.NONE),
+        (CLUSTER_ID, NODE_ID, E.NONE),
+        (CLUSTER_ID, NODE_ID + 1, E.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -2, E.REBOOTSTRAP_REQUIRED),
+        ("another", NODE_ID, E.REBOOTSTRAP_REQUIRED),
+        ("", NODE_ID, E.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -1, E.INVALID_REQUEST),
+        ("another", -1, E.INVALID_REQUEST),
+        (None, NODE_ID, E.INVALID_REQUEST),
+    ],
+)
+def test_who_means_another_node_is_sent_back_to_where_it_began(
+    api: CatalogueApi, cluster_id: str | None, node_id: int, code: ErrorCode
+) -> None:
+    request = ApiVersionsRequest(
+        client_software_name="a", client_software_version="1", cluster_id=cluster_id, node_id=node_id
+    )
+    answer = api.ask(request, 5)
+    assert (answer.error_code, bool(answer.api_keys)) == (code, code is E.NONE)
+    assert api.ask(request, 4).error_code == E.NONE, "older versions do not carry it"
+
+
+def test_an_impossible_name_is_refused_before_the_cluster_is_looked_at(api: CatalogueApi) -> None:
+    request = ApiVersionsRequest(client_software_name="", client_software_version="1", cluster_id="another", node_id=1)
+    assert api.ask(request, 5).error_code == E.INVALID_REQUEST
+
+
 def test_an_unknown_version_is_answered_with_the_range_of_this_api_alone(api: CatalogueApi) -> None:
     answer = unsupported_version(api.services)
     assert answer.error_code == E.UNSUPPORTED_VERSION
-    assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 4)]
+    assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 5)]
 
 
 # --- InitProducerId ---

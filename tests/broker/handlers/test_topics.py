@@ -1,4 +1,4 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: what is done, and the codes and sentences Apache Kafka 4.3.1 gives."""
+"""CreateTopics, DeleteTopics, CreatePartitions: what is done, and the codes and sentences Apache Kafka 4.4.0 gives."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_topic_is_created_in_every_version(api: CatalogueApi, version: int) ->
     if version >= 5:
         assert (answer.num_partitions, answer.replication_factor) == (3, 1)
         told = {entry.name: (entry.value, entry.config_source, entry.read_only) for entry in answer.configs}
-        assert len(told) == 33
+        assert len(told) == 37
         assert told["retention.ms"] == ("5", 1, False)
         assert told["cleanup.policy"] == ("delete", 5, False)
     if version >= 7:
@@ -179,7 +179,7 @@ def test_a_name_twice_in_one_request_is_not_created_and_the_others_are(api: Cata
 
 def test_validating_creates_nothing(api: CatalogueApi) -> None:
     (answer,) = create(api, topic("a", 4), validate_only=True)
-    assert (answer.error_code, answer.num_partitions, len(answer.configs)) == (E.NONE, 4, 33)
+    assert (answer.error_code, answer.num_partitions, len(answer.configs)) == (E.NONE, 4, 37)
     assert not api.services.catalogue.topics
     (answer,) = create(api, topic("a", 0), validate_only=True)
     assert answer.error_code == E.INVALID_PARTITIONS
@@ -294,7 +294,7 @@ def test_a_topic_gains_partitions_in_every_version(api: CatalogueApi, version: i
             "The manual partition assignment includes broker 2, but no such broker is registered.",
         ),
         (3, [[]], E.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."),
-        (20_000, None, E.POLICY_VIOLATION, "Excessively large number of partitions per request."),
+        (20_000, None, E.POLICY_VIOLATION, "Excessively large number of additional partitions per request."),
     ],
 )
 def test_partitions_that_may_not_be_are_refused_as_kafka_refuses_them(

@@ -1,6 +1,6 @@
 """ListTransactions, DescribeTransactions, DescribeProducers: what they tell, whom they leave out, and their errors.
 
-What is expected was recorded from Apache Kafka 4.3.1.
+What is expected was recorded from Apache Kafka 4.4.0.
 """
 
 from __future__ import annotations

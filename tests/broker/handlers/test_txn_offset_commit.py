@@ -24,14 +24,16 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.schema import Request
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import BrokerWorld, settle
 
 E = ErrorCode
-_VERSIONS = range(6)
+_VERSIONS = range(7)
 _PARTITION = partition_for("g", 50)
 _PLACE = CONSUMER_OFFSETS_TOPIC, _PARTITION
+_IN_NO_GROUP = {"generation_id_or_member_epoch": 2, "member_id": "m"}
 
 
 def _of(index: int, offset: int) -> TxnOffsetCommitRequestPartition:
@@ -67,7 +69,9 @@ class _Api:
     async def commit(self, version: int, *partitions: tuple[int, int], topic: str = "t", **fields: Any) -> list[int]:
         """The codes of the answer, partition by partition."""
         wanted = [_of(*each) for each in partitions]
-        topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=wanted)]
+        found = self.world.services.catalogue.topics.get(topic)
+        topic_id = bytes(15) + b"\x07" if found is None else found.topic_id
+        topics = [TxnOffsetCommitRequestTopic(name=topic, topic_id=topic_id, partitions=wanted)]
         settings = {"transactional_id": "x", "group_id": "g", "topics": topics, **self.producer}
         answer = await self.ask(TxnOffsetCommitRequest(**(settings | fields)), version)
         return [partition.error_code for topic in answer.topics for partition in topic.partitions]
@@ -141,9 +145,10 @@ async def test_who_did_not_add_the_group_is_refused(api: _Api, version: int, cod
     assert api.open_partitions() == set()
 
 
-async def test_from_version_5_on_the_group_is_added_by_the_commit_itself(api: _Api) -> None:
+@pytest.mark.parametrize("version", [5, 6])
+async def test_from_version_5_on_the_group_is_added_by_the_commit_itself(api: _Api, version: int) -> None:
     await api.begin(adds_offsets=False)
-    assert await api.commit(5, (0, 5)) == [E.NONE]
+    assert await api.commit(version, (0, 5)) == [E.NONE]
     assert api.open_partitions() == {_PLACE}
 
 
@@ -163,12 +168,12 @@ async def test_a_zombie_is_fenced(api: _Api, version: int) -> None:
     assert await api.commit(version, (0, 5)) == [E.INVALID_PRODUCER_EPOCH]
 
 
-@pytest.mark.parametrize("version", [3, 4, 5])
 @pytest.mark.parametrize(
-    ("fields", "code"),
+    ("version", "fields", "code"),
     [
-        ({"generation_id_or_member_epoch": 2, "member_id": "m"}, E.ILLEGAL_GENERATION),
-        ({"group_id": ""}, E.INVALID_GROUP_ID),
+        *((version, _IN_NO_GROUP, E.ILLEGAL_GENERATION) for version in (3, 4, 5)),
+        (6, _IN_NO_GROUP, E.GROUP_ID_NOT_FOUND),
+        *((version, {"group_id": ""}, E.INVALID_GROUP_ID) for version in (3, 4, 5, 6)),
     ],
 )
 async def test_what_the_group_refuses_leaves_no_offset(
@@ -179,10 +184,13 @@ async def test_what_the_group_refuses_leaves_no_offset(
     assert await api.fetch(require_stable=True) == [(E.NONE, -1)] * 3
 
 
-async def test_unknown_partitions_are_refused_and_the_others_committed(api: _Api) -> None:
+@pytest.mark.parametrize(("version", "no_topic"), [(3, E.UNKNOWN_TOPIC_OR_PARTITION), (6, E.UNKNOWN_TOPIC_ID)])
+async def test_unknown_partitions_are_refused_and_the_others_committed(
+    api: _Api, version: int, no_topic: ErrorCode
+) -> None:
     await api.begin()
-    assert await api.commit(3, (0, 5), (3, 5), (-1, 5)) == [E.NONE] + [E.UNKNOWN_TOPIC_OR_PARTITION] * 2
-    assert await api.commit(3, (0, 6), topic="nowhere") == [E.UNKNOWN_TOPIC_OR_PARTITION]
+    assert await api.commit(version, (0, 5), (3, 5), (-1, 5)) == [E.NONE] + [E.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert await api.commit(version, (0, 6), topic="nowhere") == [no_topic]
     await api.end(committed=True)
     assert await api.fetch(require_stable=True) == [(E.NONE, 5), (E.NONE, -1), (E.NONE, -1)]
 
@@ -197,18 +205,34 @@ async def test_where_flushing_is_on_the_answer_waits_for_the_disk() -> None:
     await api.world.close()
 
 
-async def test_a_topic_deleted_while_the_commit_waits_for_its_admission_is_unknown() -> None:
+async def test_topics_by_id_are_answered_by_id_and_the_zero_id_is_none(api: _Api) -> None:
+    await api.begin()
+    topic_id = api.world.services.catalogue.topics["t"].topic_id
+    ids = [topic_id, ZERO_UUID, topic_id]
+    topics = [TxnOffsetCommitRequestTopic(topic_id=each, partitions=[_of(index, 5)]) for index, each in enumerate(ids)]
+    request = TxnOffsetCommitRequest(transactional_id="x", group_id="g", topics=topics, **api.producer)
+    answer = await api.ask(request, 6)
+    assert [(each.topic_id, each.name) for each in answer.topics] == [(each, "") for each in ids]
+    codes = [partition.error_code for each in answer.topics for partition in each.partitions]
+    assert codes == [E.NONE, E.UNKNOWN_TOPIC_ID, E.NONE]
+
+
+@pytest.mark.parametrize(("version", "code"), [(5, E.UNKNOWN_TOPIC_OR_PARTITION), (6, E.UNKNOWN_TOPIC_ID)])
+async def test_a_topic_deleted_while_the_commit_waits_for_its_admission_is_unknown(
+    version: int, code: ErrorCode
+) -> None:
     api = _Api({"log.flush.interval.messages": "1"})
     await api.begin(adds_offsets=False)
-    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[_of(0, 5)])]
+    topic_id = api.world.services.catalogue.topics["t"].topic_id
+    topics = [TxnOffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[_of(0, 5)])]
     fields = {"transactional_id": "x", "group_id": "g", "topics": topics, **api.producer}
-    api.peer.ask(TxnOffsetCommitRequest(**fields), 5)
+    api.peer.ask(TxnOffsetCommitRequest(**fields), version)
     assert api.peer.connection.is_parked
     api.world.services.catalogue.delete_topics(["t"])
     api.world.services.catalogue.create_topic("t", 1)
     await api.peer.until_answered()
     (topic,) = api.peer.answer().topics
-    assert topic.partitions[0].error_code == E.UNKNOWN_TOPIC_OR_PARTITION
+    assert topic.partitions[0].error_code == code
     await api.end(committed=True)
     assert api.world.services.groups.fetch_offsets("g").offsets == {}
     await api.world.close()
@@ -229,7 +253,7 @@ async def test_the_oldest_clients_are_not_told_that_a_group_loads(
 ) -> None:
     await api.begin()
 
-    def loads(*_: Any) -> None:
+    def loads(*_: Any, **__: Any) -> None:
         raise KafkaError(E.COORDINATOR_LOAD_IN_PROGRESS)
 
     monkeypatch.setattr(api.world.services.groups, "commit_offsets_in_transaction", loads)

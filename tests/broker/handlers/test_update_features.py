@@ -1,6 +1,6 @@
 """UpdateFeatures: what may be changed, what is refused with which words, and what a restart still knows.
 
-Codes and sentences were recorded from Apache Kafka 4.3.1.
+Codes and sentences were recorded from Apache Kafka 4.4.0.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def test_what_may_be_may_be_tried_without_being_done(api: CatalogueApi, wishes: 
         ([(METADATA, 30, SAFE)], "Can't downgrade to a newer version."),
         ([(METADATA, 22, SAFE)], "Refusing to perform the requested downgrade because it might delete metadata"),
         ([(METADATA, 22, UNSAFE)], "Unsafe metadata downgrade is not supported in this version."),
-        ([(METADATA, 31, UP)], "Local controller 1 only supports versions 7-30"),
-        ([(METADATA, 0, UNSAFE)], "Local controller 1 only supports versions 7-30"),
+        ([(METADATA, 34, UP)], "Local controller 1 only supports versions 7-33"),
+        ([(METADATA, 0, UNSAFE)], "Local controller 1 only supports versions 7-33"),
         ([(KRAFT, 0, SAFE)], "Can't downgrade the version of this feature."),
         ([(TRANSACTIONS, 1, SAFE), ("x.y", 1, UP)], "Local controller 1 does not support this feature."),
     ],

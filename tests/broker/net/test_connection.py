@@ -271,7 +271,7 @@ async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(world
     peer = world.connect()
     peer.transport.send(b"\x00\x00\x00\x0a\x00\x12\x00\x63\x00\x00\x00\x05\xff\xff")
     (frame,) = peer.frames()
-    assert frame == bytes.fromhex("00000005002300000001001200000004")
+    assert frame == bytes.fromhex("00000005002300000001001200000005")
     assert not peer.is_closed
 
 

@@ -48,9 +48,9 @@ def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> 
     return _java("-cp", f"{libs or tools_libs()}/*", main_class, *arguments)
 
 
-def run_program(source: Path, *arguments: str, libs: Path | None = None, stdin: str | None = None) -> str:
-    """What the single-file Java program `source` prints on stdout. libs: the jars it needs; by default the broker's."""
-    return _run(program_command(source, *arguments, libs=libs), stdin)
+def run_program(source: Path, *arguments: str, stdin: str | None = None) -> str:
+    """What the single-file Java program `source` prints on stdout, run with the broker's jars."""
+    return _run(program_command(source, *arguments), stdin)
 
 
 def program_command(

@@ -9,7 +9,7 @@ import zipfile
 from functools import cache
 from typing import Any
 
-from tests.support.kafka.jars import MESSAGES_VERSION, kafka_libs
+from tests.support.kafka.jars import kafka_libs
 
 JARS = ("kafka-clients", "kafka-metadata", "kafka-group-coordinator", "kafka-transaction-coordinator")
 
@@ -19,7 +19,7 @@ def definitions() -> dict[str, dict[str, Any]]:
     """All definitions by the name of the message."""
     found = {}
     for jar in JARS:
-        (path,) = kafka_libs(MESSAGES_VERSION).glob(f"{jar}-[0-9]*.jar")
+        (path,) = kafka_libs().glob(f"{jar}-[0-9]*.jar")
         with zipfile.ZipFile(path) as archive:
             for entry in archive.namelist():
                 if entry.startswith("common/") and entry.endswith(".json"):

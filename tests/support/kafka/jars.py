@@ -4,8 +4,8 @@
 (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe to
 call from several processes at once: one downloads, the others wait for it.
 
-The command-line tools, Streams and Connect have directories of their own, and may be of another version than the
-broker: they are its clients.
+Of Kafka 4.4.0 there are the broker and the client; its command-line tools, Streams and Connect were not published.
+Those are of 4.3.1, each with the jars of 4.3.1 around it, for 4.4.0 moved classes that they use: clients of a broker.
 """
 
 import fcntl
@@ -16,10 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-KAFKA_VERSION = "4.3.1"
+KAFKA_VERSION = "4.4.0"
 TOOLS_VERSION = "4.3.1"
-MESSAGES_VERSION = "4.4.0"
-"""The release whose messages ours are, and with whose classes they are compared."""
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 

@@ -20,9 +20,9 @@ _KINDS = {
     "producer_id": "producer",
     "ongoing_txn_producer_id": "producer",
     "session_id": "session",
+    "cluster_id": "cluster",
 }
 _ONLY_KINDS = {
-    "cluster_id": "id",
     "host": "host",
     "port": "port",
     "leader_epoch": "epoch",

@@ -1,11 +1,11 @@
 """Kill a broker in the middle of commits that it has acknowledged, and see whether readers get all of each.
 
-    .venv/bin/python -m tests.support.processes.lost_commits [--against kafka] [--version 4.3.1] [--kills 30]
+    .venv/bin/python -m tests.support.processes.lost_commits [--against kafka] [--version 4.4.0] [--kills 30]
 
 Each round writes one record to every partition in one transaction, asks for the commit, and kills the broker with
 SIGKILL 5 to 30 ms later; then it is started again, and what a read_committed reader gets is counted for half a minute.
-Apache Kafka 4.3.1 loses part of some of them for good (KAFKA-20734): a partition without a leader at that moment is
-left out, and the transaction recorded as complete. 4.2.0 does not.
+Apache Kafka 4.3.1 and 4.4.0 lose part of some of them for good (KAFKA-20734): a partition without a leader at that
+moment is left out, and the transaction recorded as complete. 4.2.0 does not.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from struct import Struct
 from typing import Any
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.table import SERVED_UP_TO
 from barnabas.broker.app import Broker, open_directory
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.clock import Stopwatch
@@ -155,11 +154,10 @@ class Peer:
         return self.transport.is_lost
 
     def ask(self, request: Request, version: int | None = None, correlation_id: int = 1) -> None:
-        """Send a request, in the newest version that is served unless told."""
+        """Send a request, in its newest version unless told."""
         key = request.__schema__.key
         assert key is not None
-        newest = SERVED_UP_TO.get(ApiKey(key), ApiKey(key).max_version)
-        version = newest if version is None else version
+        version = ApiKey(key).max_version if version is None else version
         self._asked.append((key, version))
         self.transport.send(request_frame(request, version, correlation_id))
 

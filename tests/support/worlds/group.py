@@ -173,6 +173,7 @@ class GroupWorld:
         generation_id: int = -1,
         instance: str | None = None,
         metadata: str = "",
+        missing_group: ErrorCode = ErrorCode.ILLEGAL_GENERATION,
     ) -> Any:
         """Commit (topic, partition, offset)s in the transaction that the producer has open."""
         wanted = tuple(
@@ -180,7 +181,9 @@ class GroupWorld:
             for topic, partition, offset in offsets
         )
         request = CommitRequest(group_id, generation_id, member_id, instance, wanted)
-        return self.coordinator.commit_offsets_in_transaction(request, Producer(producer_id, 0))
+        return self.coordinator.commit_offsets_in_transaction(
+            request, Producer(producer_id, 0), missing_group=missing_group
+        )
 
     def marker(self, producer_id: int, *, is_commit: bool, hold: bool = False, group_id: str = "g") -> None:
         """End the producer's transaction where the group's offsets are."""

@@ -53,13 +53,21 @@ def commit(
 
 
 def commit_in_transaction(
-    group: Group | None, request: CommitRequest, producer: Producer, *, now_ms: int, config: GroupConfig
+    group: Group | None,
+    request: CommitRequest,
+    producer: Producer,
+    *,
+    missing_group: ErrorCode,
+    now_ms: int,
+    config: GroupConfig,
 ) -> GroupOutcome:
-    """Decide a TxnOffsetCommit; the reply is as that of `commit`. The offsets wait for the transaction's marker.
+    """Decide a TxnOffsetCommit; reply and `missing_group` are as those of `commit`.
+
+    The offsets wait for the transaction's marker.
 
     Who names a member or a generation is held to it (KIP-447); who does not may commit in any state of the group.
     """
-    error = _transactional_refusal(group, request)
+    error = _transactional_refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
         return Outcome(reply=tuple(error for _ in request.offsets))
     records, reply = _committed(request, now_ms, config)
@@ -79,10 +87,10 @@ def _committed(
     return records, reply
 
 
-def _transactional_refusal(group: Group | None, request: CommitRequest) -> ErrorCode:
+def _transactional_refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCode) -> ErrorCode:
     """What is wrong with a TxnOffsetCommit, in Kafka's order."""
     if group is None:
-        return ErrorCode.ILLEGAL_GENERATION if request.generation_id >= 0 else ErrorCode.NONE
+        return missing_group if request.generation_id >= 0 else ErrorCode.NONE
     if group.state is State.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if request.generation_id < 0 and group.state is State.EMPTY:

@@ -93,7 +93,7 @@ class _Broker:
     def txn_commit(self, offset: int, producer: Producer, topic: str = "t") -> Any:
         topic_id = self.catalogue.topics[topic].topic_id
         request = CommitRequest("g", -1, "", None, (OffsetToCommit(topic, topic_id, 0, offset, -1, ""),))
-        return self.groups.commit_offsets_in_transaction(request, producer)
+        return self.groups.commit_offsets_in_transaction(request, producer, missing_group=ErrorCode.GROUP_ID_NOT_FOUND)
 
     def marker(self, producer: Producer, *, commit: bool, hold: bool = False) -> None:
         marker = EndTxnMarker(commit, producer.producer_id, producer.producer_epoch, 0, 0, self.clock.now_ms())
