@@ -21,6 +21,7 @@ class LogConfig(NamedTuple):
     retention_ms: int = 604_800_000  # -1: for ever
     retention_bytes: int = -1  # -1: any size
     max_message_bytes: int = 1_048_588  # of a whole batch
+    max_decompressed_message_bytes: int = 2_147_483_639  # of a record in a compressed batch
     cleanup_policy: frozenset[str] = frozenset({"delete"})  # of "delete", "compact"
     compression_type: str = "producer"
     message_timestamp_type: str = "CreateTime"  # or "LogAppendTime"

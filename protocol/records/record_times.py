@@ -14,22 +14,25 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, read_varlong
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader
 from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX
-from barnabas.protocol.records.record import open_batch, read_short_varint, refill
+from barnabas.protocol.records.record import RECORD_BYTES_MAX, open_batch, read_short_varint, refill
 
 _PIECE_BYTES: Final = 1 << 16
 _HEAD_BYTES: Final = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
 
 
-def iter_times(batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iterator[tuple[int, int] | None]:
+def iter_times(
+    batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
+) -> Iterator[tuple[int, int] | None]:
     """(offset, timestamp in ms) of every record of the batch at the start of `batch`; None before each new chunk.
 
-    DecodeError on damage, as `record.iter_records`, and where the records decompress to more than `max_bytes`.
+    DecodeError on damage, as `record.iter_records`, where the records decompress to more than `max_bytes`, and for a
+    record of more than `max_record_bytes`.
     """
     header, chunks = open_batch(batch, max_bytes, _PIECE_BYTES)
-    yield from _walk(header, chunks)
+    yield from _walk(header, chunks, max_record_bytes)
 
 
-def _walk(header: BatchHeader, chunks: Iterator[bytes]) -> Iterator[tuple[int, int] | None]:
+def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -> Iterator[tuple[int, int] | None]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.timestamp_type == LOG_APPEND_TIME else None
     buffer, position = b"", 0
@@ -48,7 +51,7 @@ def _walk(header: BatchHeader, chunks: Iterator[bytes]) -> Iterator[tuple[int, i
         except IndexError:
             raise DecodeError(f"record {index} of batch at offset {base_offset} is missing") from None
         after = start + length
-        if position > after:
+        if position > after or length > max_record_bytes:
             raise DecodeError(f"record {index} of batch at offset {base_offset} claims {length} bytes")
         yield base_offset + offset_delta, base_timestamp + timestamp_delta if append_time is None else append_time
         while after > len(buffer):

@@ -41,7 +41,7 @@ from barnabas.protocol.records.compression import (
     ZSTD,
     lz4_blocks_are_independent,
 )
-from barnabas.protocol.records.record import iter_records_with_pauses
+from barnabas.protocol.records.record import RECORD_BYTES_MAX, iter_records_with_pauses
 from barnabas.protocol.records.record_times import iter_times
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.refusals import AppendRefused, RecordError
@@ -78,6 +78,7 @@ class Demands(NamedTuple):
     """What a topic's settings ask of every batch, worked out once per change of the settings."""
 
     max_message_bytes: int
+    max_record_bytes: int  # of a record in a compressed batch
     compacted: bool
     compression: int  # the codec batches are stored in, or PRODUCER_COMPRESSION
     timestamp_type: int
@@ -93,9 +94,12 @@ class Demands(NamedTuple):
         finite_before = create_time and config.message_timestamp_before_max_ms < LONG_MAX
         walks_all = config.is_compacted or finite_before
         compression = _codec(config.compression_type)
-        codecs = COMPRESSION_NAMES.keys() if compression == PRODUCER_COMPRESSION else {compression}
+        codecs = set(COMPRESSION_NAMES) if compression == PRODUCER_COMPRESSION else {compression}
+        if config.max_decompressed_message_bytes < RECORD_BYTES_MAX:
+            codecs &= {NONE}
         return cls(
             max_message_bytes=config.max_message_bytes,
+            max_record_bytes=min(config.max_decompressed_message_bytes, RECORD_BYTES_MAX),
             compacted=config.is_compacted,
             compression=compression,
             timestamp_type=CREATE_TIME if create_time else LOG_APPEND_TIME,
@@ -114,7 +118,13 @@ def _plain(codecs: Set[int]) -> frozenset[int]:
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     """Whether the records must be looked at: asked for by the topic, or because the header gives cause."""
     is_time_missing = header.lacks_max_timestamp and demands.timestamp_type == CREATE_TIME
-    return is_time_missing or _needs_whole_records(header, demands, now_ms)
+    is_size_asked = _max_record_bytes(header, demands) < RECORD_BYTES_MAX
+    return is_time_missing or is_size_asked or _needs_whole_records(header, demands, now_ms)
+
+
+def _max_record_bytes(header: BatchHeader, demands: Demands) -> int:
+    """The limit is for what can be small on the wire and large behind it."""
+    return RECORD_BYTES_MAX if header.compression == NONE else demands.max_record_bytes
 
 
 def _needs_whole_records(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
@@ -184,7 +194,7 @@ def walk_in_steps(batch: Buffer, config: LogConfig, now_ms: int, produce_version
     try:
         findings = None
         if not _needs_whole_records(header, demands, now_ms):
-            findings = yield from _look_at_times(whole, demands, now_ms)
+            findings = yield from _look_at_times(whole, header, demands, now_ms)
         if findings is None:
             findings = yield from _look_at_records(whole, header, demands, now_ms)
         if findings.errors:
@@ -259,7 +269,7 @@ def _look_at_records(
     errors: list[RecordError] = []
     bad_timestamps, dense, max_timestamp, unread = False, True, NO_TIMESTAMP, 0
     index = 0
-    for record in iter_records_with_pauses(batch):
+    for record in iter_records_with_pauses(batch, max_record_bytes=_max_record_bytes(header, demands)):
         if record is None:
             yield
             continue
@@ -279,10 +289,12 @@ def _look_at_records(
     return _Findings(errors, bad_timestamps, max_timestamp, dense, unread)
 
 
-def _look_at_times(batch: memoryview, demands: Demands, now_ms: int) -> Generator[None, None, _Findings | None]:
+def _look_at_times(
+    batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int
+) -> Generator[None, None, _Findings | None]:
     """What there is to find where only the largest timestamp is wanted; None if some timestamp is not as it may be."""
     dense, smallest, largest, next_offset = True, 0, NO_TIMESTAMP, 0
-    for found in iter_times(batch):
+    for found in iter_times(batch, max_record_bytes=_max_record_bytes(header, demands)):
         if found is None:
             yield
             continue

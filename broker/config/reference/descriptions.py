@@ -66,7 +66,8 @@ _TEXTS = {
     "log.cleaner.max.compaction.lag.ms": "What topics inherit as max.compaction.lag.ms.",
     "log.cleaner.min.cleanable.ratio": "What topics inherit as min.cleanable.dirty.ratio.",
     "message.max.bytes": "What topics inherit as max.message.bytes.",
-    "max.decompressed.message.bytes": "Kept as it is set. Records are as large as the batch is that holds them.",
+    "max.decompressed.message.bytes": "The largest record a producer may write in a compressed batch, once that is "
+    "decompressed. Topics inherit it.",
     "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered; more than "
     "there are count as all of them, as in Kafka.",
     "unclean.leader.election.enable": "Kept as it is set. There is one replica, so there is nothing to elect.",

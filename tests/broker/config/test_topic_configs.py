@@ -58,11 +58,12 @@ def test_every_broker_key_a_topic_inherits_reaches_its_log() -> None:
         "log.cleaner.min.compaction.lag.ms": "14", "log.cleaner.max.compaction.lag.ms": "15",
         "compression.gzip.level": "1", "compression.lz4.level": "2", "compression.zstd.level": "3",
         "log.preallocate": "true", "unclean.leader.election.enable": "true", "log.retention.ms": "16",
+        "max.decompressed.message.bytes": "17",
     }  # fmt: skip
     found = log_config(BrokerConfig(static), {})
     assert found == LogConfig(
-        1048577, 3_600_000, 3, 4, 5, 16, 6, 7, frozenset({"compact", "delete"}), "zstd", "LogAppendTime", 8, 9, 10, 11,
-        12, 1, 13, 0.25, 14, 15, 1, 2, 3, True, True,
+        1048577, 3_600_000, 3, 4, 5, 16, 6, 7, 17, frozenset({"compact", "delete"}), "zstd", "LogAppendTime", 8, 9, 10,
+        11, 12, 1, 13, 0.25, 14, 15, 1, 2, 3, True, True,
     )  # fmt: skip
 
 

@@ -158,6 +158,9 @@ def test_a_coordinator_may_write_markers() -> None:
         (LogConfig(), without_max_timestamp(batch_of(b"a", timestamp=-5)), True),
         (LogConfig(), batch_of(b"a", timestamp=-1), False),
         (LOG_APPEND, without_max_timestamp(batch_of(b"a")), False),
+        (LogConfig(max_decompressed_message_bytes=1000), batch_of(b"a"), False),
+        (LogConfig(max_decompressed_message_bytes=1000), ZSTD_BATCH, True),
+        (LogConfig(max_decompressed_message_bytes=1000, compression_type="zstd"), ZSTD_BATCH, True),
     ],
 )
 def test_records_are_walked_only_where_the_topic_asks(config: LogConfig, batch: bytearray, is_needed: bool) -> None:
@@ -170,6 +173,24 @@ def test_a_walk_that_changes_nothing_returns_the_same_bytes(codec: int) -> None:
     batch = batch_of(b"a", b"b", compression=codec, producer_id=1, producer_epoch=2, base_sequence=3)
 
     assert walk(batch, COMPACTED, NOW) == batch
+
+
+@pytest.mark.parametrize("config", [LogConfig(), COMPACTED, LogConfig(compression_type="gzip")])
+def test_a_record_is_as_large_as_the_topic_takes_once_it_is_decompressed(config: LogConfig) -> None:
+    batch = batch_of(b"a" * 100, compression=compression.ZSTD)
+    size = 108  # of the record: its key, its value, and one byte for everything else but the value's length
+
+    assert walk(batch, config._replace(max_decompressed_message_bytes=size), NOW)
+    refused = walk_refusal(batch, config._replace(max_decompressed_message_bytes=size - 1))
+
+    assert (refused.code, refused.record_errors) == (ErrorCode.INVALID_RECORD, [])
+
+
+@pytest.mark.parametrize("config", [LogConfig(), COMPACTED])
+def test_a_record_that_was_never_compressed_may_be_larger(config: LogConfig) -> None:
+    batch = batch_of(b"a" * 100)
+
+    assert walk(batch, config._replace(max_decompressed_message_bytes=10), NOW) == batch
 
 
 def test_every_null_key_on_a_compacted_topic_is_named() -> None:
