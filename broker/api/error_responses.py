@@ -16,7 +16,7 @@ from barnabas.protocol.schema import Field, Response, Struct, default_instance
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
     "responses": ("topics", "resources", "topic_names"),
-    "results": ("topics", "resources", "groups_names"),
+    "results": ("topics", "resources", "groups_names", "dirs.topics"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
     "results_by_transaction": ("transactions",),
@@ -24,10 +24,14 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
     "topic_results": ("topics",),
     "results_by_partition": ("partitions",),
     "transaction_states": ("transactional_ids",),
+    "replica_election_results": ("topic_partitions",),
+    "partition_result": ("partitions",),
 }
 _CODE_FIELDS = ("error_code", "partition_error_code")
 # Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
-_BARE_VALUE_FIELDS = ("name", "partition_index", "key", "group_id", "transactional_id")
+_BARE_VALUE_FIELDS = ("name", "partition_index", "partition_id", "key", "group_id", "transactional_id")
+# A field that the request calls otherwise.
+_CARRIED_FROM = {"topic_name": "name"}
 
 
 def error_response(
@@ -58,7 +62,7 @@ def _fill_list(
     answer: Struct, field: Field, struct: type[Struct], asked: Any, version: int, code: ErrorCode, message: str | None
 ) -> bool:
     for name in (field.name, *_ASKED_AS.get(field.name, ())):
-        elements = getattr(asked, name, None)
+        elements = _listed(asked, name)
         if elements:
             break
     else:
@@ -75,6 +79,13 @@ def _fill_list(
     return placed
 
 
+def _listed(asked: Any, path: str) -> list[Any] | None:
+    """The list of this name; with a dot in it, those of that name in the elements of a list, as one."""
+    outer, _, inner = path.partition(".")
+    elements: list[Any] | None = getattr(asked, outer, None)
+    return [each for element in elements or () for each in getattr(element, inner)] if inner else elements
+
+
 def _carry_over(answer: Struct, asked: Any) -> None:
     """What identifies the element: the fields of the same name that are not lists."""
     names = [each.name for each in answer.__schema__.fields]
@@ -84,6 +95,6 @@ def _carry_over(answer: Struct, asked: Any) -> None:
                 setattr(answer, name, asked)
                 return
     for name in names:
-        value = getattr(asked, name, None)
+        value = getattr(asked, name, getattr(asked, _CARRIED_FROM.get(name, name), None))
         if value is not None and not isinstance(value, list):
             setattr(answer, name, value)

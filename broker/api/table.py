@@ -116,9 +116,11 @@ API_TABLE: tuple[Row, ...] = (
         group=_DESCRIBE_CONFIGS,
     ),
     _row(ApiKey.ALTER_CONFIGS, "alter_configs", topic=_ALTER_CONFIGS, cluster=_ALTER_CONFIGS, group=_ALTER_CONFIGS),
+    _row(ApiKey.ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_LOG_DIRS, "describe_log_dirs", cluster=_DESCRIBE),
     _row(ApiKey.CREATE_PARTITIONS, "create_partitions", topic=_ALTER),
     _row(ApiKey.DELETE_GROUPS, "delete_groups", group=_DELETE),
+    _row(ApiKey.ELECT_LEADERS, "elect_leaders", cluster=_ALTER),
     _row(
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         "incremental_alter_configs",
@@ -126,13 +128,20 @@ API_TABLE: tuple[Row, ...] = (
         cluster=_ALTER_CONFIGS,
         group=_ALTER_CONFIGS,
     ),
+    _row(ApiKey.ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments", cluster=_ALTER),
+    _row(ApiKey.LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments", cluster=_DESCRIBE),
     _row(ApiKey.OFFSET_DELETE, "offset_delete", group=_DELETE, topic=_READ),
+    _row(ApiKey.DESCRIBE_QUORUM, "describe_quorum", cluster=_DESCRIBE),
     _row(ApiKey.UPDATE_FEATURES, "update_features", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_CLUSTER, "describe_cluster", cluster=_DESCRIBE),
     _row(ApiKey.DESCRIBE_PRODUCERS, "describe_producers", topic=_READ),
+    _row(ApiKey.UNREGISTER_BROKER, "unregister_broker", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions", transactional_id=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.LIST_TRANSACTIONS, "list_transactions", transactional_id=_DESCRIBE),
+    _row(ApiKey.LIST_CONFIG_RESOURCES, "list_config_resources", cluster=_DESCRIBE_CONFIGS),
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", topic=_DESCRIBE),
+    _row(ApiKey.ADD_RAFT_VOTER, "add_raft_voter", cluster=_ALTER),
+    _row(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter", cluster=_ALTER),
 )
 
 

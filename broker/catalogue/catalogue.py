@@ -18,6 +18,7 @@ from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
 from barnabas.broker.catalogue.listener import CatalogueListener
+from barnabas.broker.catalogue.quorum import Leadership
 from barnabas.broker.catalogue.topics import (
     CreatedTopic,
     NewPartitions,
@@ -130,6 +131,11 @@ class Catalogue:
         registration = self._image.registration
         return -1 if registration is None else registration.broker_epoch
 
+    @property
+    def leadership(self) -> Leadership:
+        """Where the quorum stands, which this node alone is."""
+        return Leadership(*self._identity, self._journal.epoch, self._journal.end_offset)
+
     def was_deleted(self, name: str) -> bool:
         """Whether a topic of this name was deleted in this run and is not there again, as far as that is remembered."""
         return name in self._deleted_names
@@ -137,6 +143,10 @@ class Catalogue:
     def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
         """The settings made for a resource."""
         return self._image.configs.get((resource_type, name), {})
+
+    def configured(self, resource_type: int) -> list[str]:
+        """The names of the resources of a type that settings were made for."""
+        return [name for (kind, name), configs in self._image.configs.items() if kind == resource_type and configs]
 
     def current_leader_epoch(self, topic: str, partition: int) -> int:
         """The leader epoch that clients get. KafkaError UNKNOWN_TOPIC_OR_PARTITION."""

@@ -1,16 +1,19 @@
 """The Raft side of the catalogue's log: a quorum of one. Epochs, leader changes, the voter in control records.
 
+Also what a request to change the voters has to say, before it is refused.
+
 A run of the broker is an epoch: the last one in the log or in `quorum-state` plus one, opened by a LeaderChange
 before its first record. Kafka takes a node for a voter by its id *and* its data directory's id, so both must be in
 the log.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.metadata_log import CatalogueError
 from barnabas.protocol.compile import codec
-from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.files import quorum_state
 from barnabas.protocol.files.names import QUORUM_STATE
 from barnabas.protocol.files.quorum_state import QuorumState
@@ -25,15 +28,28 @@ from barnabas.protocol.log_records.control import (
     VotersRecord,
     VotersRecordVoter,
 )
-from barnabas.protocol.primitives import uuid_text
+from barnabas.protocol.primitives import ZERO_UUID, uuid_text
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key
 from barnabas.protocol.records.record import Record
 from barnabas.storage.disk.directory import Directory
 
 KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
+CONTROLLER_LISTENER = "CONTROLLER"
+"""The listener at which voters would find each other; nothing is opened for it here."""
 _CONTROLLER_PORT = 9093  # any will do: Kafka writes its own over it when it starts
 
 ControlRecord = tuple[ControlRecordType, bytes]
+
+
+class Leadership(NamedTuple):
+    """This node as the leader of the quorum, and its only voter."""
+
+    node_id: int
+    directory_id: bytes
+    epoch: int
+    """That of this run, opened in the log or not."""
+    end_offset: int
+    """Where the log ends; all of it is on the disk."""
 
 
 class Quorum:
@@ -83,7 +99,7 @@ def _voters(identity: Identity) -> Iterable[ControlRecord]:
     voter = VotersRecordVoter(
         voter_id=identity.node_id,
         voter_directory_id=identity.directory_id,
-        endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=_CONTROLLER_PORT)],
+        endpoints=[Endpoint(name=CONTROLLER_LISTENER, host="localhost", port=_CONTROLLER_PORT)],
         k_raft_version_feature=KRaftVersionFeature(min_supported_version=0, max_supported_version=KRAFT_VERSION),
     )
     voters = VotersRecord(version=0, voters=[voter])
@@ -93,6 +109,33 @@ def _voters(identity: Identity) -> Iterable[ControlRecord]:
 def snapshot_footer() -> list[ControlRecord]:
     """The control record that ends a snapshot."""
     return [(ControlRecordType.SNAPSHOT_FOOTER, codec(SnapshotFooterRecord, 0).encode(SnapshotFooterRecord(version=0)))]
+
+
+class NamesVoter(Protocol):
+    """What AddRaftVoter and RemoveRaftVoter say of a voter."""
+
+    cluster_id: str | None
+    voter_id: int
+    voter_directory_id: bytes
+
+
+def check_voter(request: NamesVoter, cluster_id: str, without_voter: str) -> None:
+    """KafkaError unless it is for this cluster, if it names one, and names a voter.
+
+    `without_voter`: what to say where it names none.
+    """
+    if request.cluster_id not in (None, cluster_id):
+        raise KafkaError(
+            ErrorCode.INCONSISTENT_CLUSTER_ID,
+            f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{cluster_id}"',
+        )
+    if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, without_voter)
+
+
+def voter_text(node_id: int, directory_id: bytes) -> str:
+    """A voter as Kafka writes it: by its id and that of its data directory."""
+    return f"ReplicaKey(id={node_id}, directoryId={uuid_text(directory_id)})"
 
 
 def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState | None:

@@ -229,23 +229,23 @@ def _assigned_count(wish: NewTopic, identity: Identity) -> int:
     for number, brokers in wish.assignments:
         if numbers[number] > 1:
             raise _bad_assignment(f"Found multiple manual partition assignments for partition {number}")
-        check_replicas(brokers, identity)
+        check_replicas(brokers, identity.node_id)
     if sorted(numbers) != list(range(len(numbers))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
     return len(numbers)
 
 
-def check_replicas(brokers: Sequence[int], identity: Identity) -> None:
+def check_replicas(brokers: Sequence[int], node_id: int) -> None:
     """INVALID_REPLICA_ASSIGNMENT unless the list of replicas is this node, once."""
     if not brokers:
         raise _bad_assignment("The manual partition assignment includes an empty replica list.")
-    for broker in sorted(brokers):
-        if broker != identity.node_id:
+    for position, broker in enumerate(sorted(brokers)):
+        if broker != node_id:
             raise _bad_assignment(
                 f"The manual partition assignment includes broker {broker}, but no such broker is registered."
             )
-    if len(brokers) > 1:
-        raise _bad_assignment(f"The manual partition assignment includes the broker {identity.node_id} more than once.")
+        if position > 0:
+            raise _bad_assignment(f"The manual partition assignment includes the broker {node_id} more than once.")
 
 
 def _bad_assignment(sentence: str) -> KafkaError:
@@ -285,7 +285,7 @@ def create_partitions(wish: NewPartitions, writer: Writer) -> list[Versioned]:
                 f"but only {len(wish.assignments)} assignment(s) were specified."
             )
         for brokers in wish.assignments:
-            check_replicas(brokers, writer.identity)
+            check_replicas(brokers, writer.identity.node_id)
     return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
 
 

@@ -10,9 +10,15 @@ from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.table import API_TABLE, Row
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -70,6 +76,21 @@ def test_partitions_of_transactions_are_answered_one_by_one() -> None:
     found = [(each.partition_index, each.partition_error_code) for each in topic.results_by_partition]
     assert found == [(0, CODE), (3, CODE)]
     assert refused(request, 5).error_code == CODE
+
+
+def test_partitions_are_found_under_what_they_are_asked_by() -> None:
+    asked = AlterReplicaLogDirTopic(name="t", partitions=[0, 3])
+    dirs = [AlterReplicaLogDir(path=path, topics=[asked]) for path in ("/a", "/b")]
+    found = refused(AlterReplicaLogDirsRequest(dirs=dirs), 2).results
+    assert [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in found] == [
+        ("t", [0, 3])
+    ] * 2
+    elections = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0, 3])])
+    (topic,) = refused(elections, 0).replica_election_results
+    assert (topic.topic, [(each.partition_id, each.error_code) for each in topic.partition_result]) == (
+        "t",
+        [(0, CODE), (3, CODE)],
+    )
 
 
 def test_a_message_goes_with_the_code() -> None:

@@ -14,6 +14,11 @@ from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.inspection.logs import log_of
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -116,6 +121,12 @@ async def test_the_cluster_and_its_partitions_are_described_alike(world: BrokerW
 async def test_a_log_directory_tells_of_what_is_in_it(world: BrokerWorld) -> None:
     (result,) = (await ask(world, DescribeLogDirsRequest(topics=None))).results
     assert [each.partition_index for each in result.topics[0].partitions] == [0, 2]
+
+
+async def test_what_another_node_leads_is_in_no_directory_here(world: BrokerWorld) -> None:
+    dirs = [AlterReplicaLogDir(path="/data", topics=[AlterReplicaLogDirTopic(name="t", partitions=[0, 1])])]
+    ((topic,),) = [(await ask(world, AlterReplicaLogDirsRequest(dirs=dirs))).results]
+    assert [each.error_code for each in topic.partitions] == [E.NONE, E.REPLICA_NOT_AVAILABLE]
 
 
 # --- partitions ------------------------------------------------------------------------------------------------------

@@ -12,11 +12,15 @@ import pytest
 from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.handlers.delete_topics import SLICE_PARTITIONS
+from barnabas.broker.handlers.elect_leaders import SLICE as SLICE_ELECTIONS
+from barnabas.broker.handlers.list_config_resources import SLICE as SLICE_RESOURCES
 from barnabas.broker.handlers.list_groups import SLICE
 from barnabas.broker.handlers.metadata import SLICE_TOPICS
 from barnabas.broker.partitions.housekeeping import REMOVED_IN_A_TURN
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
+from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Request
@@ -65,6 +69,23 @@ async def test_metadata_of_all_topics_takes_turns(world: BrokerWorld) -> None:
     answer, turns = await _answer(world, MetadataRequest(topics=None), 9)
     assert turns == 3
     assert [topic.name for topic in answer.topics] == names
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "lists"),
+    [
+        (ElectLeadersRequest(topic_partitions=None), 2, "replica_election_results"),
+        (ListConfigResourcesRequest(resource_types=[2]), 1, "config_resources"),
+    ],
+    ids=["elections", "config resources"],
+)
+async def test_what_is_asked_of_all_topics_takes_turns(
+    world: BrokerWorld, request_: Request, version: int, lists: str
+) -> None:
+    assert SLICE_ELECTIONS == SLICE_RESOURCES
+    names = _create(world, 2 * SLICE_ELECTIONS + 1)
+    answer, turns = await _answer(world, request_, version)
+    assert (len(getattr(answer, lists)), turns) == (len(names), 3)
 
 
 async def test_the_list_of_groups_takes_turns(world: BrokerWorld) -> None:

@@ -69,6 +69,14 @@ PATTERNS = (
     "(?P<n>t)",
     "\\p{Greek}",
 )
+_OF_THE_NODE: dict[str, Sequence[Any]] = {
+    "path": ("/data", "/nowhere", "", "."),
+    "replicas": (1, 1, 2, -1),
+    "election_type": (0, 1, 2, -1),
+    **dict.fromkeys(("voter_id", "broker_id"), (2, 1, -1)),
+    "Listener.name": ("CONTROLLER", "controller", "PLAINTEXT", ""),
+    "resource_types": (2, 4, 8, 16, 32, 3),
+}
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
 
 
@@ -150,6 +158,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
         **dict.fromkeys(
             ("replica_id", "replication_factor", "broker_ids", "current_leader_epoch"), (-1, -1, 1, *_SMALL)
         ),
+        **_OF_THE_NODE,
         **dict.fromkeys(("max_wait_ms", "timeout_ms", "min_bytes"), (0, 0, 1, 500)),
         **dict.fromkeys(("max_bytes", "partition_max_bytes"), (1 << 20, 0, 1, 0x7FFFFFFF)),
         **dict.fromkeys(("fetch_offset", "offset", "committed_offset"), (*_SMALL, 5, 100)),

@@ -14,6 +14,7 @@ MISSING = "–"  # what is not told: a default, or a row that is not there
 _IDENTITIES = (
     *("name", "topic", "topic_id", "group_id", "member_id", "api_key", "key", "transactional_id", "producer_id"),
     *("partition_index", "index", "partition", "resource_name", "node_id", "offsets", "cut"),
+    *("topic_name", "partition_id", "replica_id"),
 )
 
 

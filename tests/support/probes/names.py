@@ -21,6 +21,8 @@ _KINDS = {
     "ongoing_txn_producer_id": "producer",
     "session_id": "session",
     "cluster_id": "cluster",
+    "replica_directory_id": "directory",
+    "log_dir": "path",
 }
 _ONLY_KINDS = {
     "host": "host",
@@ -33,9 +35,11 @@ _ONLY_KINDS = {
     "transaction_start_time_ms": "time",
     "start_timestamp": "time",
     "documentation": "text",
-    "log_dir": "path",
     "total_bytes": "bytes",
     "usable_bytes": "bytes",
+    "last_fetch_timestamp": "time",
+    "last_caught_up_timestamp": "time",
+    "log_end_offset": "offset",
 }
 _UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0,)}
 _UNSET_ANYWHERE: tuple[Any, ...] = (None, "", -1, ZERO_UUID)

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_quorum import DescribeQuorumResponsePartitionData
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.schema import BOOL, BYTES, FLOAT64, MISSING, RECORDS, STRING, UUID, Field, FieldType, Struct
@@ -28,6 +29,9 @@ _IN_ORDER = {
     (FetchableTopicResponse, "partitions"),
     (PartitionData, "aborted_transactions"),
 }
+# Offsets that rise while nothing happens: Kafka's controller writes to its log every half second.
+_RISING = {(DescribeQuorumResponsePartitionData, "high_watermark")}
+_RISEN = "<offset>"
 _EMPTY = "empty"
 _NOTHING: tuple[Any, ...] = (None, [], ZERO_UUID)
 
@@ -100,7 +104,9 @@ def _tell(node: Node, struct: Struct, field: Field, version: int, names: Names) 
     is_code = field.name.endswith("error_code")
     if value == field.default_value() and (field.default is not MISSING or value in _NOTHING):
         return
-    if isinstance(value, Struct):
+    if (type(struct), field.name) in _RISING and value > 0:
+        node.fields[field.name] = _RISEN
+    elif isinstance(value, Struct):
         node.rows.append((field.name, node_of(value, version, names)))
     elif isinstance(value, list) and value and isinstance(value[0], Struct):
         rows = [node_of(each, version, names) for each in value]

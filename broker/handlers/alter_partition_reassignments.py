@@ -1,0 +1,79 @@
+"""AlterPartitionReassignments (key 45), v0-1: move partitions to other replicas, or cancel (null) their moves.
+
+This node is every partition's one replica. To ask for it is to ask for no change, and done at once; any other list of
+replicas is INVALID_REPLICA_ASSIGNMENT. So nothing ever moves, and there is NO_REASSIGNMENT_IN_PROGRESS to cancel. A
+request that leaves no time is REQUEST_TIMED_OUT, unless it asks for nothing. Versions: 1 whether the replication factor
+may change, which here it cannot.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+
+from barnabas.broker.catalogue.topics import check_replicas
+from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.refusals import Words, without_time
+from barnabas.broker.slices import Kind
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from barnabas.storage.steps import Steps
+
+_PARTITIONS = Kind(steps_max=1_000, slice_ms=5)
+
+
+def handle(
+    request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> AlterPartitionReassignmentsResponse | Future[AlterPartitionReassignmentsResponse]:
+    if not request.topics:  # an empty message, as in Kafka, where else there is none
+        return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message="", responses=[])
+    return context.services.slices.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
+
+
+def _alter(
+    request: AlterPartitionReassignmentsRequest, services: Services
+) -> Steps[AlterPartitionReassignmentsResponse]:
+    late = without_time(request.timeout_ms)
+    words = Words()
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for wish in topic.partitions:
+            why = late or _why_not(topic.name, wish, services)
+            answer = ReassignablePartitionResponse(
+                partition_index=wish.partition_index,
+                error_code=why.code if why else ErrorCode.NONE,
+                error_message=words.of(why) if why else None,
+            )
+            partitions.append(answer)
+            yield
+        topics.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
+    response = AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
+    if late:
+        response.error_code = late.code
+    else:
+        response.allow_replication_factor_change = request.allow_replication_factor_change
+    return response
+
+
+def _why_not(name: str, wish: ReassignablePartition, services: Services) -> KafkaError | None:
+    """Why the partition does not have the replicas asked for; None if it has them."""
+    topic = services.catalogue.topics.get(name)
+    if topic is None:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    if not 0 <= wish.partition_index < len(topic.partitions):
+        return KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{wish.partition_index}."
+        )
+    if wish.replicas is None:
+        return KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    try:
+        check_replicas(wish.replicas, services.cluster.node_id)
+    except KafkaError as refusal:
+        return refusal
+    return None

@@ -1,0 +1,84 @@
+"""DescribeQuorum (key 55), v0-2: who keeps the metadata log. This node does: the leader of a quorum of one (KIP-595).
+
+The log is `__cluster_metadata-0`, and a request for exactly that is answered with the epoch of this run and the log's
+end, which is the high watermark, too: every record is on the disk before it counts. Anything else, or more, is
+UNKNOWN_TOPIC_OR_PARTITION. There are no observers, and no controller listener to name (decision 0108). Versions: 1
+times; 2 directory ids, error messages, and the voters' listeners.
+"""
+
+from barnabas.broker.context import RequestContext, Services
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestTopicData,
+    DescribeQuorumResponse,
+    DescribeQuorumResponsePartitionData,
+    DescribeQuorumResponseTopicData,
+    Node,
+    ReplicaState,
+)
+from barnabas.protocol.primitives import ZERO_UUID
+
+_PARTITION = 0
+_DIRECTORIES_SINCE = 2
+
+
+def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+    if not _asks_for_the_log(request.topics):
+        return DescribeQuorumResponse(error_code=ErrorCode.NONE, topics=[_unknown(topic) for topic in request.topics])
+    has_directories = context.api_version >= _DIRECTORIES_SINCE
+    described = _describe(context.services, has_directories)
+    response = DescribeQuorumResponse(
+        error_code=ErrorCode.NONE,
+        topics=[DescribeQuorumResponseTopicData(topic_name=CLUSTER_METADATA_TOPIC, partitions=[described])],
+    )
+    if has_directories:
+        response.nodes = [Node(node_id=described.leader_id, listeners=[])]
+    return response
+
+
+def _asks_for_the_log(topics: list[DescribeQuorumRequestTopicData]) -> bool:
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        return False
+    (topic,) = topics
+    return topic.topic_name == CLUSTER_METADATA_TOPIC and topic.partitions[0].partition_index == _PARTITION
+
+
+def _describe(services: Services, has_directories: bool) -> DescribeQuorumResponsePartitionData:
+    leadership, now_ms = services.catalogue.leadership, services.clock.now_ms()
+    me = ReplicaState(
+        replica_id=leadership.node_id,
+        replica_directory_id=leadership.directory_id if has_directories else ZERO_UUID,
+        log_end_offset=leadership.end_offset,
+        last_fetch_timestamp=now_ms,
+        last_caught_up_timestamp=now_ms,
+    )
+    return DescribeQuorumResponsePartitionData(
+        partition_index=_PARTITION,
+        error_code=ErrorCode.NONE,
+        leader_id=leadership.node_id,
+        leader_epoch=leadership.epoch,
+        high_watermark=leadership.end_offset,
+        current_voters=[me],
+        observers=[],
+    )
+
+
+def _unknown(topic: DescribeQuorumRequestTopicData) -> DescribeQuorumResponseTopicData:
+    return DescribeQuorumResponseTopicData(
+        topic_name=topic.topic_name,
+        partitions=[
+            DescribeQuorumResponsePartitionData(
+                partition_index=asked.partition_index,
+                error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                error_message="This server does not host this topic-partition.",
+                leader_id=0,
+                leader_epoch=0,
+                high_watermark=0,
+                current_voters=[],
+                observers=[],
+            )
+            for asked in topic.partitions
+        ],
+    )

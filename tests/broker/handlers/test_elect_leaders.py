@@ -1,0 +1,108 @@
+"""ElectLeaders: nothing is ever to be elected, and what does not exist is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from barnabas.broker.refusals import WORDS_MAX
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from tests.support.worlds.catalogue_api import CatalogueApi, versions
+
+E = ErrorCode
+PREFERRED, UNCLEAN = 0, 1
+VERSIONS = versions(ElectLeadersRequest)
+CODE_SINCE = 1
+NOT_NEEDED = (E.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+
+
+@pytest.fixture
+def api() -> CatalogueApi:
+    api = CatalogueApi()
+    api.services.catalogue.create_topic("t", 3)
+    api.services.catalogue.create_topic("other", 1)
+    return api
+
+
+def elect(
+    api: CatalogueApi,
+    *topics: tuple[str, list[int]],
+    version: int | None = None,
+    election_type: int = PREFERRED,
+    timeout_ms: int = 60_000,
+) -> Any:
+    asked = [TopicPartitions(topic=name, partitions=partitions) for name, partitions in topics]
+    request = ElectLeadersRequest(election_type=election_type, topic_partitions=asked, timeout_ms=timeout_ms)
+    return api.ask(request, version)
+
+
+def elect_all(
+    api: CatalogueApi, version: int | None = None, election_type: int = PREFERRED, timeout_ms: int = 1
+) -> Any:
+    request = ElectLeadersRequest(election_type=election_type, topic_partitions=None, timeout_ms=timeout_ms)
+    return api.ask(request, version)
+
+
+def found(answer: Any) -> list[tuple[str, list[tuple[int, ErrorCode, str | None]]]]:
+    return [
+        (each.topic, [(row.partition_id, E(row.error_code), row.error_message) for row in each.partition_result])
+        for each in answer.replica_election_results
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_partition_has_its_leader_in_every_version(api: CatalogueApi, version: int) -> None:
+    answer = elect(api, ("t", [0, 2, 2]), ("other", [0]), version=version)
+    assert answer.error_code == E.NONE
+    of_t = [(0, *NOT_NEEDED), (2, *NOT_NEEDED), (2, *NOT_NEEDED)]
+    assert found(answer) == [("t", of_t), ("other", [(0, *NOT_NEEDED)])]
+
+
+def test_any_replica_would_be_the_same(api: CatalogueApi) -> None:
+    assert found(elect(api, ("t", [1]), election_type=UNCLEAN)) == [("t", [(1, *NOT_NEEDED)])]
+
+
+def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
+    unknown = E.UNKNOWN_TOPIC_OR_PARTITION
+    assert found(elect(api, ("t", [3, -1]), ("nobody", [0]), ("", []))) == [
+        ("t", [(3, unknown, "No such partition as t-3"), (-1, unknown, "No such partition as t--1")]),
+        ("nobody", [(0, unknown, "No such topic as nobody")]),
+        ("", []),
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_asked_for_all_every_topic_is_listed_without_partitions(api: CatalogueApi, version: int) -> None:
+    answer = elect_all(api, version)
+    assert (answer.error_code, found(answer)) == (E.NONE, [("t", []), ("other", [])])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_without_time_is_refused_as_a_whole(api: CatalogueApi, version: int) -> None:
+    answer = elect(api, ("t", [0]), ("nobody", [0]), version=version, timeout_ms=0)
+    assert answer.error_code == (E.REQUEST_TIMED_OUT if version >= CODE_SINCE else E.NONE)
+    codes = [(name, [code for _, code, _ in rows]) for name, rows in found(answer)]
+    assert codes == [("t", [E.REQUEST_TIMED_OUT]), ("nobody", [E.REQUEST_TIMED_OUT])]
+    assert found(elect_all(api, version, timeout_ms=0)) == []
+
+
+@pytest.mark.parametrize("election_type", [2, -1])
+def test_an_unknown_election_type_refuses_the_whole_request(api: CatalogueApi, election_type: int) -> None:
+    answer = elect(api, ("t", [0]), ("nobody", [0]), election_type=election_type)
+    why = (0, E.INVALID_REQUEST, f"Unknown election type {election_type}")
+    assert (answer.error_code, found(answer)) == (E.INVALID_REQUEST, [("t", [why]), ("nobody", [why])])
+    answer = elect_all(api, election_type=election_type)
+    assert (answer.error_code, found(answer)) == (E.INVALID_REQUEST, [])
+
+
+def test_an_empty_list_is_answered_whatever_else_is_asked(api: CatalogueApi) -> None:
+    answer = elect(api, election_type=9, timeout_ms=-1)
+    assert (answer.error_code, found(answer)) == (E.NONE, [])
+
+
+def test_so_many_partitions_have_words_and_all_have_codes(api: CatalogueApi) -> None:
+    ((_, rows),) = found(elect(api, ("x" * 5_000, [0] * (WORDS_MAX + 2))))
+    assert {code for _, code, _ in rows} == {E.UNKNOWN_TOPIC_OR_PARTITION}
+    assert [words is None for _, _, words in rows] == [False] * WORDS_MAX + [True] * 2

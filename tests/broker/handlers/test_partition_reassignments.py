@@ -1,0 +1,123 @@
+"""AlterPartitionReassignments and ListPartitionReassignments: a partition is where it can be, and stays there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from barnabas.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from tests.support.worlds.catalogue_api import CatalogueApi, versions
+
+E = ErrorCode
+VERSIONS = versions(AlterPartitionReassignmentsRequest)
+CHANGE_SINCE = 1
+Wish = tuple[int, list[int] | None]
+
+
+@pytest.fixture
+def api() -> CatalogueApi:
+    api = CatalogueApi()
+    api.services.catalogue.create_topic("t", 3)
+    return api
+
+
+def alter(
+    api: CatalogueApi,
+    *topics: tuple[str, list[Wish]],
+    version: int | None = None,
+    timeout_ms: int = 60_000,
+    may_change: bool = True,
+) -> Any:
+    asked = [
+        ReassignableTopic(
+            name=name,
+            partitions=[ReassignablePartition(partition_index=number, replicas=wanted) for number, wanted in wishes],
+        )
+        for name, wishes in topics
+    ]
+    request = AlterPartitionReassignmentsRequest(
+        topics=asked, timeout_ms=timeout_ms, allow_replication_factor_change=may_change
+    )
+    return api.ask(request, version)
+
+
+def found(answer: Any) -> list[tuple[str, list[tuple[int, ErrorCode, str | None]]]]:
+    return [
+        (each.name, [(row.partition_index, E(row.error_code), row.error_message) for row in each.partitions])
+        for each in answer.responses
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_replicas_that_are_there_are_no_change_and_done(api: CatalogueApi, version: int) -> None:
+    before = api.services.catalogue.features_epoch
+    answer = alter(api, ("t", [(0, [1]), (2, [1]), (0, [1])]), version=version)
+    assert (answer.error_code, answer.error_message) == (E.NONE, None)
+    assert found(answer) == [("t", [(0, E.NONE, None), (2, E.NONE, None), (0, E.NONE, None)])]
+    assert api.services.catalogue.features_epoch == before, "nothing was written"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ([2], "The manual partition assignment includes broker 2, but no such broker is registered."),
+        ([1, 2], "The manual partition assignment includes broker 2, but no such broker is registered."),
+        ([-1], "The manual partition assignment includes broker -1, but no such broker is registered."),
+        ([2, 1, 1], "The manual partition assignment includes the broker 1 more than once."),
+        ([1, 1], "The manual partition assignment includes the broker 1 more than once."),
+        ([], "The manual partition assignment includes an empty replica list."),
+    ],
+)
+@pytest.mark.parametrize("may_change", [True, False])
+def test_other_replicas_are_refused(api: CatalogueApi, wanted: list[int], words: str, may_change: bool) -> None:
+    answer = alter(api, ("t", [(0, wanted), (1, [1])]), may_change=may_change)
+    assert (answer.error_code, answer.allow_replication_factor_change) == (E.NONE, may_change)
+    assert found(answer) == [("t", [(0, E.INVALID_REPLICA_ASSIGNMENT, words), (1, E.NONE, None)])]
+
+
+def test_there_is_no_move_to_cancel(api: CatalogueApi) -> None:
+    assert found(alter(api, ("t", [(0, None)]))) == [("t", [(0, E.NO_REASSIGNMENT_IN_PROGRESS, None)])]
+
+
+def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
+    unknown = E.UNKNOWN_TOPIC_OR_PARTITION
+    assert found(alter(api, ("t", [(3, [1]), (-1, None)]), ("nobody", [(0, [2])]), ("", []))) == [
+        ("t", [(3, unknown, "Unable to find partition t:3."), (-1, unknown, "Unable to find partition t:-1.")]),
+        ("nobody", [(0, unknown, "Unable to find a topic named nobody.")]),
+        ("", []),
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_without_time_is_refused_as_a_whole(api: CatalogueApi, version: int) -> None:
+    answer = alter(api, ("t", [(0, [1])]), version=version, timeout_ms=0, may_change=version < CHANGE_SINCE)
+    assert answer.error_code == E.REQUEST_TIMED_OUT
+    assert [code for _, rows in found(answer) for _, code, _ in rows] == [E.REQUEST_TIMED_OUT]
+    assert answer.allow_replication_factor_change
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_for_nothing_is_done_without_time(api: CatalogueApi, version: int) -> None:
+    answer = alter(api, version=version, timeout_ms=0)
+    assert (answer.error_code, answer.error_message, answer.responses) == (E.NONE, "", [])
+
+
+@pytest.mark.parametrize("asked", [None, {}, {"t": [0, 7]}, {"nobody": [0]}])
+def test_nothing_is_under_way_wherever_it_is_asked_for(api: CatalogueApi, asked: dict[str, list[int]] | None) -> None:
+    topics = (
+        None
+        if asked is None
+        else [ListPartitionReassignmentsTopics(name=name, partition_indexes=row) for name, row in asked.items()]
+    )
+    answer = api.ask(ListPartitionReassignmentsRequest(topics=topics, timeout_ms=0))
+    assert (answer.error_code, answer.error_message, answer.topics) == (E.NONE, None, [])

@@ -1,0 +1,165 @@
+"""DescribeQuorum, AddRaftVoter, RemoveRaftVoter and UnregisterBroker: a quorum of one, that stays one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from barnabas.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
+from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from barnabas.protocol.primitives import ZERO_UUID, uuid_text
+from tests.support.worlds.catalogue import DIRECTORY_ID
+from tests.support.worlds.catalogue_api import CLUSTER_ID, CatalogueApi, versions
+
+E = ErrorCode
+LOG = "__cluster_metadata"
+ANOTHER = b"another director"
+TIMES_SINCE, DIRECTORIES_SINCE = 1, 2
+
+
+@pytest.fixture
+def api() -> CatalogueApi:
+    return CatalogueApi()
+
+
+def describe(api: CatalogueApi, *topics: tuple[str, list[int]], version: int | None = None) -> Any:
+    asked = [
+        DescribeQuorumRequestTopicData(
+            topic_name=name,
+            partitions=[DescribeQuorumRequestPartitionData(partition_index=number) for number in numbers],
+        )
+        for name, numbers in topics
+    ]
+    return api.ask(DescribeQuorumRequest(topics=asked), version)
+
+
+@pytest.mark.parametrize("version", versions(DescribeQuorumRequest))
+def test_this_node_leads_and_nobody_else_is_there(api: CatalogueApi, version: int) -> None:
+    answer = describe(api, (LOG, [0]), version=version)
+    ((partition,),) = [topic.partitions for topic in answer.topics]
+    assert (answer.error_code, partition.error_code, partition.leader_id) == (E.NONE, E.NONE, 1)
+    (voter,) = partition.current_voters
+    assert (voter.replica_id, partition.observers) == (1, [])
+    assert voter.log_end_offset == partition.high_watermark == api.services.catalogue.features_epoch
+    now_ms = api.services.clock.now_ms() if version >= TIMES_SINCE else -1
+    assert (voter.last_fetch_timestamp, voter.last_caught_up_timestamp) == (now_ms, now_ms)
+    has_directories = version >= DIRECTORIES_SINCE
+    assert voter.replica_directory_id == (DIRECTORY_ID if has_directories else ZERO_UUID)
+    assert [(node.node_id, node.listeners) for node in answer.nodes] == ([(1, [])] if has_directories else [])
+
+
+def test_the_log_grows_with_each_change_and_the_epoch_with_each_run(api: CatalogueApi) -> None:
+    def state() -> tuple[int, int]:
+        ((partition,),) = [topic.partitions for topic in describe(api, (LOG, [0])).topics]
+        return partition.leader_epoch, partition.high_watermark
+
+    epoch, end = state()
+    api.services.catalogue.create_topic("t", 1)
+    assert state() == (epoch, end + 2), "the topic and its partition"
+    api.restart()
+    assert state()[0] == epoch + 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [],
+        [(LOG, [])],
+        [(LOG, [1])],
+        [(LOG, [-1])],
+        [("t", [0])],
+        [(LOG, [0, 0])],
+        [(LOG, [0]), ("t", [0])],
+        [(LOG, [0]), (LOG, [0])],
+    ],
+)
+def test_a_request_for_anything_else_or_more_is_refused(api: CatalogueApi, asked: list[tuple[str, list[int]]]) -> None:
+    answer = describe(api, *asked)
+    assert (answer.error_code, answer.nodes) == (E.NONE, [])
+    assert [(each.topic_name, [row.partition_index for row in each.partitions]) for each in answer.topics] == asked
+    codes = {row.error_code for each in answer.topics for row in each.partitions}
+    assert codes <= {E.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def add(
+    api: CatalogueApi,
+    voter_id: int,
+    directory_id: bytes = ANOTHER,
+    cluster_id: str | None = CLUSTER_ID,
+    listener: str = "CONTROLLER",
+    version: int | None = None,
+) -> tuple[ErrorCode, str | None]:
+    request = AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        timeout_ms=1_000,
+        voter_id=voter_id,
+        voter_directory_id=directory_id,
+        listeners=[Listener(name=listener, host="elsewhere", port=9093)],
+    )
+    answer = api.ask(request, version)
+    return E(answer.error_code), answer.error_message
+
+
+@pytest.mark.parametrize("version", versions(AddRaftVoterRequest))
+def test_another_voter_is_never_ready(api: CatalogueApi, version: int) -> None:
+    new = f"ReplicaKey(id=2, directoryId={uuid_text(ANOTHER)})"
+    answer = (E.REQUEST_TIMED_OUT, f"New voter {new} is not ready to receive requests")
+    assert add(api, 2, version=version) == answer
+    assert add(api, 2, cluster_id=None, listener="controller", version=version) == answer
+
+
+@pytest.mark.parametrize("directory_id", [DIRECTORY_ID, ANOTHER])
+def test_this_node_is_a_voter_already_whichever_directory_is_named(api: CatalogueApi, directory_id: bytes) -> None:
+    code, words = add(api, 1, directory_id)
+    assert code == E.DUPLICATE_VOTER
+    assert words is not None
+    assert f"set of voters [ReplicaKey(id=1, directoryId={uuid_text(DIRECTORY_ID)})]" in words
+
+
+@pytest.mark.parametrize(
+    ("wish", "code"),
+    [
+        ({"cluster_id": "another", "voter_id": -1}, E.INCONSISTENT_CLUSTER_ID),
+        ({"cluster_id": ""}, E.INCONSISTENT_CLUSTER_ID),
+        ({"voter_id": -1}, E.INVALID_REQUEST),
+        ({"directory_id": ZERO_UUID}, E.INVALID_REQUEST),
+        ({"listener": "PLAINTEXT"}, E.INVALID_REQUEST),
+    ],
+)
+def test_a_voter_that_is_not_said_right_is_refused(api: CatalogueApi, wish: dict[str, Any], code: ErrorCode) -> None:
+    assert add(api, **({"voter_id": 2} | wish))[0] == code
+
+
+def remove(
+    api: CatalogueApi, voter_id: int, directory_id: bytes = ANOTHER, cluster_id: str | None = CLUSTER_ID
+) -> ErrorCode:
+    request = RemoveRaftVoterRequest(cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=directory_id)
+    answer = api.ask(request)
+    assert answer.error_message
+    return E(answer.error_code)
+
+
+def test_no_voter_is_removed(api: CatalogueApi) -> None:
+    assert remove(api, 2) == E.VOTER_NOT_FOUND
+    assert remove(api, 1) == E.VOTER_NOT_FOUND
+    assert remove(api, 1, DIRECTORY_ID, None) == E.VOTER_NOT_FOUND, "it is the last one"
+    assert remove(api, 1, DIRECTORY_ID, "another") == E.INCONSISTENT_CLUSTER_ID
+    assert remove(api, -1) == E.INVALID_REQUEST
+    assert remove(api, 1, ZERO_UUID) == E.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "code"), [(2, E.BROKER_ID_NOT_REGISTERED), (-1, E.BROKER_ID_NOT_REGISTERED), (1, E.INVALID_REQUEST)]
+)
+def test_no_broker_is_unregistered(api: CatalogueApi, broker_id: int, code: ErrorCode) -> None:
+    answer = api.ask(UnregisterBrokerRequest(broker_id=broker_id))
+    assert answer.error_code == code
+    assert str(broker_id) in answer.error_message
