@@ -27,6 +27,9 @@ CLUSTER = f"{_PACKAGE}ClusterTool"
 API_VERSIONS = f"{_PACKAGE}BrokerApiVersionsCommand"
 FEATURES = f"{_PACKAGE}FeatureCommand"
 TRANSACTIONS = f"{_PACKAGE}TransactionsCommand"
+LEADER_ELECTION = f"{_PACKAGE}LeaderElectionCommand"
+REASSIGN = f"{_PACKAGE}reassign.ReassignPartitionsCommand"
+QUORUM = f"{_PACKAGE}MetadataQuorumCommand"
 
 
 class Said(NamedTuple):
