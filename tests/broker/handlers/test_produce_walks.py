@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from inspect import GEN_CLOSED, getgeneratorstate
+from math import inf
 
 import pytest
 
@@ -194,6 +196,7 @@ async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypa
 async def test_a_short_walk_needs_no_room(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick, batch = world.connect(), world.connect(), bomb(world.clock.now_ms())
     monkeypatch.setattr(walks, "WALKED_BYTES_MAX", len(batch))
+    monkeypatch.setattr(walks, "WALK", replace(walks.WALK, first_ms=inf))  # whatever the slow one spent in this turn
     ask(slow, "looked-into", (0, batch))
     await turn()
     ask(quick, "looked-into", (1, bomb(world.clock.now_ms(), 10)))
