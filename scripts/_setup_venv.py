@@ -21,6 +21,9 @@ def main(root: Path, directory: Path, lock_name: str) -> int:
     lock = root / "requirements" / f"{lock_name}.txt"
     stamp = directory / f".ready-{lock_name}"
     wanted = f"{root}\n{_fingerprint(root, lock)}\n"
+    if directory.is_symlink():  # what it leads to is another checkout's, and would be emptied
+        print(f"barnabas: {directory} is a symbolic link; remove it, and the next run makes its own", file=sys.stderr)
+        return 1
     with _only_one(root / ".cache" / f"{directory.name}.lock"):
         if stamp.exists() and stamp.read_text() == wanted:
             stamp.touch()  # the files are newer but say the same

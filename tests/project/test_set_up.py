@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -30,3 +31,18 @@ def test_our_packages_are_compiled_even_where_python_writes_no_bytecode(
     (inner / "module.py").write_text("VALUE = 1\n")
     _set_up_script().compile_packages(Path(sys.executable), tmp_path, ["package"])
     assert [path.name.partition(".")[0] for path in inner.glob("__pycache__/*.pyc")] == ["module"]
+
+
+def test_an_environment_that_is_a_symbolic_link_is_refused_and_left_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").touch()
+    root = tmp_path / "checkout"
+    shutil.copytree(ROOT / "requirements", root / "requirements")
+    shutil.copy(ROOT / "pyproject.toml", root)
+    (root / ".venv").symlink_to(elsewhere)
+    assert _set_up_script().main(root, root / ".venv", "dev") == 1
+    assert "is a symbolic link" in capsys.readouterr().err
+    assert [path.name for path in elsewhere.iterdir()] == ["kept"]
