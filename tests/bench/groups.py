@@ -1,11 +1,11 @@
-"""The workloads G1 to G4: what groups cost. G3 kills its broker, so it has one of its own, fresh in every round."""
+"""The workloads G1 to G5: what groups cost. G3 kills its broker, so it has one of its own, fresh in every round."""
 
 from __future__ import annotations
 
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from barnabas.protocol.headers import encode_request_header
@@ -27,6 +27,7 @@ from tests.support.processes.server import Server
 
 COMMITTERS = 20
 RELOADED_GROUPS, RELOADED_PARTITIONS = 100, 1_000
+CONSUMERS, CONSUMED_PARTITIONS = 500, 1_000
 ONE_PARTITION = {"offsets.topic.num.partitions": 1}
 _COMMIT_VERSION = 7
 _KAFKA_LOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-0 with epoch \d+ in (\d+)ms")
@@ -34,9 +35,13 @@ _KAFKA_LOADED = re.compile(r"Finished loading of metadata from __consumer_offset
 
 def load(program: str, peer: Peer, **options: float | str) -> Figures:
     """Run a program of `group_load` against a broker."""
+    return _run(["tests.bench.group_load", program], peer, options)
+
+
+def _run(program: list[str], peer: Peer, options: Mapping[str, float | str]) -> Figures:
     arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [sys.executable, "-m", "tests.bench.group_load", program, "--port", str(peer.port)]
-    return run_json([*command, "--pid", str(peer.server.pid), *arguments])
+    command = [sys.executable, "-m", *program, "--port", str(peer.port), "--pid", str(peer.server.pid)]
+    return run_json([*command, *arguments])
 
 
 def committed_topic(peer: Peer) -> str:
@@ -125,3 +130,14 @@ def _another(server: Server, data_dir: Path) -> Server:
 def idle(peer: Peer, topic: str, seconds: float) -> Figures:
     """G4: 1,000 members in groups of 50 that only say they are alive, every 3 s."""
     return load("idle", peer, members=1_000, seconds=max(6.0, seconds))
+
+
+def consumed_topic(peer: Peer) -> str:
+    """A topic whose partitions the members of G5 share."""
+    return fresh_topic(peer, CONSUMED_PARTITIONS)
+
+
+def consumers(peer: Peer, topic: str, seconds: float) -> Figures:
+    """G5: 500 members of a group of the consumer protocol (KIP-848) over 1,000 partitions."""
+    size: dict[str, float | str] = {"topic": topic, "partitions": CONSUMED_PARTITIONS, "members": CONSUMERS}
+    return _run(["tests.bench.consumer_group_load"], peer, size | {"seconds": seconds})

@@ -163,6 +163,22 @@ LOADS = [
         {"cpu_ms_per_s": "<= 1.0"},
         no_topic,
     ),
+    Load(
+        "G5",
+        "500 members of the consumer protocol, one leaves",
+        groups.consumers,
+        {
+            "assignment_ms": False,
+            "slowest_ms": False,
+            "join_ms": False,
+            "heartbeats_per_second": True,
+            "cpu_us_per_heartbeat": False,
+            "kb_per_member": False,
+        },
+        {"assignment_ms": "<= 0.5"},
+        groups.consumed_topic,
+        keeps_topic=True,
+    ),
 ]
 _LEFT_OUT_OF = {
     "floor": {load.name for load in LOADS} - {"W5raw", "W6", "W7d8", "W7d32", "W8raw"},  # the raw client's loads

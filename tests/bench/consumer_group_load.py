@@ -1,0 +1,196 @@
+"""Load from members of one group of the consumer protocol (KIP-848), in a process of its own: prints one line of JSON.
+
+Raw connections on one event loop, one a member. A member asks again as soon as it is answered until the group has
+settled: every member has the same epoch, and every partition exactly one owner. A consumer would wait for its
+heartbeat interval in between; without that wait the coordinator is what is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import uvloop
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.headers import encode_request_header
+from barnabas.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from barnabas.protocol.registry import ApiKey, request_codec, response_codec
+from tests.bench.group_load import Connection, connect, find, pause
+from tests.bench.measure import blast, cpu_seconds, held_mb
+
+VERSION = 1
+REBALANCE_TIMEOUT_MS = 60_000
+BEATING = 100
+"""Members that say they are alive at full speed, each on a connection."""
+BETWEEN_ASSIGNMENTS_S = 1.1
+"""Kafka 4.4 computes no assignment earlier than 1 s after the last one (group.consumer.assignment.interval.ms)."""
+LEAVE, JOIN = -1, 0
+
+
+class Member:
+    """A member of the group, and the partitions that it was told to own."""
+
+    def __init__(self, connection: Connection, group: str) -> None:
+        self.connection, self.group = connection, group
+        self.member_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        self.epoch = JOIN
+        self.owned: list[TopicPartitions] = []
+        self._is_reported = True
+
+    async def join(self, topic: str) -> None:
+        self.epoch, self.owned = JOIN, []
+        await self._beat(rebalance_timeout_ms=REBALANCE_TIMEOUT_MS, subscribed_topic_names=[topic], topic_partitions=[])
+
+    async def leave(self) -> None:
+        self.epoch = LEAVE
+        await self._beat()
+        self.owned = []
+
+    async def beat(self) -> None:
+        """Ask for news, and say once what is owned after an assignment."""
+        if self._is_reported:
+            await self._beat()
+        else:
+            self._is_reported = True
+            await self._beat(topic_partitions=self.owned)
+
+    async def _beat(self, **fields: Any) -> None:
+        answer = await self.connection.ask(self.request(**fields), VERSION)
+        if answer.error_code:
+            raise SystemExit(f"an answer with {ErrorCode(answer.error_code).name}: {answer.error_message}")
+        self.epoch = answer.member_epoch
+        if answer.assignment is not None:
+            self.owned, self._is_reported = answer.assignment.topic_partitions, False
+
+    def request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
+        return ConsumerGroupHeartbeatRequest(
+            group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, **fields
+        )
+
+
+class Group:
+    """The members of one group that share the partitions of one topic."""
+
+    def __init__(self, members: list[Member], topic: str, partitions: int) -> None:
+        self.members, self.topic, self.partitions = members, topic, partitions
+
+    async def settle(self, after_epoch: int) -> float:
+        """Ask until the group has settled with a newer epoch than `after_epoch`; return the seconds it took."""
+        started = time.perf_counter()
+        settled = asyncio.Event()
+        await asyncio.gather(*(self._ask(member, after_epoch, settled) for member in self.members))
+        return time.perf_counter() - started
+
+    async def _ask(self, member: Member, after_epoch: int, settled: asyncio.Event) -> None:
+        while not settled.is_set():
+            await member.beat()
+            if self._is_settled(after_epoch):
+                settled.set()
+
+    def _is_settled(self, after_epoch: int) -> bool:
+        epoch = self.members[0].epoch
+        if epoch <= after_epoch or any(member.epoch != epoch for member in self.members):
+            return False
+        owned = [
+            (topic.topic_id, partition)
+            for member in self.members
+            for topic in member.owned
+            for partition in topic.partitions
+        ]
+        return len(owned) == self.partitions == len(set(owned))
+
+
+async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
+    """G5: members join, one after the other leaves and comes back, and all say that they are alive."""
+    connections = [await connect(options.port) for _ in range(options.members)]
+    name = f"bench-{time.time_ns()}"
+    await find(connections[0], name)
+    before_mb = held_mb(options.pid)
+    group = Group([Member(connection, name) for connection in connections], options.topic, options.partitions)
+    joined = time.perf_counter()
+    await asyncio.gather(*(member.join(options.topic) for member in group.members))
+    await group.settle(JOIN)
+    joined = time.perf_counter() - joined
+    after_mb = held_mb(options.pid)
+    left_ms = [await _one_leaves_and_returns(group) * 1000 for _ in range(options.rounds)]
+    return {
+        "assignment_ms": statistics.median(left_ms),
+        "slowest_ms": max(left_ms),
+        "join_ms": joined * 1000,
+        "kb_per_member": (after_mb - before_mb) * 1024 / len(connections),
+        **_heartbeats(options, group),
+    }
+
+
+async def _one_leaves_and_returns(group: Group) -> float:
+    """The seconds from a member's farewell until the others own what it had. Then it joins again."""
+    await pause(BETWEEN_ASSIGNMENTS_S)
+    epoch = group.members[0].epoch
+    leaver = group.members.pop()
+    started = time.perf_counter()
+    await leaver.leave()
+    await group.settle(epoch)
+    took = time.perf_counter() - started
+    await pause(BETWEEN_ASSIGNMENTS_S)
+    epoch = group.members[0].epoch
+    await leaver.join(group.topic)
+    group.members.append(leaver)
+    await group.settle(epoch)
+    return took
+
+
+def _heartbeats(options: argparse.Namespace, group: Group) -> dict[str, Any]:
+    """How many heartbeats without news are answered in a second, and what each costs the broker."""
+    request = request_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
+    response = response_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
+    header = encode_request_header(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, "blast")
+    with tempfile.NamedTemporaryFile(suffix=".frames") as file:
+        for member in group.members[:BEATING]:
+            answer = ConsumerGroupHeartbeatResponse(
+                error_code=0, member_id=member.member_id, member_epoch=member.epoch, heartbeat_interval_ms=5_000
+            )
+            tags_of_the_header = b"\0"
+            file.write(_sized(header + request.encode(member.request())))
+            file.write(_sized(tags_of_the_header + response.encode(answer)))
+        file.flush()
+        spent = cpu_seconds(options.pid)
+        figures = blast(
+            "repeat", options.port, options.topic, connections=BEATING, seconds=options.seconds, frames=file.name
+        )
+    spent = cpu_seconds(options.pid) - spent
+    return {
+        "heartbeats_per_second": figures["per_second"],
+        "cpu_us_per_heartbeat": spent / figures["requests"] * 1e6,
+    }
+
+
+def _sized(frame: bytes) -> bytes:
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--pid", type=int, required=True)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--partitions", type=int, required=True)
+    parser.add_argument("--members", type=int, required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4)
+    print(json.dumps(uvloop.run(consumer_group(parser.parse_args()))))
+
+
+if __name__ == "__main__":
+    main()
