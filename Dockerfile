@@ -45,9 +45,12 @@ RUN if [ "${FORM}" = compiled ]; then \
 FROM ${BASE}
 RUN useradd --uid 1000 --create-home --user-group barnabas \
     && install -d -o barnabas -g barnabas /data /var/lib/kafka/data /tmp/kraft-combined-logs /etc/confluent/docker \
-    && install -d /opt/kafka/bin /mnt/shared/config /etc/kafka/docker
+        /bitnami/kafka \
+    && install -d /opt/bitnami/scripts/kafka /opt/kafka/bin /mnt/shared/config /etc/kafka/docker \
+    && ln -s /opt/kafka /opt/bitnami/kafka \
+    && ln -s /etc/kafka/docker/run /opt/bitnami/scripts/kafka/run.sh
 COPY --from=dependencies /opt/barnabas /opt/barnabas
-COPY docker/run docker/healthcheck docker/server.properties /etc/kafka/docker/
+COPY docker/run docker/healthcheck docker/server.properties docker/bitnami.properties /etc/kafka/docker/
 COPY docker/kafka-tool /opt/kafka/bin/
 COPY --chown=barnabas:barnabas docker/confluent /etc/confluent/docker
 COPY --from=application /application /opt/barnabas/application

@@ -4,18 +4,25 @@
 KAFKA_LOG_SEGMENT_BYTES is log.segment.bytes. A few names mean Kafka's scripts, JVM or logging, and are no keys. What is
 found is a server.properties file, backslashes and line breaks included, since a file is what the image makes of it.
 
+`KAFKA_CFG_*` are the same keys, as Bitnami's images of Kafka had them: KAFKA_CFG_LOG_SEGMENT_BYTES. Those images made a
+dot of every `_`; here `__` and `___` keep their meaning, since no key has two dots in a row. Bitnami's other names are
+in `NOT_KEYS` and `_IDLE`. Two variables that mean one thing have to agree.
+
 `BARNABAS_CONTAINER` is ours: set to anything but nothing it says that this is a container, whose gateway brings those
 that come in by a mapped port (`broker/net/advertised.py`). Knows no particular key and reads no environment itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from barnabas.protocol.files import properties
 
 _PREFIX = "KAFKA_"
-_CLUSTER_ID = "CLUSTER_ID"
+_BITNAMI_PREFIX = "KAFKA_CFG_"
+_CLUSTER_IDS = ("CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")
 _CONTAINER = "BARNABAS_CONTAINER"
+_ALLOW_PLAINTEXT = "ALLOW_PLAINTEXT_LISTENER"
+_YES = frozenset({"1", "yes", "true"})
 NOT_KEYS = frozenset(
     {
         "KAFKA_VERSION",
@@ -32,8 +39,33 @@ NOT_KEYS = frozenset(
         # The image takes these for keys of the broker, which does not know them and ignores them; so do we, in silence.
         "KAFKA_JMX_PORT",
         "KAFKA_LOG4J_CMD_OPTS",
+        # Of Bitnami's images: what they ask for is the case here, or they name a place.
+        "KAFKA_CLUSTER_ID",
+        "KAFKA_KRAFT_CLUSTER_ID",
+        "KAFKA_ENABLE_KRAFT",
+        "KAFKA_MOUNTED_CONF_DIR",
     }
 )
+_IDLE = frozenset(
+    {
+        "KAFKA_CERTIFICATE_PASSWORD",
+        "KAFKA_CLIENT_LISTENER_NAME",
+        "KAFKA_CLIENT_PASSWORDS",
+        "KAFKA_CLIENT_USERS",
+        "KAFKA_CONTROLLER_PASSWORD",
+        "KAFKA_CONTROLLER_USER",
+        "KAFKA_INITIAL_CONTROLLERS",
+        "KAFKA_INTER_BROKER_PASSWORD",
+        "KAFKA_INTER_BROKER_USER",
+        "KAFKA_NODE_ID_COMMAND",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS_COMMAND",
+        "KAFKA_SKIP_KRAFT_STORAGE_INIT",
+        "KAFKA_TLS_CLIENT_AUTH",
+        "KAFKA_TLS_TRUSTSTORE_FILE",
+        "KAFKA_TLS_TYPE",
+    }
+)
+"""Of Bitnami's images, for users, certificates and other nodes: told to whoever sets them, and ignored."""
 
 
 class Environment(NamedTuple):
@@ -46,21 +78,52 @@ class Environment(NamedTuple):
     cluster_id: str | None = None
     """The id of the cluster that a new data directory begins."""
     is_container: bool = False
+    warnings: tuple[str, ...] = ()
+    """About variables that are no keys."""
+    conflict: str | None = None
+    """Two variables that contradict each other, in a sentence: nobody can know which one is meant."""
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
     """What `variables` (such as os.environ) say. Never fails: whether a value can be used is looked at later."""
-    names = {key_of(name): name for name in variables if name.startswith(_PREFIX) and name not in NOT_KEYS}
+    names: dict[str, str] = {}
+    conflict = None
+    for name in variables:
+        if not name.startswith(_PREFIX) or name in NOT_KEYS or name in _IDLE:
+            continue
+        key, other = key_of(name), names.setdefault(key_of(name), name)
+        if variables[other] != variables[name]:
+            conflict = conflict or f"{_named(other, name)} are both {key}, with different values: remove one"
     text = "\n".join(f"{key}={variables[name]}" for key, name in names.items())
+    given = {name: variables[name].strip() for name in _CLUSTER_IDS if variables.get(name, "").strip()}
+    if len(set(given.values())) > 1:
+        conflict = conflict or f"{_named(*given)} name different clusters: remove all but one"
     return Environment(
         settings=properties.decode(text.encode("utf-8", "replace")),
         variables=names,
-        cluster_id=variables.get(_CLUSTER_ID, "").strip() or None,
+        cluster_id=next(iter(given.values()), None),
         is_container=bool(variables.get(_CONTAINER)),
+        warnings=tuple(_warnings(variables)),
+        conflict=conflict,
     )
 
 
 def key_of(variable: str) -> str:
     """The configuration key that a variable beginning with KAFKA_ stands for."""
-    dotted = variable.removeprefix(_PREFIX).lower().replace("_", ".")
+    prefix = _BITNAMI_PREFIX if variable.startswith(_BITNAMI_PREFIX) else _PREFIX
+    dotted = variable.removeprefix(prefix).lower().replace("_", ".")
     return dotted.replace("...", "-").replace("..", "_")
+
+
+def _warnings(variables: Mapping[str, str]) -> Iterator[str]:
+    idle = sorted(_IDLE & variables.keys())
+    if idle:
+        yield f"no effect here: {', '.join(idle)}. There are no users, no certificates and no other nodes"
+    allowed = variables.get(_ALLOW_PLAINTEXT)
+    if allowed is not None and allowed.strip().lower() not in _YES:
+        yield f"{_ALLOW_PLAINTEXT} is {allowed}: every listener is PLAINTEXT here all the same"
+
+
+def _named(*names: str) -> str:
+    *first, last = sorted(names)
+    return f"{', '.join(first)} and {last}"

@@ -44,6 +44,8 @@ def load_config(
     environment: what was found in the environment.       properties: the bytes of a server.properties file.
     """
     around = environment or Environment({}, {})
+    if around.conflict is not None:
+        raise ConfigError(around.conflict)
     try:
         from_file = java_properties.decode(properties)
     except DecodeError as broken:
@@ -53,7 +55,7 @@ def load_config(
     moved = _moved(flags or {}, from_file, stronger)
     static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in moved}
     try:
-        warnings = _examine(static)
+        warnings = [*around.warnings, *_examine(static)]
         config = _config(static, around)
         _check_together(config, flags or {})
         # A flag may move the listener of a file that asks for protection, but it does not take the wish back.

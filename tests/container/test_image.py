@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -103,6 +104,22 @@ def test_a_mounted_file_comes_before_the_images_and_a_variable_before_both(box: 
     assert "PartitionCount: 7" in described.stdout, described.stderr
     told = box.run("kafka-configs.sh", "--describe", "--entity-type", "brokers", "--entity-name", "1", "--all")
     assert re.search(r"^log\.retention\.hours\s+5\s", told.stdout, re.MULTILINE), told.stdout + told.stderr
+
+
+def test_a_set_up_for_bitnamis_image_starts_on_its_volume_with_its_file(box: Container) -> None:
+    for place in ("data", "config"):
+        (box.root / "bitnami/kafka" / place).mkdir()
+    os.chown(box.root / "bitnami/kafka/data", 1000, 1000)
+    (box.root / "bitnami/kafka/config/server.properties").write_text("num.partitions=4\n")
+    running = started(
+        box, KAFKA_CFG_NODE_ID="3", KAFKA_KRAFT_CLUSTER_ID="5L6g3nShT-eMCtK--X86sw", ALLOW_PLAINTEXT_LISTENER="yes"
+    )
+    assert " data=/bitnami/kafka/data" in running.lines.text()
+    tools = "/opt/bitnami/kafka/bin"
+    box.run(f"{tools}/kafka-topics.sh", "--create", "--topic", "t")
+    assert "PartitionCount: 4" in box.run(f"{tools}/kafka-topics.sh", "--describe", "--topic", "t").stdout
+    assert box.run("kafka-cluster", "cluster-id").stdout == "Cluster ID: 5L6g3nShT-eMCtK--X86sw\n"
+    assert running.signal(signal.SIGTERM) == 0
 
 
 def test_only_told_what_to_advertise_it_listens_there_on_every_interface(box: Container) -> None:

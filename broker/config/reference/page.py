@@ -35,9 +35,14 @@ They are read as in Apache Kafka's container image: without `KAFKA_`, in lower c
 `___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties file, with
 backslash escapes. Errors name the variable. These variables are no keys: {not_keys}.
 
+`KAFKA_CFG_LOG_SEGMENT_BYTES` is the same key: set-ups for Bitnami's images of Kafka have these names. A key that is
+given under both names with different values is an error that names both.
+
 | variable | what it does |
 |---|---|
 | `CLUSTER_ID` | the cluster id of a new data directory; any text. An existing directory keeps its id, with a warning |
+| `KAFKA_CLUSTER_ID`, `KAFKA_KRAFT_CLUSTER_ID` | Bitnami's names for `CLUSTER_ID` |
+| `ALLOW_PLAINTEXT_LISTENER` | nothing: listeners are PLAINTEXT. Any other value than `yes`, `true` or `1` is reported |
 | `BARNABAS_CONTAINER` | any value: this is a container (see below). The image sets it |
 
 ## Listeners and advertised addresses

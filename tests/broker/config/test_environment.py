@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barnabas.broker.config import ConfigError, load_config
 from barnabas.broker.config.accepted import ACCEPTED
-from barnabas.broker.config.environment import NOT_KEYS, key_of, read_environment
+from barnabas.broker.config.environment import NOT_KEYS, Environment, key_of, read_environment
 from barnabas.broker.config.keys import KEYS
 
 PARTS = st.lists(st.tuples(st.sampled_from("._-"), st.text("abz09", min_size=1, max_size=4)), max_size=6)
@@ -48,8 +48,8 @@ def test_names_of_scripts_and_logging_and_of_others_are_no_keys() -> None:
 
 
 def test_the_cluster_id_and_the_container_are_told_beside_the_keys() -> None:
-    assert read_environment({})[2:] == (None, False)
-    assert read_environment({"CLUSTER_ID": "", "BARNABAS_CONTAINER": ""})[2:] == (None, False)
+    assert read_environment({})[2:4] == (None, False)
+    assert read_environment({"CLUSTER_ID": "", "BARNABAS_CONTAINER": ""})[2:4] == (None, False)
     found = read_environment({"CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw", "BARNABAS_CONTAINER": "1"})
     config = load_config(environment=found).config
     assert (config.cluster_id, config.is_container) == ("4L6g3nShT-eMCtK--X86sw", True)
@@ -77,3 +77,74 @@ def test_the_variable_is_not_blamed_for_what_a_setting_says() -> None:
     with pytest.raises(ConfigError) as refused:
         load_config(environment=read_environment({"KAFKA_NUM_PARTITIONS": "2"}), settings=["num.partitions=none"])
     assert str(refused.value).startswith("Invalid value none")
+
+
+@settings(max_examples=100, deadline=None)
+@given(KEY)
+def test_a_variable_of_bitnamis_images_is_the_same_key(key: str) -> None:
+    assert key_of(variable_of(key).replace("KAFKA_", "KAFKA_CFG_", 1)) == key
+
+
+def test_a_key_under_both_names_is_taken_if_they_agree_and_refused_with_both_names_if_not() -> None:
+    agreeing = {"KAFKA_NUM_PARTITIONS": "4", "KAFKA_CFG_NUM_PARTITIONS": "4"}
+    assert load_config(environment=read_environment(agreeing)).config.integer("num.partitions") == 4
+    for order in (1, -1):
+        pairs = [("KAFKA_NUM_PARTITIONS", "4"), ("KAFKA_CFG_NUM_PARTITIONS", "5")][::order]
+        with pytest.raises(ConfigError) as refused:
+            load_config(environment=read_environment(dict(pairs)))
+        assert str(refused.value) == (
+            "KAFKA_CFG_NUM_PARTITIONS and KAFKA_NUM_PARTITIONS are both num.partitions, with different values: "
+            "remove one"
+        )
+
+
+def test_what_is_wrong_in_bitnamis_variable_is_told_under_its_name() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config(environment=read_environment({"KAFKA_CFG_NUM_PARTITIONS": "two"}))
+    assert str(refused.value).startswith("KAFKA_CFG_NUM_PARTITIONS: Invalid value two")
+
+
+@pytest.mark.parametrize("name", ["CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID"])
+def test_the_cluster_id_has_three_names(name: str) -> None:
+    found = read_environment({name: "4L6g3nShT-eMCtK--X86sw"})
+    assert (found.cluster_id, found.settings, found.warnings) == ("4L6g3nShT-eMCtK--X86sw", {}, ())
+
+
+def test_names_of_different_clusters_are_refused() -> None:
+    found = read_environment({"CLUSTER_ID": "one", "KAFKA_KRAFT_CLUSTER_ID": "two"})
+    assert found.conflict == "CLUSTER_ID and KAFKA_KRAFT_CLUSTER_ID name different clusters: remove all but one"
+    assert read_environment({"CLUSTER_ID": "one", "KAFKA_CLUSTER_ID": "one "}).conflict is None
+
+
+def test_plaintext_listeners_are_allowed_without_being_asked_and_a_no_is_reported() -> None:
+    for allowed in ("yes", "true", "1", "YES"):
+        assert read_environment({"ALLOW_PLAINTEXT_LISTENER": allowed}) == Environment({}, {})
+    found = read_environment({"ALLOW_PLAINTEXT_LISTENER": "no"})
+    assert load_config(environment=found).warnings == [
+        "ALLOW_PLAINTEXT_LISTENER is no: every listener is PLAINTEXT here all the same"
+    ]
+
+
+def test_what_bitnamis_image_does_with_users_and_certificates_is_reported_and_nothing_else() -> None:
+    found = read_environment({"KAFKA_CLIENT_USERS": "u", "KAFKA_TLS_TYPE": "PEM", "KAFKA_ENABLE_KRAFT": "yes"})
+    assert found.settings == {}
+    (warning,) = load_config(environment=found).warnings
+    assert warning.startswith("no effect here: KAFKA_CLIENT_USERS, KAFKA_TLS_TYPE. ")
+
+
+def test_the_compose_file_of_bitnamis_image_starts() -> None:
+    found = read_environment(
+        {
+            "KAFKA_CFG_NODE_ID": "0",
+            "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
+            "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092,CONTROLLER://:9093",
+            "KAFKA_CFG_ADVERTISED_LISTENERS": "PLAINTEXT://127.0.0.1:9092",
+            "KAFKA_CFG_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
+            "KAFKA_CFG_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+            "KAFKA_KRAFT_CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
+            "ALLOW_PLAINTEXT_LISTENER": "yes",
+        }
+    )
+    config = load_config(environment=found).config
+    assert (config.node_id, [listener.name for listener in config.listeners]) == (0, ["PLAINTEXT"])
