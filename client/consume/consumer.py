@@ -3,8 +3,9 @@
 Theory of operation: each poll sends one Fetch per leader for all assigned partitions and turns what comes back into
 records; positions move past everything seen, control batches and aborted transactions included. What fails does so for
 a partition: the others are read, its leader is looked for again and asked after the others, and where records come
-nevertheless, a failure that does not pass is raised by the next poll. Who assigns the partitions is somebody else: the
-caller, or barnabas.client.consume.group.
+nevertheless, a failure that does not pass is raised by the next poll. Of the leaders that do not answer, a round waits
+for one as long as the client's timeout, for a different one each time, and for the others shortly. Who assigns the
+partitions is somebody else: the caller, or barnabas.client.consume.group.
 
 Invariants: a position only moves when its records are handed out, so a round that raises moves none past a record; a
 partition whose position is unknown or out of range is reset by policy before it is fetched again.
@@ -48,6 +49,8 @@ class _Round:
         self.positions: dict[TopicPartition, int | None] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.failures: dict[TopicPartition, KafkaError] = {}
+        self.was_patient = False
+        """Whether a leader was waited for in vain, as long as the client waits for anything."""
 
 
 class Consumer:
@@ -74,6 +77,7 @@ class Consumer:
         self.high_watermarks: dict[TopicPartition, int] = {}
         """The end of what may be read of every partition, as of its last fetch."""
         self._failing: dict[TopicPartition, Deadline] = {}  # what failed in the last round, and until when it may
+        self._silent: list[int] = []  # nodes that were waited for in vain, the longest ago first
         self._failure: KafkaError | None = None  # for the next poll to raise
 
     def assign(self, positions: Mapping[TopicPartition, int | None] | Iterable[TopicPartition]) -> None:
@@ -81,7 +85,7 @@ class Consumer:
         known = dict(positions) if isinstance(positions, Mapping) else dict.fromkeys(positions)
         self.positions = known
         self.high_watermarks = {where: end for where, end in self.high_watermarks.items() if where in known}
-        self._failing, self._failure = {}, None
+        self._failing, self._failure, self._silent = {}, None, []
 
     def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
         """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself.
@@ -131,7 +135,7 @@ class Consumer:
         for leader, places in leaders:
             # Only the first leader is waited for, and only while nothing has come.
             request = self._request(places, 0 if came.records else wait_ms // len(leaders))
-            patience = self._patience(places)
+            patience = self._patience(places, came)
             try:
                 response: FetchResponse = self._client.node(leader, patience).ask(request, patience)
                 raise_for(response.error_code, None, "fetch")
@@ -139,6 +143,7 @@ class Consumer:
                 came.failures.update(dict.fromkeys(places, error))
             else:
                 self._read(response, came)
+            self._note_silence(leader, patience, came)
         return self._take_in(came)
 
     def _find_positions(self, came: _Round, deadline: Deadline) -> None:
@@ -150,11 +155,13 @@ class Consumer:
                     wanted[where] = reset_timestamp(where, self._reset)
             except KafkaError as error:
                 came.failures[where] = error
-        for _, places in self._leaders(wanted, came, deadline):
+        for leader, places in self._leaders(wanted, came, deadline):
             asked = {where: wanted[where] for where in places}
-            found, failures = ask_offsets(self._client, asked, self._isolation, self._patience(places))
+            patience = self._patience(places, came)
+            found, failures = ask_offsets(self._client, asked, self._isolation, patience)
             self.positions.update({where: each.offset for where, each in found.items()})
             came.failures.update(failures)
+            self._note_silence(leader, patience, came)
 
     def _leaders(
         self, places: Iterable[TopicPartition], came: _Round, deadline: Deadline
@@ -162,18 +169,33 @@ class Consumer:
         """Who leads these, and which of them: last those of which the round before brought nothing but failures."""
         by_leader, failures = self._client.leaders(places, deadline)
         came.failures.update(failures)
-        return sorted(by_leader.items(), key=lambda each: self._failed(each[1]))
+        return sorted(by_leader.items(), key=lambda each: (self._failed(each[1]), self._turn(each[0])))
+
+    def _turn(self, leader: int) -> int:
+        """Which of the silent ones is next to be waited for: who was not yet, then who was the longest ago."""
+        return self._silent.index(leader) if leader in self._silent else -1
 
     def _failed(self, places: Iterable[TopicPartition]) -> bool:
         return all(where in self._failing for where in places)
 
-    def _patience(self, places: Iterable[TopicPartition]) -> Deadline:
+    def _patience(self, places: Iterable[TopicPartition], came: _Round) -> Deadline:
         """How long one leader is waited for. It is its own: one that is silent takes no time from the others.
 
-        While others are read, it is short for one that has just failed: they are not to wait for it again and again.
+        While others are read, it is short for one that has just failed: they are not to wait for it again and again. It
+        is short, too, after another that was silent in this round: silent leaders are not to add up.
         """
-        is_short = self._failed(places) and not self._failed(self.positions)
+        is_short = came.was_patient or (self._failed(places) and not self._failed(self.positions))
         return self._client.deadline(min(self._client.timeout_ms, FAILED_LEADER_MS) if is_short else None)
+
+    def _note_silence(self, leader: int, patience: Deadline, came: _Round) -> None:
+        """Remember who took all the time there was, so that it is another's turn in the next round."""
+        if came.was_patient and patience.is_over:
+            return  # it was given less
+        if leader in self._silent:
+            self._silent.remove(leader)
+        if patience.is_over:
+            self._silent.append(leader)
+            came.was_patient = True
 
     def _take_in(self, came: _Round) -> list[ConsumedRecord]:
         """Let the round count. Records go before failures, of which one that lasts is kept for the next poll."""
@@ -196,7 +218,7 @@ class Consumer:
             if not error.code.retriable or self._failing[where].is_over
         }
         for where in lasting:
-            del self._failing[where]  # once it was raised it has as much time again
+            self._failing[where] = self._client.deadline()  # it still fails, and is told again after as much time
         return worst(lasting.values()) if lasting else None
 
     def _request(self, places: Iterable[TopicPartition], wait_ms: int) -> FetchRequest:

@@ -14,6 +14,7 @@ from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
 from barnabas.client.consume.consumer import FAILED_LEADER_MS, Consumer
+from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -165,20 +166,53 @@ def test_where_the_offsets_of_one_leader_are_not_found_those_of_the_others_are(l
 def test_a_leader_that_failed_is_waited_for_shortly_where_others_are_read(leaders: Leaders, is_read: bool) -> None:
     leaders.errors[B] = E.CORRUPT_MESSAGE
     with reading(leaders, {A: 0, B: 0} if is_read else {B: 0}) as (client, consumer):
-        given: list[float] = []
-        node = client.node
-
-        def noted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
-            if node_id == 2:
-                given.append(deadline.left_s)
-            return node(node_id, deadline, purpose)
-
-        client.node = noted  # type: ignore[method-assign]  # because nothing else shows it
+        noted = notes_of_patience(client)
         for _ in range(2 if is_read else 1):
             with suppress(KafkaError):
                 consumer.poll(0)
-        assert given[0] == TIMEOUT_MS / 1000
-        assert set(given[1:]) == {FAILED_LEADER_MS / 1000 if is_read else TIMEOUT_MS / 1000}
+        given = [timeout_ms for node, timeout_ms in noted if node == 2]
+        assert given[0] == TIMEOUT_MS
+        assert set(given[1:]) == {FAILED_LEADER_MS if is_read else TIMEOUT_MS}
+
+
+def test_a_leader_that_still_fails_after_that_was_told_is_waited_for_shortly(leaders: Leaders) -> None:
+    leaders.errors[B] = E.CORRUPT_MESSAGE
+    with reading(leaders, {B: 0, A: 0}) as (client, consumer):
+        values(consumer)
+        client.clock.sleep(TIMEOUT_MS / 1000)
+        values(consumer)
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: b-0"):
+            consumer.poll(0)
+        given = notes_of_patience(client)
+        assert values(consumer) == [b"a2"]
+        assert given == [(1, TIMEOUT_MS), (2, FAILED_LEADER_MS)]
+
+
+@pytest.mark.parametrize("offset", [0, None])
+def test_silent_leaders_do_not_add_up_and_have_their_turns(leaders: Leaders, offset: int | None) -> None:
+    with reading(leaders, {A: offset, B: offset}) as (client, consumer):
+        given = notes_of_patience(client, is_silent=True)
+        for turn in ([1, 2], [2, 1], [1, 2]):
+            given.clear()
+            with pytest.raises(KafkaError, match="is silent"):
+                consumer.poll(0)
+            assert given[:2] == [(turn[0], TIMEOUT_MS), (turn[1], FAILED_LEADER_MS)]
+
+
+def notes_of_patience(client: Client, *, is_silent: bool = False) -> list[tuple[int, int]]:
+    """Each node that is asked from now on, and for how many ms it is waited for: in vain, if all are silent."""
+    given: list[tuple[int, int]] = []
+    node = client.node
+
+    def noted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+        given.append((node_id, round(deadline.left_s * 1000)))
+        if is_silent:
+            client.clock.sleep(deadline.left_s + 0.001)
+            raise ConnectionFailed(f"node {node_id} is silent")
+        return node(node_id, deadline, purpose)
+
+    client.node = noted  # type: ignore[method-assign]  # because nothing else shows it
+    return given
 
 
 def test_an_interrupt_between_two_leaders_loses_nothing(leaders: Leaders) -> None:
