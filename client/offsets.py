@@ -174,8 +174,11 @@ def commit_offsets(
     *,
     generation_id: int = -1,
     member_id: str = "",
+    instance_id: str | None = None,
 ) -> None:
     """Commit these offsets, each the next to be read: as a member, or by default from outside a group without members.
+
+    generation_id: of a classic group; in a group of the consumer protocol the member's epoch.
 
     KafkaError for the first partition that is refused; others may be committed then.
     """
@@ -188,6 +191,7 @@ def commit_offsets(
         group_id=group,
         generation_id_or_member_epoch=generation_id,
         member_id=member_id,
+        group_instance_id=instance_id,
         topics=[OffsetCommitRequestTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
     )
     deadline = client.deadline()

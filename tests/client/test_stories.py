@@ -13,6 +13,7 @@ from barnabas.client.admin.configs import (
 from barnabas.client.admin.records import delete_records
 from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, describe_topics, list_topics
 from barnabas.client.client import Client
+from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, committed_offsets, list_offsets
@@ -147,14 +148,15 @@ def test_a_group_goes_on_where_it_committed(client: Client) -> None:
 
 def test_two_members_share_the_partitions(client: Client, broker: object) -> None:
     create_topic(client, "shared", partitions=4)
-    first = GroupConsumer(client, "sharers", ["shared"], auto_offset_reset="earliest", heartbeat_ms=50)
+    often = ClassicProtocol(heartbeat_ms=50)
+    first = GroupConsumer(client, "sharers", ["shared"], auto_offset_reset="earliest", protocol=often)
     assert first.poll(100) == []
     assert len(first.assignment) == 4
     import threading
 
     joined = threading.Event()
     with Client(broker.address, timeout_ms=10_000) as other:  # type: ignore[attr-defined]  # because it is an OwnBroker
-        second = GroupConsumer(other, "sharers", ["shared"], auto_offset_reset="earliest", heartbeat_ms=50)
+        second = GroupConsumer(other, "sharers", ["shared"], auto_offset_reset="earliest", protocol=often)
 
         def join() -> None:
             second.poll(100)

@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment, encode_subscription
+from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -127,11 +128,14 @@ def member_of() -> Iterator[MemberOf]:
     """Makes a member of the broker's group that sends a heartbeat at every poll, on a clock that stands."""
     clients: list[Client] = []
 
-    def make(broker: GroupBroker, heartbeat_ms: int = 0, *, auto_commit: bool = True) -> GroupConsumer:
+    def make(
+        broker: GroupBroker, heartbeat_ms: int = 0, *, auto_commit: bool = True, instance_id: str | None = None
+    ) -> GroupConsumer:
         client = Client(broker.address, clock=StandingClock(), timeout_ms=5000)
         clients.append(client)
         broker.committed = max(broker.committed, 0)
-        return GroupConsumer(client, "g", ["t"], heartbeat_ms=heartbeat_ms, auto_commit=auto_commit)
+        protocol = ClassicProtocol(heartbeat_ms=heartbeat_ms, instance_id=instance_id)
+        return GroupConsumer(client, "g", ["t"], protocol=protocol, auto_commit=auto_commit)
 
     yield make
     for client in clients:
@@ -255,6 +259,18 @@ def test_old_versions_of_the_protocol_will_do(member_of: MemberOf) -> None:
         member.close()
         assert [request.member_id for request in broker.of(LeaveGroupRequest)] == ["m"]
         assert broker.of(OffsetFetchRequest)[0].group_id == "g"
+
+
+def test_a_static_member_says_so_everywhere_and_stays_when_it_closes(member_of: MemberOf) -> None:
+    with GroupBroker() as broker:
+        member = member_of(broker, instance_id="i")
+        values(member)
+        values(member)
+        member.close()
+        kinds = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, OffsetCommitRequest)
+        assert [{each.group_instance_id for each in broker.of(kind)} for kind in kinds] == [{"i"}] * 4
+        assert broker.of(LeaveGroupRequest) == []
+        assert (member.member.member_id, member.assignment) == ("", [])
 
 
 def test_between_heartbeats_nothing_is_asked_of_the_coordinator(member_of: MemberOf) -> None:
