@@ -111,7 +111,11 @@ def _plain(value: object) -> object:
 
 
 def configure(level: str, stream: TextIO | None = None, log_format: str = "text") -> None:
-    """Send the broker's lines of `level` and above to `stream` (stderr), and asyncio's warnings with them."""
+    """Send the broker's lines of `level` and above to `stream` (stderr), and asyncio's warnings with them.
+
+    The level is the root's, too: it is in force for a logger whose own is taken back.
+    """
+    logging.getLogger().setLevel(level.upper())
     handler = line_handler(stream or sys.stderr, log_format)
     for name, threshold in ((_ROOT, level.upper()), ("asyncio", "WARNING")):
         target = logging.getLogger(name)

@@ -40,6 +40,15 @@ class Alteration(NamedTuple):
     value: str | None
 
 
+def check_alterations(alterations: Sequence[Alteration]) -> None:
+    """INVALID_REQUEST for a key that is named twice, and for one that is to become nothing and is not deleted."""
+    if len({alteration.name for alteration in alterations}) != len(alterations):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [a.name for a in alterations if a.operation != Operation.DELETE and a.value is None]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+
+
 def alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
     """The records of changing some settings of a topic. KafkaError with Kafka's code when it may not be."""
     own = _topic_configs(name, writer.image)
@@ -154,11 +163,7 @@ def _changes(
     keys: Mapping[str, TopicKey] | Mapping[str, Key],
 ) -> dict[str, str | None]:
     """What the keys become; None for one that is taken back."""
-    if len({alteration.name for alteration in alterations}) != len(alterations):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [a.name for a in alterations if a.operation != Operation.DELETE and a.value is None]
-    if nulls:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    check_alterations(alterations)
     changes: dict[str, str | None] = {}
     for name, operation, value in alterations:
         if operation == Operation.DELETE:

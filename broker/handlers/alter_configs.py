@@ -6,7 +6,7 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.catalogue.topics import duplicates
-from barnabas.broker.config_resources import alter_each
+from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_configs import (

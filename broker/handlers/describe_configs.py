@@ -1,22 +1,29 @@
 """DescribeConfigs (key 32), v1-4: the settings of topics and of the broker, and where their values come from.
 
 A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
-here; the broker resource with an empty name: only what was set for all brokers while running. Sensitive values are
-null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, or
-a kind of resource that has no settings here). One of a kind that does not exist has the whole request refused with
-INVALID_REQUEST. Versions: 3 types and documentation.
+here; the broker resource with an empty name: only what was set for all brokers while running; a broker's loggers:
+their levels. Sensitive values are null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
+INVALID_REQUEST (another broker, or a kind of resource that has no settings here). One of a kind that does not exist
+has the whole request refused with INVALID_REQUEST. Versions: 3 types and documentation.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile
 
 from barnabas.broker.catalogue.alterations import CLUSTER_DEFAULT
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    LOGGER_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.config.broker_config import Source, Synonym, find_key
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, effective, synonyms
 from barnabas.broker.config.values import text_of
+from barnabas.broker.config_resources.loggers import levels
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_configs import (
@@ -29,7 +36,7 @@ from barnabas.protocol.messages.describe_configs import (
 )
 
 _UNKNOWN_TYPE = 0
-_KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, 8, 16, 32}  # and loggers, client metrics, groups
+_KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
@@ -67,7 +74,8 @@ def _described(
     for entry in entries:
         if not request.include_synonyms:
             entry.synonyms = []
-        entry.documentation = _documentation(entry.name) if request.include_documentation else None
+        if resource.resource_type != LOGGER_RESOURCE:  # which Kafka tells nothing of
+            entry.documentation = _documentation(entry.name) if request.include_documentation else None
     return _result(resource, entries, ErrorCode.NONE, "")
 
 
@@ -85,21 +93,41 @@ def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator
         if name not in services.catalogue.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         return _topic_entries(services, name)
+    if resource.resource_type == LOGGER_RESOURCE:
+        _check_broker(name, services.node.node_id)
+        return _logger_entries()
     if resource.resource_type != BROKER_RESOURCE:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Resources of type {resource.resource_type} have no settings here."
         )
     if name == CLUSTER_DEFAULT:
         return _cluster_entries(services)
-    node_id = services.node.node_id
+    _check_broker(name, services.node.node_id, " or empty string,")
+    return _broker_entries(services)
+
+
+def _check_broker(name: str, node_id: int, else_expected: str = "") -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
     if not name.lstrip("-").isdecimal():
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != node_id:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {node_id} or empty string, but received {name}",
+            f"Unexpected broker id, expected {node_id}{else_expected} but received {name}",
         )
-    return _broker_entries(services)
+
+
+def _logger_entries() -> Iterator[DescribeConfigsResourceResult]:
+    for name, level in levels().items():
+        yield DescribeConfigsResourceResult(
+            name=name,
+            value=level,
+            read_only=False,
+            config_source=Source.DYNAMIC_BROKER_LOGGER,
+            is_sensitive=False,
+            synonyms=[],
+        )
 
 
 def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsResourceResult]:

@@ -1,8 +1,8 @@
 """ListConfigResources (key 74), v0-1: the resources that settings can be described of (KIP-1142).
 
 Topics and brokers, and the brokers' loggers, are listed whether they have settings or not; groups and client metrics
-that have some. Nothing here gives those any: they come in the directory of an Apache Kafka. No type asked for means
-all; one that does not exist has the whole request refused with UNSUPPORTED_VERSION. Versions: 1 types; before, client
+that have some. No type asked for means all; one that does not exist has the whole request refused with
+UNSUPPORTED_VERSION. Versions: 1 types; before, client
 metrics only.
 """
 
@@ -11,7 +11,13 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Iterable
 
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    LOGGER_RESOURCE,
+    TOPIC_RESOURCE,
+)
 from barnabas.broker.context import RequestContext
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
@@ -22,8 +28,7 @@ from barnabas.protocol.messages.list_config_resources import (
 )
 from barnabas.storage.steps import Steps
 
-_BROKER_LOGGER, _CLIENT_METRICS, _GROUP = 8, 16, 32
-_ALL = (_GROUP, _CLIENT_METRICS, _BROKER_LOGGER, BROKER_RESOURCE, TOPIC_RESOURCE)  # in the order of the answer
+_ALL = (GROUP_RESOURCE, CLIENT_METRICS_RESOURCE, LOGGER_RESOURCE, BROKER_RESOURCE, TOPIC_RESOURCE)  # as answered
 _BY_TYPE_SINCE = 1
 SLICE = 1_000
 _RESOURCES = Kind(steps_max=SLICE, slice_ms=5)
@@ -32,7 +37,7 @@ _RESOURCES = Kind(steps_max=SLICE, slice_ms=5)
 def handle(
     request: ListConfigResourcesRequest, context: RequestContext
 ) -> ListConfigResourcesResponse | Future[ListConfigResourcesResponse]:
-    known = _ALL if context.api_version >= _BY_TYPE_SINCE else (_CLIENT_METRICS,)
+    known = _ALL if context.api_version >= _BY_TYPE_SINCE else (CLIENT_METRICS_RESOURCE,)
     asked = set(request.resource_types) or set(known)
     if not asked.issubset(known):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=[])
@@ -54,6 +59,6 @@ def _names(kind: int, context: RequestContext) -> Iterable[str]:
     services = context.services
     if kind == TOPIC_RESOURCE:
         return list(services.catalogue.topics)
-    if kind in (BROKER_RESOURCE, _BROKER_LOGGER):
+    if kind in (BROKER_RESOURCE, LOGGER_RESOURCE):
         return [str(node.node_id) for node in services.cluster.nodes(context.node)]
     return services.catalogue.configured(kind)

@@ -18,7 +18,7 @@ TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 @pytest.fixture
 def configure() -> Iterator[Callable[[str], Written]]:
     """Send lines of one format somewhere; what is given back reads what was written."""
-    names = ("barnabas", "asyncio")
+    names = ("", "barnabas", "asyncio")
     before = {name: (logging.getLogger(name).handlers, logging.getLogger(name).level) for name in names}
 
     def to(log_format: str) -> Written:

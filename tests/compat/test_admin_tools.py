@@ -26,6 +26,7 @@ from tests.compat.tools import (
 from tests.support.processes.server import Server
 
 OF_BROKER = ("--entity-type", "brokers", "--entity-name", "1")
+OF_LOGGERS = ("--entity-type", "broker-loggers", "--entity-name", "1")
 OF_ALL_BROKERS = ("--entity-type", "brokers", "--entity-default")
 START_MS = 1_700_000_000_000
 _KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}  # of Kafka 4.3
@@ -145,6 +146,43 @@ def test_settings_of_what_is_not_there_are_not_told(server: Server, tools: Tools
     assert absent == "The topic 'absent' doesn't exist and doesn't have dynamic config.\n"
     absent = tools.ask(server, CONFIGS, "--describe", "--entity-type", "brokers", "--entity-name", "7")
     assert absent == "The broker '7' doesn't exist and doesn't have dynamic config.\n"
+
+
+# --- loggers ---
+
+
+def level(server: Server, tools: Tools, name: str) -> str:
+    told = tools.ask(server, CONFIGS, "--describe", *OF_LOGGERS)
+    assert told.startswith("Dynamic configs for broker-logger 1 are:\n")
+    found: dict[str, str] = dict(re.findall(r"^  (\S+?)=(\w+) sensitive=false synonyms=\{\}$", told, re.MULTILINE))
+    return found[name]
+
+
+def test_the_level_of_a_logger_is_changed_while_the_broker_runs(server: Server, tools: Tools) -> None:
+    before = level(server, tools, "root")
+    said = tools.ask(server, CONFIGS, "--alter", *OF_LOGGERS, "--add-config", "root=WARN")
+    assert said == "Completed updating config for broker-logger 1.\n"
+    assert level(server, tools, "root") == "WARN"
+    tools.ask(server, CONFIGS, "--alter", *OF_LOGGERS, "--add-config", f"root={before}")
+    assert level(server, tools, "root") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        (("--add-config", "no.such.logger=INFO"), "no.such.logger"),
+        (("--delete-config", "root"), "Removing the log level of the root logger is not allowed"),
+        (
+            ("--add-config", "root=LOUD"),
+            "Cannot set the log level of root to LOUD as it is not a supported log level. "
+            "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN",
+        ),
+    ],
+)
+def test_a_bad_level_is_refused(server: Server, tools: Tools, change: tuple[str, ...], refusal: str) -> None:
+    before = level(server, tools, "root")
+    assert refusal in tools.fail(server, CONFIGS, "--alter", *OF_LOGGERS, *change)
+    assert level(server, tools, "root") == before
 
 
 # --- offsets ---
