@@ -4,6 +4,7 @@ Knows Kafka's rules, codes and sentences for them; writes nothing and changes no
 written (docs/formats/catalogue.md), and what it means is worked out by `barnabas.broker.config`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from barnabas.broker.config.values import InvalidValue, ValueType, parse
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import ConfigRecord
 
+_NODE_ID = re.compile("([-+]?)0*([0-9]{1,10})")  # what Java takes for an int; the zeros may be many
+_INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
 CLUSTER_DEFAULT = ""  # the name of the broker resource that stands for every broker
 
 
@@ -102,10 +105,16 @@ def check_broker_name(name: str, node_id: int) -> None:
     """INVALID_REQUEST unless the broker resource is this broker or the cluster's default."""
     if name == CLUSTER_DEFAULT:
         return
-    if not name.lstrip("-").isdecimal():
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-    if int(name) != node_id:
+    if broker_number(name, "Node id") != node_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}")
+
+
+def broker_number(name: str, called: str) -> int:
+    """The node id that is the name of a broker resource; INVALID_REQUEST, which begins with `called`, if it is none."""
+    found = _NODE_ID.fullmatch(name)
+    if found is None or not _INT32_MIN <= (number := int(found[1] + found[2])) <= _INT32_MAX:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{called} must be an integer, but it is: {name}")
+    return number
 
 
 def _check_broker_changes(name: str, after: Mapping[str, str | None], changes: Mapping[str, str | None]) -> None:

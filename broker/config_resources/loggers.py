@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from barnabas.broker.catalogue.alterations import Alteration, Operation, check_alterations
+from barnabas.broker.catalogue.alterations import Alteration, Operation, broker_number, check_alterations
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -53,12 +53,9 @@ def alter_loggers(resource: str, alterations: Sequence[Alteration], node_id: int
 
 
 def _check_node(resource: str, node_id: int) -> None:
-    if not resource.lstrip("-").isdecimal():
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource}")
-    if int(resource) != node_id:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"Unexpected node id. Expected {node_id}, but received {int(resource)}"
-        )
+    number = broker_number(resource, "Node id")
+    if number != node_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected node id. Expected {node_id}, but received {number}")
 
 
 def _check(alteration: Alteration) -> None:

@@ -10,7 +10,7 @@ has the whole request refused with INVALID_REQUEST. Versions: 3 types and docume
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile
 
-from barnabas.broker.catalogue.alterations import CLUSTER_DEFAULT
+from barnabas.broker.catalogue.alterations import CLUSTER_DEFAULT, broker_number
 from barnabas.broker.catalogue.image import (
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
@@ -109,9 +109,7 @@ def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator
 def _check_broker(name: str, node_id: int, else_expected: str = "") -> None:
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-    if not name.lstrip("-").isdecimal():
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    if int(name) != node_id:
+    if broker_number(name, "Broker id") != node_id:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node_id}{else_expected} but received {name}",

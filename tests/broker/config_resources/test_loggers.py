@@ -122,6 +122,11 @@ def test_one_wrong_alteration_has_none_made(
         ("2", "Unexpected node id. Expected 1, but received 2"),
         ("", "Node id must be an integer, but it is: "),
         ("x", "Node id must be an integer, but it is: x"),
+        ("--1", "Node id must be an integer, but it is: --1"),
+        ("2147483648", "Node id must be an integer, but it is: 2147483648"),
+        ("1" * 500, "Node id must be an integer, but it is: " + "1" * 500),
+        ("0" * 500 + "7", "Unexpected node id. Expected 1, but received 7"),
+        ("-7", "Unexpected node id. Expected 1, but received -7"),
     ],
 )
 def test_another_nodes_loggers_are_refused(resource: str, sentence: str) -> None:

@@ -346,6 +346,8 @@ def test_the_default_broker_is_described_with_what_was_set_for_all(api: Catalogu
         (TOPIC, "", 17, "Topic name is invalid: the empty string is not allowed"),
         (BROKER, "2", 42, "Unexpected broker id, expected 1 or empty string, but received 2"),
         (BROKER, "x", 42, "Broker id must be an integer, but it is: x"),
+        (BROKER, "--1", 42, "Broker id must be an integer, but it is: --1"),
+        (BROKER, "1" * 500, 42, "Broker id must be an integer, but it is: " + "1" * 500),
         (LOGGER, "2", 42, "Unexpected broker id, expected 1 but received 2"),
         (LOGGER, "", 42, "Broker id must not be empty"),
         (77, "x", 42, None),
