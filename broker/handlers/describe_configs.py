@@ -38,6 +38,7 @@ from barnabas.protocol.messages.describe_configs import (
 _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
+_INTERNAL = {"producer.id.expiration.check.interval.ms"}  # Kafka tells of such a key only where it was given a value
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
@@ -140,6 +141,8 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
 
     for key in sorted((*KEYS.values(), *ACCEPTED.values())):
         found = _listed(services.config.synonyms(key.name), key.name)
+        if key.name in _INTERNAL and all(each.source is Source.DEFAULT for each in found):
+            continue
         yield _entry(key, text_of(services.config.value(key.name)), found)
 
 

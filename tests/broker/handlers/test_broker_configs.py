@@ -30,3 +30,9 @@ def test_addresses_and_directories_are_told_as_they_were_given_and_no_others() -
     told = {entry.name: (entry.value, entry.config_source) for entry in described(given)}
     assert {name: told[name] for name in given} == {name: (value, 4) for name, value in given.items()}
     assert told["advertised.listeners"] == (None, 5), "Kafka tells it only where it was set, too"
+
+
+def test_an_internal_key_is_told_only_where_it_was_given_a_value() -> None:
+    key = "producer.id.expiration.check.interval.ms"
+    assert key not in {entry.name for entry in described({})}
+    assert [entry.value for entry in described({key: "5"}) if entry.name == key] == ["5"]

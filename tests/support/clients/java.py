@@ -53,6 +53,12 @@ def run_program(source: Path, *arguments: str, stdin: str | None = None) -> str:
     return _run(program_command(source, *arguments), stdin)
 
 
+def run_programs(sources: Sequence[Path], main_class: str, *arguments: str) -> str:
+    """What a Java program of several files prints on stdout, run with the broker's jars."""
+    libs = kafka_libs()
+    return _run(_java("-cp", f"{compile_programs(sources, libs)}:{libs}/*", main_class, *arguments), None)
+
+
 def program_command(
     source: Path, *arguments: str, client_version: str | None = None, libs: Path | None = None
 ) -> list[str]:

@@ -1,0 +1,67 @@
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.clients.admin.AlterShareGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.AlterStreamsGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.DeleteShareGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.DeleteShareGroupsOptions;
+import org.apache.kafka.clients.admin.DeleteStreamsGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.DeleteStreamsGroupsOptions;
+import org.apache.kafka.clients.admin.DescribeShareGroupsOptions;
+import org.apache.kafka.clients.admin.DescribeStreamsGroupsOptions;
+import org.apache.kafka.clients.admin.ListShareGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.ListShareGroupOffsetsSpec;
+import org.apache.kafka.clients.admin.ListStreamsGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.ListStreamsGroupOffsetsSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** Share groups and groups of streams, of which there are none. */
+final class OtherGroups {
+    private static final String NOBODY = "no-such-group";
+    private static final List<String> IDS = List.of(NOBODY);
+    private static final Set<TopicPartition> PLACES = Set.of(Topics.FIRST);
+
+    static void sweep(Sweep sweep) {
+        share(sweep);
+        streams(sweep);
+    }
+
+    private static void share(Sweep sweep) {
+        Map<String, ListShareGroupOffsetsSpec> specs =
+            Map.of(NOBODY, new ListShareGroupOffsetsSpec().topicPartitions(List.of(Topics.FIRST)));
+        sweep.ask("short", admin -> admin.describeShareGroups(IDS));
+        sweep.ask("with operations", admin -> admin.describeShareGroups(IDS,
+            new DescribeShareGroupsOptions().includeAuthorizedOperations(true)));
+        sweep.ask("short", admin -> admin.alterShareGroupOffsets(NOBODY, Map.of(Topics.NO_TOPIC, 1L)));
+        sweep.ask("with options", admin -> admin.alterShareGroupOffsets(NOBODY, Map.of(Topics.NO_TOPIC, 1L),
+            new AlterShareGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.listShareGroupOffsets(specs));
+        sweep.ask("with options", admin -> admin.listShareGroupOffsets(specs, new ListShareGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.deleteShareGroupOffsets(NOBODY, Set.of(Topics.SETTLED)));
+        sweep.ask("with options", admin -> admin.deleteShareGroupOffsets(NOBODY, Set.of(Topics.SETTLED),
+            new DeleteShareGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.deleteShareGroups(IDS));
+        sweep.ask("with options", admin -> admin.deleteShareGroups(IDS, new DeleteShareGroupsOptions()));
+    }
+
+    private static void streams(Sweep sweep) {
+        Map<String, ListStreamsGroupOffsetsSpec> specs =
+            Map.of(NOBODY, new ListStreamsGroupOffsetsSpec().topicPartitions(PLACES));
+        Map<TopicPartition, OffsetAndMetadata> offsets = Map.of(Topics.NO_TOPIC, new OffsetAndMetadata(1));
+        sweep.ask("short", admin -> admin.describeStreamsGroups(IDS));
+        sweep.ask("with operations", admin -> admin.describeStreamsGroups(IDS,
+            new DescribeStreamsGroupsOptions().includeAuthorizedOperations(true)));
+        sweep.ask("short", admin -> admin.listStreamsGroupOffsets(specs));
+        sweep.ask("with options", admin -> admin.listStreamsGroupOffsets(specs, new ListStreamsGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.alterStreamsGroupOffsets(NOBODY, offsets));
+        sweep.ask("with options",
+            admin -> admin.alterStreamsGroupOffsets(NOBODY, offsets, new AlterStreamsGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.deleteStreamsGroupOffsets("no-such-streams", PLACES));
+        sweep.ask("with options",
+            admin -> admin.deleteStreamsGroupOffsets("no-such-streams", PLACES, new DeleteStreamsGroupOffsetsOptions()));
+        sweep.ask("short", admin -> admin.deleteStreamsGroups(List.of("no-such-streams")));
+        sweep.ask("with options",
+            admin -> admin.deleteStreamsGroups(List.of("no-such-streams"), new DeleteStreamsGroupsOptions()));
+    }
+}

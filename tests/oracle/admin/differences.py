@@ -1,0 +1,73 @@
+"""Where the Java AdminClient hears something else from Barnabas than from Apache Kafka 4.4.0, and why.
+
+A line of the table is a pattern of `method | what was asked | where in the answer`, and the reason. A pattern that no
+difference needs any more is to be deleted: the test says so.
+"""
+
+from __future__ import annotations
+
+import re
+
+ACLS = "there is no authorizer, and the APIs of ACLs are not offered"
+SCRAM = "there is no SASL, so there are no credentials"
+TOKENS = "there are no delegation tokens"
+QUOTAS = "there are no quotas"
+SHARE = "there are no share groups"
+STREAMS = "there are no groups of streams"
+CONSUMER = "there are no groups of the new protocol, nor settings of groups"
+TELEMETRY = "clients are not asked for metrics, and no settings say which"
+CONTROLLERS = "UnregisterController is not offered"
+LOGGERS = "the loggers of a Java program are not here to be described or set"
+MIN_INSYNC = "Kafka formats a directory with min.insync.replicas as a setting of all brokers (decision 0030)"
+ITS_OWN = "where each broker listens and keeps its data, which its process is told"
+ONE_NODE = "the default is one for a single node (docs/config.md)"
+IN_FLIGHT = "what peers may make a broker hold is bounded (decision 0036)"
+WORDS = "Kafka gives the code without a message, Barnabas with one"
+VERSIONS = "metadata.version and the other features are those of what there is here (decision 0030)"
+QUORUM = "no listener is opened for controllers (decision 0108), and nothing is written at intervals"
+
+
+def _broker(*keys: str) -> str:
+    """The pattern of settings of the broker."""
+    names = "|".join(map(re.escape, keys))
+    return rf"describeConfigs \| .*ConfigResource\(type=BROKER, name='1'\) \| .*\)\.({names})"
+
+
+KNOWN: dict[str, str] = {
+    r"(describe|create|delete)Acls \| .*": ACLS,
+    r"(describe|alter)UserScramCredentials \| .*": SCRAM,
+    r"(create|renew|expire|describe)DelegationToken \| .*": TOKENS,
+    r"(describe|alter)ClientQuotas \| .*": QUOTAS,
+    r"\w+ShareGroup(s|Offsets) \| .*": SHARE,
+    r"\w+StreamsGroup(s|Offsets) \| .*": STREAMS,
+    r"describeConsumerGroups \| .* \| describedGroups\.": CONSUMER,
+    r"describeConfigs \| of ConfigResource\(type=GROUP, .*": CONSUMER,
+    r"incrementalAlterConfigs \| a group.*": CONSUMER,
+    r"listConfigResources \| only GROUP \| .*": CONSUMER,
+    r"listConfigResources \| all \| .*": f"{CONSUMER}; {TELEMETRY}",
+    r"listConfigResources \| only CLIENT_METRICS \| .*": TELEMETRY,
+    r"listClientMetricsResources \| .*": TELEMETRY,
+    r"describeConfigs \| of ConfigResource\(type=CLIENT_METRICS, .*": TELEMETRY,
+    r"incrementalAlterConfigs \| metrics of clients \| .*": TELEMETRY,
+    r"unregisterController \| .*": CONTROLLERS,
+    r"describeConfigs \| loggers \| .*": LOGGERS,
+    r"incrementalAlterConfigs \| a level of ConfigResource\(type=BROKER_LOGGER, name='1'\) \| .*": LOGGERS,
+    r"(createTopics|describeConfigs) \| .* \| .*\.?min\.insync\.replicas": MIN_INSYNC,
+    _broker("advertised.listeners", "controller.quorum.bootstrap.servers", "listeners", "log.dir"): ITS_OWN,
+    _broker(
+        "broker.id",
+        "controller.listener.names",
+        "group.initial.rebalance.delay.ms",
+        "node.id",
+        "offsets.topic.replication.factor",
+        "process.roles",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.replication.factor",
+    ): ONE_NODE,
+    _broker("queued.max.request.bytes"): IN_FLIGHT,
+    r"createPartitions \| .* \| values\.absent": WORDS,
+    r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,
+    r"describeFeatures \| .* \| featureMetadata": VERSIONS,
+    r"describeFeatures \| .* \| nodeApiVersions": "docs/apis.md lists the APIs that are not offered",
+    r"describeMetadataQuorum \| .*": QUORUM,
+}
