@@ -55,8 +55,8 @@ class Arena:
         self.world.broker._flush_thread = self._thread
         await self.world.broker.start()
         self._peer = self.world.connect()
-        self.stage = await set_stage(self._ask, self.world.clock.now_ms(), self._rng)
-        self._next_client = NextClient(self._ask, self.stage, self.world.clock.now_ms)
+        self.stage = await set_stage(self.ask, self.world.clock.now_ms(), self._rng)
+        self._next_client = NextClient(self.ask, self.stage, self.world.clock.now_ms)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -109,7 +109,8 @@ class Arena:
         if self.world.listener.frame_memory.used_bytes or self.world.listener.send_memory.unread_bytes:
             raise Finding("a closed connection holds memory")
 
-    async def _ask(self, request: Request, version: int) -> Any:
+    async def ask(self, request: Request, version: int) -> Any:
+        """What the next client is answered."""
         self._peer.ask(request, version)
         if self._peer.connection.is_busy:
             await settle()

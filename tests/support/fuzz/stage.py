@@ -12,6 +12,12 @@ from typing import Any, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -74,6 +80,8 @@ class Facts(NamedTuple):
     topic_ids: dict[str, bytes]
     members: list[Member]
     producers: list[Producer]
+    cluster_id: str
+    directory_id: bytes
     now_ms: int
 
 
@@ -105,7 +113,21 @@ async def set_stage(ask: Ask, now_ms: int, rng: Random, prefix: str = "") -> Sta
     await _open_transaction(ask, producers[1], next(iter(topic_ids)), members[0], now_ms)
     await _open_transaction(ask, producers[2], next(iter(topic_ids)), members[0], now_ms)
     producers[2] = await _committed(ask, producers[2])
-    return Stage(Facts(topic_ids, members[:-1], producers, now_ms), kept_topic, kept_topic_id, members[-1])
+    cluster_id, directory_id = await _node(ask)
+    facts = Facts(topic_ids, members[:-1], producers, cluster_id, directory_id, now_ms)
+    return Stage(facts, kept_topic, kept_topic_id, members[-1])
+
+
+async def _node(ask: Ask) -> tuple[str, bytes]:
+    """The id of the cluster, and of the directory of its only voter."""
+    cluster = await ask(DescribeClusterRequest(include_cluster_authorized_operations=False), 2)
+    _succeeded(cluster)
+    voters = DescribeQuorumRequestTopicData(
+        topic_name="__cluster_metadata", partitions=[DescribeQuorumRequestPartitionData(partition_index=0)]
+    )
+    quorum = await ask(DescribeQuorumRequest(topics=[voters]), 2)
+    _succeeded(quorum)
+    return cluster.cluster_id, quorum.topics[0].partitions[0].current_voters[0].replica_directory_id
 
 
 async def _producer(ask: Ask, transactional_id: str | None) -> Producer:

@@ -73,10 +73,21 @@ _OF_THE_NODE: dict[str, Sequence[Any]] = {
     "path": ("/data", "/nowhere", "", "."),
     "replicas": (1, 1, 2, -1),
     "election_type": (0, 1, 2, -1),
-    **dict.fromkeys(("voter_id", "broker_id"), (2, 1, -1)),
+    **dict.fromkeys(("voter_id", "broker_id", "node_id"), (2, 1, -1)),
     "Listener.name": ("CONTROLLER", "controller", "PLAINTEXT", ""),
     "resource_types": (2, 4, 8, 16, 32, 3),
 }
+_CHOICES: dict[str, Sequence[Any]] = {
+    "key_type": (0, 1, 2),
+    "endpoint_type": (1, 2, 0),
+    "isolation_level": (1, 0, 2),
+    "config_operation": (0, 1, 2, 3, 4),
+    "state_filters": ("Ongoing", "CompleteCommit", "Odd"),
+    "transactional_id_pattern": PATTERNS,
+    "duration_filter": (0, -1, 1000),
+    "transaction_version": (0, 1, 2),
+}
+"""The few values of a field that says which of several things is meant."""
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
 
 
@@ -106,8 +117,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
     topics = (at.topic, *facts.topic_ids, *INTERNAL_TOPICS, *ODD_NAMES)
     groups = (member.group_id, *(each.group_id for each in facts.members), "simple", *ODD_NAMES)
     config_names = dict.fromkeys(
-        ("CreatableTopicConfig.name", "AlterableConfig.name", "AlterConfigsResource.name", "configuration_keys"),
-        CONFIG_NAMES,
+        ("CreatableTopicConfig.name", "AlterableConfig.name", "configuration_keys"), CONFIG_NAMES
     )
     return {
         **dict.fromkeys(("name", "topic", "topic_name"), topics),
@@ -131,7 +141,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
             (producer.transactional_id or "tx-new", *transactional_ids, *ODD_NAMES),
         ),
         **dict.fromkeys(
-            ("producer_id", "producer_ids", "producer_id_filters", "v3_and_below_producer_id"),
+            ("producer_id", "producer_id_filters", "v3_and_below_producer_id"),
             (producer.producer_id, -1, *(each.producer_id for each in facts.producers)),
         ),
         **dict.fromkeys(
@@ -139,9 +149,6 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
             (producer.producer_epoch, producer.producer_epoch + 1, -1, 1, 0x7FFF, 0x7FFE),
         ),
         "coordinator_epoch": (0, 1, -1, 0x7FFFFFFF),
-        "state_filters": ("Ongoing", "CompleteCommit", "Odd"),
-        "transactional_id_pattern": PATTERNS,
-        "duration_filter": (0, -1, 1000),
         "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
         **dict.fromkeys(("max_version_level", "upgrade_type"), (2, 1, 0, 3, -1)),
         "value": CONFIG_VALUES,
@@ -158,7 +165,13 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
         **dict.fromkeys(
             ("replica_id", "replication_factor", "broker_ids", "current_leader_epoch"), (-1, -1, 1, *_SMALL)
         ),
+        **dict.fromkeys(("leader_epoch", "last_fetched_epoch", "committed_leader_epoch"), (-1, *_SMALL)),
+        **dict.fromkeys(("rebalance_timeout_ms", "transaction_timeout_ms"), (10_000, 0, -1, 900_001)),
+        "response_partition_limit": (2, 1, 0, -1, 2_001),
+        "cluster_id": (facts.cluster_id, "another", ""),
+        "voter_directory_id": (facts.directory_id, *UUIDS),
         **_OF_THE_NODE,
+        **_CHOICES,
         **dict.fromkeys(("max_wait_ms", "timeout_ms", "min_bytes"), (0, 0, 1, 500)),
         **dict.fromkeys(("max_bytes", "partition_max_bytes"), (1 << 20, 0, 1, 0x7FFFFFFF)),
         **dict.fromkeys(("fetch_offset", "offset", "committed_offset"), (*_SMALL, 5, 100)),
