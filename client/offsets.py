@@ -33,6 +33,7 @@ from barnabas.protocol.registry import ApiKey
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+_MEMBERS_SINCE = 9  # OffsetFetch
 
 
 class FoundOffset(NamedTuple):
@@ -119,9 +120,14 @@ def committed_offsets(
     partitions: Iterable[TopicPartition] | None = None,
     *,
     require_stable: bool = True,
+    member_id: str | None = None,
+    member_epoch: int = -1,
     deadline: Deadline | None = None,
 ) -> dict[TopicPartition, int]:
-    """What the group has committed, for these partitions or for all; partitions without are left out."""
+    """What the group has committed, for these partitions or for all; partitions without are left out.
+
+    member_id, member_epoch: who asks, in a group of the consumer protocol: KafkaError if it is not, or not any more.
+    """
     deadline = deadline or client.deadline()
     wanted = None if partitions is None else list(partitions)
 
@@ -129,6 +135,8 @@ def committed_offsets(
         coordinator = client.coordinator(GROUP, group, deadline)
         batched = coordinator.version(ApiKey.OFFSET_FETCH) >= 8
         request = _offset_fetch_request(group, wanted, require_stable, batched)
+        if coordinator.version(ApiKey.OFFSET_FETCH) >= _MEMBERS_SINCE:
+            request.groups[0].member_id, request.groups[0].member_epoch = member_id, member_epoch
         return _read_committed(coordinator.ask(request, deadline), group)
 
     return client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))

@@ -114,8 +114,10 @@ class GroupConsumer:
 
     def _step(self) -> None:
         """Join or send a heartbeat; where that ends the membership, nothing of it is kept."""
-        self._membership.stay()
-        self._let_go_if_lost()
+        try:
+            self._membership.stay()
+        finally:
+            self._let_go_if_lost()
 
     def _reconcile(self, assignment: Assignment) -> bool:
         """Read what is assigned, and say so: whether that was possible. If not, the next poll goes on with it."""
@@ -134,8 +136,10 @@ class GroupConsumer:
             return False
         self._committed.update(committed)
         self._consumer.assign(kept | {where: committed.get(where) for where in added})
-        self._membership.acknowledge()
-        self._let_go_if_lost()
+        try:
+            self._membership.acknowledge()
+        finally:
+            self._let_go_if_lost()
         return True
 
     def _commit_if_possible(self) -> None:

@@ -1,7 +1,6 @@
 """A group member in trouble: coordinators that move, rebalances, members that were forgotten. Against a script."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import pytest
 
@@ -10,68 +9,35 @@ from barnabas.client.consume.assignors import assigned_partitions, encode_assign
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
 )
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopic,
-    OffsetFetchResponseTopics,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
-from tests.support.scripted.broker import ScriptedBroker
+from tests.support.scripted.group import GroupBroker
 
 
-class GroupBroker(ScriptedBroker):
-    """One group of one member "m", who leads it; topic t-0 with an endless supply of records at offsets 0, 1, 2 …
-
-    `errors` are answered first, one to each request of its API.
-    """
+class ClassicBroker(GroupBroker):
+    """One group of one member "m", who leads it; topic t has one partition."""
 
     def __init__(self, **errors: Sequence[ErrorCode]) -> None:
-        self._errors = {ApiKey[name]: list(codes) for name, codes in errors.items()}
-        self.committed = -1
+        super().__init__(1, errors)
+        self.offsets = {0: 0}
         self.generation = 0
-        self._assignment = b""
-        script: dict[ApiKey, Callable[[Any], Any]] = {
-            ApiKey.FIND_COORDINATOR: self._find,
+        self.script |= {
             ApiKey.JOIN_GROUP: self._join,
             ApiKey.SYNC_GROUP: self._sync,
             ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=self._error(ApiKey.HEARTBEAT)),
             ApiKey.LEAVE_GROUP: lambda request: LeaveGroupResponse(error_code=self._error(ApiKey.LEAVE_GROUP)),
-            ApiKey.OFFSET_COMMIT: self._commit,
-            ApiKey.OFFSET_FETCH: self._offsets,
-            ApiKey.FETCH: self._fetch,
         }
-        super().__init__(script, {"t": 1})
-
-    def recover(self) -> None:
-        """Answer no errors any more."""
-        self._errors.clear()
-
-    def _error(self, api: ApiKey) -> int:
-        waiting = self._errors.get(api)
-        return waiting.pop(0) if waiting else ErrorCode.NONE
-
-    def _find(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-        error = self._error(ApiKey.FIND_COORDINATOR)
-        found = Coordinator(key="g", node_id=1, host="127.0.0.1", port=self.port, error_code=error, error_message=None)
-        return FindCoordinatorResponse(coordinators=[found])
 
     def _join(self, request: JoinGroupRequest) -> JoinGroupResponse:
         error = self._error(ApiKey.JOIN_GROUP)
@@ -92,33 +58,6 @@ class GroupBroker(ScriptedBroker):
         assignment = request.assignments[0].assignment if request.assignments else encode_assignment([])
         return SyncGroupResponse(error_code=error, assignment=assignment)
 
-    def _commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
-        error = self._error(ApiKey.OFFSET_COMMIT)
-        if not error:
-            self.committed = request.topics[0].partitions[0].committed_offset
-        answer = OffsetCommitResponsePartition(partition_index=0, error_code=error)
-        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[answer])])
-
-    def _offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
-        fields: dict[str, Any] = {"partition_index": 0, "committed_offset": self.committed, "metadata": ""}
-        fields["error_code"] = self._error(ApiKey.OFFSET_FETCH)
-        if request.groups:
-            listed = OffsetFetchResponseTopics(name="t", partitions=[OffsetFetchResponsePartitions(**fields)])
-            return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=[listed])])
-        single = OffsetFetchResponseTopic(name="t", partitions=[OffsetFetchResponsePartition(**fields)])
-        return OffsetFetchResponse(topics=[single])
-
-    def _fetch(self, request: FetchRequest) -> FetchResponse:
-        offset = request.topics[0].partitions[0].fetch_offset
-        data = PartitionData(
-            partition_index=0,
-            error_code=0,
-            high_watermark=1 << 40,
-            aborted_transactions=None,
-            records=build_batch([NewRecord(None, b"%d" % offset, (), 0)], base_offset=offset),
-        )
-        return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
-
 
 MemberOf = Callable[..., GroupConsumer]
 
@@ -129,11 +68,10 @@ def member_of() -> Iterator[MemberOf]:
     clients: list[Client] = []
 
     def make(
-        broker: GroupBroker, heartbeat_ms: int = 0, *, auto_commit: bool = True, instance_id: str | None = None
+        broker: ClassicBroker, heartbeat_ms: int = 0, *, auto_commit: bool = True, instance_id: str | None = None
     ) -> GroupConsumer:
         client = Client(broker.address, clock=StandingClock(), timeout_ms=5000)
         clients.append(client)
-        broker.committed = max(broker.committed, 0)
         protocol = ClassicProtocol(heartbeat_ms=heartbeat_ms, instance_id=instance_id)
         return GroupConsumer(client, "g", ["t"], protocol=protocol, auto_commit=auto_commit)
 
@@ -147,31 +85,31 @@ def values(member: GroupConsumer) -> list[bytes | None]:
 
 
 def test_what_was_handed_out_is_committed_by_the_next_poll_and_at_the_end(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         member = member_of(broker)
         assert values(member) == [b"0"]
         assert broker.of(OffsetCommitRequest) == []
         assert values(member) == [b"1"]
-        assert broker.committed == 1
+        assert broker.offsets[0] == 1
         member.close()
-        assert broker.committed == 2
+        assert broker.offsets[0] == 2
         assert [request.members[0].member_id for request in broker.of(LeaveGroupRequest)] == ["m"]
 
 
 def test_without_auto_commit_only_commit_commits(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         member = member_of(broker, auto_commit=False)
         values(member)
         values(member)
         assert broker.of(OffsetCommitRequest) == []
         member.commit()
-        assert broker.committed == 2
+        assert broker.offsets[0] == 2
         member.close()
         assert len(broker.of(OffsetCommitRequest)) == 1
 
 
 def test_a_member_id_that_is_required_is_taken(member_of: MemberOf) -> None:
-    with GroupBroker(JOIN_GROUP=[ErrorCode.MEMBER_ID_REQUIRED]) as broker:
+    with ClassicBroker(JOIN_GROUP=[ErrorCode.MEMBER_ID_REQUIRED]) as broker:
         values(member_of(broker))
         assert [request.member_id for request in broker.of(JoinGroupRequest)] == ["", "m"]
         (sync,) = broker.of(SyncGroupRequest)
@@ -179,11 +117,11 @@ def test_a_member_id_that_is_required_is_taken(member_of: MemberOf) -> None:
 
 
 def test_a_rebalance_commits_and_joins_again_as_the_same_member(member_of: MemberOf) -> None:
-    with GroupBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
+    with ClassicBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
         member = member_of(broker)
         assert values(member) == [b"0"]
         assert values(member) == [b"1"]
-        assert broker.committed == 1
+        assert broker.offsets[0] == 1
         assert [request.member_id for request in broker.of(JoinGroupRequest)] == ["", "m"]
 
 
@@ -191,7 +129,7 @@ def test_a_rebalance_commits_and_joins_again_as_the_same_member(member_of: Membe
 def test_a_forgotten_member_joins_as_a_new_one_and_reads_from_what_is_committed(
     member_of: MemberOf, error: ErrorCode
 ) -> None:
-    with GroupBroker(OFFSET_COMMIT=[error]) as broker:
+    with ClassicBroker(OFFSET_COMMIT=[error]) as broker:
         member = member_of(broker)
         assert values(member) == [b"0"]
         assert values(member) == [b"0"], "it could not be committed, so it comes again"
@@ -200,7 +138,7 @@ def test_a_forgotten_member_joins_as_a_new_one_and_reads_from_what_is_committed(
 
 @pytest.mark.parametrize("api", ["JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "OFFSET_COMMIT", "OFFSET_FETCH"])
 def test_a_coordinator_that_moved_is_looked_for_again(member_of: MemberOf, api: str) -> None:
-    with GroupBroker(**{api: [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]}) as broker:
+    with ClassicBroker(**{api: [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]}) as broker:
         member = member_of(broker)
         assert [values(member), values(member)] == [[b"0"], [b"1"]]
         assert len(broker.of(FindCoordinatorRequest)) >= 2
@@ -210,7 +148,7 @@ UNSTABLE = [ErrorCode.UNSTABLE_OFFSET_COMMIT] * 500  # for longer than a timeout
 
 
 def test_a_member_that_could_not_have_its_offsets_asks_for_them_again(member_of: MemberOf) -> None:
-    with GroupBroker(OFFSET_FETCH=UNSTABLE) as broker:
+    with ClassicBroker(OFFSET_FETCH=UNSTABLE) as broker:
         member = member_of(broker)
         with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
             member.poll()
@@ -224,7 +162,7 @@ def test_after_a_rebalance_nothing_of_the_generation_before_is_read_or_committed
     member_of: MemberOf,
 ) -> None:
     errors = [ErrorCode.NONE, *UNSTABLE]
-    with GroupBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS], OFFSET_FETCH=errors) as broker:
+    with ClassicBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS], OFFSET_FETCH=errors) as broker:
         member = member_of(broker)
         assert values(member) == [b"0"]
         with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
@@ -232,27 +170,27 @@ def test_after_a_rebalance_nothing_of_the_generation_before_is_read_or_committed
         assert member.assignment == []
         commits = len(broker.of(OffsetCommitRequest))
         broker.recover()
-        broker.committed = 5  # by another member, as far as this one knows
+        broker.offsets[0] = 5  # by another member, as far as this one knows
         assert values(member) == [b"5"]
         assert len(broker.of(OffsetCommitRequest)) == commits
 
 
 def test_a_rebalance_during_sync_starts_over(member_of: MemberOf) -> None:
-    with GroupBroker(SYNC_GROUP=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
+    with ClassicBroker(SYNC_GROUP=[ErrorCode.REBALANCE_IN_PROGRESS]) as broker:
         assert values(member_of(broker)) == [b"0"]
         assert len(broker.of(JoinGroupRequest)) == 2
 
 
 @pytest.mark.parametrize("api", ["JOIN_GROUP", "HEARTBEAT", "OFFSET_COMMIT", "FIND_COORDINATOR"])
 def test_what_joining_again_does_not_cure_is_raised(member_of: MemberOf, api: str) -> None:
-    with GroupBroker(**{api: [ErrorCode.GROUP_AUTHORIZATION_FAILED]}) as broker:
+    with ClassicBroker(**{api: [ErrorCode.GROUP_AUTHORIZATION_FAILED]}) as broker:
         member = member_of(broker)
         with pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
             assert [values(member), values(member)]
 
 
 def test_old_versions_of_the_protocol_will_do(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         broker.offered |= {ApiKey.LEAVE_GROUP: (0, 2), ApiKey.OFFSET_FETCH: (0, 7), ApiKey.JOIN_GROUP: (0, 2)}
         member = member_of(broker)
         assert values(member) == [b"0"]
@@ -262,7 +200,7 @@ def test_old_versions_of_the_protocol_will_do(member_of: MemberOf) -> None:
 
 
 def test_a_static_member_says_so_everywhere_and_stays_when_it_closes(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         member = member_of(broker, instance_id="i")
         values(member)
         values(member)
@@ -274,7 +212,7 @@ def test_a_static_member_says_so_everywhere_and_stays_when_it_closes(member_of: 
 
 
 def test_between_heartbeats_nothing_is_asked_of_the_coordinator(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         member = member_of(broker, heartbeat_ms=3000)
         for _ in range(5):
             values(member)
@@ -283,6 +221,6 @@ def test_between_heartbeats_nothing_is_asked_of_the_coordinator(member_of: Membe
 
 
 def test_a_member_that_never_joined_has_nothing_to_leave(member_of: MemberOf) -> None:
-    with GroupBroker() as broker:
+    with ClassicBroker() as broker:
         member_of(broker).close()
         assert broker.requests == []

@@ -44,6 +44,7 @@ class ScriptedBroker:
     def __init__(self, script: Script | None = None, topics: Mapping[str, int] | None = None) -> None:
         self.script = dict(script or {})
         self.topics = dict(topics or {})
+        self.topic_ids = {name: name.encode().ljust(16, b"\0") for name in self.topics}
         self.offered: dict[ApiKey, tuple[int, int]] = {api: (api.min_version, api.max_version) for api in ApiKey}
         self.requests: list[tuple[int, Request]] = []
         """(version, request) of everything but ApiVersions and Metadata, as it came."""
@@ -163,4 +164,7 @@ class ScriptedBroker:
             )
             for number in range(self.topics.get(name, 0))
         ]
-        return MetadataResponseTopic(error_code=0 if partitions else 3, name=name, partitions=partitions)
+        topic_id = self.topic_ids.get(name, bytes(16))
+        return MetadataResponseTopic(
+            error_code=0 if partitions else 3, name=name, topic_id=topic_id, partitions=partitions
+        )

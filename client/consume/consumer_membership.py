@@ -1,0 +1,260 @@
+"""The consumer group protocol (KIP-848) from a member's side: one request for joining, staying and leaving.
+
+Theory of operation: the coordinator assigns partitions by topic id. An answer that brings other partitions than the
+member reads makes it RECONCILING: `to_reconcile` names them, as far as Metadata names their topics, until the consumer
+has acknowledged; the next heartbeat, which is sent at once, tells what is read then. The coordinator waits with giving
+a partition to a member until the one before has said that it does not read it any more.
+
+Invariants: the state is moved by member_states.TRANSITIONS and nothing else; `_owned` is what the consumer reads, and
+the coordinator is told nothing else; the epoch sent is that of the last answer. A member that was fenced keeps its id,
+owns nothing and joins again with epoch 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from barnabas.client.client import GROUP, Client
+from barnabas.client.consume.heartbeats import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    Heartbeats,
+    MemberSettings,
+    TopicIdPartition,
+    assigned,
+)
+from barnabas.client.consume.member_states import IN_GROUP, MemberEvent, MemberState, next_state
+from barnabas.client.consume.membership import Assignment
+from barnabas.client.errors import UnsupportedByBroker, raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.retries import backoffs_ms
+from barnabas.client.transaction_requests import GroupMember
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from barnabas.protocol.primitives import uuid_text
+from barnabas.protocol.registry import ApiKey
+
+REBALANCE_TIMEOUT_MS = 60_000
+UNNAMED_TOPIC_MS = 1000
+"""How soon Metadata is asked again for the name of a topic that was assigned."""
+
+_REGEX_SINCE = 1
+_FENCED = frozenset({ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
+_NOT_FATAL = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+
+
+class ConsumerProtocol(NamedTuple):
+    """The settings of a member. regex: subscribe to topics whose names match (RE2), beside those that are named.
+
+    instance_id: it is a static member, whose partitions wait for it a while. member_id: by default a random one.
+    """
+
+    regex: str | None = None
+    instance_id: str | None = None
+    remote_assignor: str | None = None
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
+    member_id: str | None = None
+
+    def membership(self, client: Client, group_id: str, topics: Iterable[str]) -> ConsumerMembership:
+        """A member that is in no group yet."""
+        settings = MemberSettings(
+            group_id=group_id,
+            member_id=self.member_id or uuid_text(os.urandom(16)),
+            topics=tuple(sorted(set(topics))),
+            regex=self.regex,
+            instance_id=self.instance_id,
+            remote_assignor=self.remote_assignor,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+        )
+        return ConsumerMembership(client, settings)
+
+
+class ConsumerMembership:
+    """One member of a group: see barnabas.client.consume.membership."""
+
+    def __init__(self, client: Client, settings: MemberSettings) -> None:
+        self._client = client
+        self._settings = settings
+        self._where = f"group {settings.group_id!r}"
+        self._heartbeats = Heartbeats(settings)
+        self._epoch = JOIN_EPOCH
+        self._target: frozenset[TopicIdPartition] = frozenset()
+        self._owned: dict[TopicIdPartition, TopicPartition] = {}
+        self._names: dict[bytes, str] = {}
+        self._failure: KafkaError | None = None
+        self._pauses_ms = backoffs_ms()  # between being fenced and joining again, as long as nothing else happens
+        self.state = MemberState.UNSUBSCRIBED
+        self.next_heartbeat = client.deadline(0)
+
+    # --- what a Membership is ---
+
+    @property
+    def is_member(self) -> bool:
+        """As Membership says."""
+        return self.state in IN_GROUP
+
+    @property
+    def member(self) -> GroupMember:
+        """With the member epoch where a classic member has its generation."""
+        said = self._settings
+        return GroupMember(said.group_id, self._epoch, said.member_id, said.instance_id)
+
+    @property
+    def to_reconcile(self) -> Assignment | None:
+        """As Membership says: also while some topics have no names yet, if there is something to do without them."""
+        named = self._named_target()
+        if self.state is not MemberState.RECONCILING or named.keys() == self._owned.keys():
+            return None
+        kept = frozenset(place for where, place in named.items() if where in self._owned)
+        return Assignment(frozenset(named.values()), kept)
+
+    def stay(self) -> None:
+        """As Membership says."""
+        if self._failure is not None:
+            raise self._failure
+        if self.state is MemberState.UNSUBSCRIBED:
+            self._move(MemberEvent.SUBSCRIBED)
+            self._make_topics()
+        elif self.state is MemberState.FENCED:
+            self._client.clock.sleep(next(self._pauses_ms) / 1000)
+            self._move(MemberEvent.RELEASED)
+        self._heartbeat()
+
+    def acknowledge(self) -> None:
+        """As Membership says: the coordinator is told at once."""
+        self._owned = self._named_target()
+        self._move(MemberEvent.RECONCILED)
+        self._heartbeat()
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """As Membership says."""
+        said = self._settings
+        return committed_offsets(
+            self._client, said.group_id, partitions, member_id=said.member_id, member_epoch=self._epoch
+        )
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """As Membership says."""
+        said = self._settings
+        commit_offsets(
+            self._client,
+            said.group_id,
+            offsets,
+            generation_id=self._epoch,
+            member_id=said.member_id,
+            instance_id=said.instance_id,
+        )
+
+    def lose(self, error: KafkaError) -> None:
+        """As Membership says. A stale epoch only needs a heartbeat: the answer has the newer one, or fences."""
+        if error.code is ErrorCode.STALE_MEMBER_EPOCH:
+            self.next_heartbeat = self._client.deadline(0)
+        elif error.code in _FENCED:
+            self._forget(MemberEvent.WAS_FENCED)
+        else:
+            raise error
+
+    def leave(self) -> None:
+        """As Membership says. A static member's partitions wait for it until its session ends."""
+        if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL):
+            return
+        was_fenced = self.state is MemberState.FENCED
+        self._forget(MemberEvent.CLOSED)
+        if was_fenced:
+            return
+        self._epoch = LEAVE_EPOCH if self._settings.instance_id is None else LEAVE_STATIC_EPOCH
+        try:
+            self._ask()
+        except KafkaError as error:
+            if error.code not in _FENCED:
+                raise
+        finally:
+            self._forget(MemberEvent.LEFT)
+
+    # --- inside ---
+
+    def _move(self, event: MemberEvent) -> None:
+        self.state = next_state(self.state, event)
+
+    def _forget(self, event: MemberEvent) -> None:
+        """Own nothing and be in no epoch, as this event says."""
+        self._move(event)
+        self._owned, self._target, self._epoch = {}, frozenset(), JOIN_EPOCH
+        self._heartbeats.was_not_answered()
+
+    def _named_target(self) -> dict[TopicIdPartition, TopicPartition]:
+        """Of what is assigned, that of which the topics have names."""
+        names = self._names
+        return {where: (names[where.topic_id], where.partition) for where in self._target if where.topic_id in names}
+
+    def _is_named(self) -> bool:
+        return all(where.topic_id in self._names for where in self._target)
+
+    def _heartbeat(self) -> None:
+        try:
+            response = self._ask()
+        except KafkaError as error:
+            self._take_error(error)
+        else:
+            self._take(response)
+
+    def _ask(self) -> ConsumerGroupHeartbeatResponse:
+        deadline = self._client.deadline()
+        said = self._settings
+        owned = frozenset(self._owned)
+
+        def attempt() -> ConsumerGroupHeartbeatResponse:
+            coordinator = self._client.coordinator(GROUP, said.group_id, deadline)
+            if said.regex is not None and coordinator.version(ApiKey.CONSUMER_GROUP_HEARTBEAT) < _REGEX_SINCE:
+                raise UnsupportedByBroker("the broker is too old to subscribe by a regular expression")
+            request = self._heartbeats.request(self._epoch, owned)
+            self._heartbeats.was_not_answered()
+            response: ConsumerGroupHeartbeatResponse = coordinator.ask(request, deadline)
+            raise_for(response.error_code, response.error_message, self._where)
+            self._heartbeats.was_answered(owned)
+            return response
+
+        def forget(error: KafkaError) -> None:
+            self._client.forget_coordinator(GROUP, said.group_id)
+
+        return self._client.with_retries(attempt, deadline, forget)
+
+    def _take(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        self._epoch = response.member_epoch
+        self._pauses_ms = backoffs_ms()
+        self.next_heartbeat = self._client.deadline(response.heartbeat_interval_ms)
+        if response.assignment is not None:
+            self._target = assigned(response.assignment)
+        if self._target == self._owned.keys():
+            self._move(MemberEvent.AGREED)
+            return
+        self._move(MemberEvent.ASSIGNED)
+        if not self._is_named():
+            self._find_names()
+        if not self._is_named():
+            self.next_heartbeat = self._client.deadline(min(UNNAMED_TOPIC_MS, response.heartbeat_interval_ms))
+
+    def _take_error(self, error: KafkaError) -> None:
+        """Of a heartbeat: joining again cures it, or the next heartbeat may, or nothing does."""
+        if error.code in _FENCED:
+            self._forget(MemberEvent.WAS_FENCED)
+            return
+        if not error.code.retriable and error.code not in _NOT_FATAL:
+            self._forget(MemberEvent.FAILED)
+            self._failure = error
+        raise error
+
+    def _find_names(self) -> None:
+        """Ask for the names of the topics assigned. Those that are not told now have none, until they are."""
+        topics = None if self._settings.regex is not None else self._settings.topics
+        found = self._client.refresh(topics, self._client.deadline()).topics.values()
+        self._names = {topic.topic_id: topic.name for topic in found if topic.error_code == ErrorCode.NONE}
+
+    def _make_topics(self) -> None:
+        """Have the broker create what is subscribed to, where it does that: the coordinator assigns what there is."""
+        if self._settings.topics:
+            self._client.refresh(self._settings.topics, self._client.deadline(), auto_create=True)

@@ -1,0 +1,72 @@
+"""The states of a member of a consumer group (KIP-848), and what leads from one to the next. Pure: a table.
+
+The names are those of Kafka's Java client. It has two more: PREPARE_LEAVING, for here partitions are given up and the
+group is left in one go; and STALE, for here no heartbeat is sent between polls, so that a member that is not polled is
+fenced by the coordinator instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from types import MappingProxyType
+
+
+class MemberState(Enum):
+    """Where a member is."""
+
+    UNSUBSCRIBED = "in no group"
+    JOINING = "asks to join, with epoch 0"
+    RECONCILING = "was assigned other partitions than it reads"
+    ACKNOWLEDGING = "reads what it was assigned, and is about to say so"
+    STABLE = "reads what it was assigned, and the coordinator knows"
+    LEAVING = "says that it leaves, with epoch -1, or -2 if it is static"
+    FENCED = "is not known to the group any more, and has partitions to let go"
+    FATAL = "was refused for a reason that joining again does not cure"
+
+
+class MemberEvent(Enum):
+    """What happens to a member."""
+
+    SUBSCRIBED = auto()
+    ASSIGNED = auto()
+    """An answer, after which what it reads is not what it is to read."""
+    AGREED = auto()
+    """An answer, after which there is nothing to change."""
+    RECONCILED = auto()
+    """It reads what it is to read, as far as the topics are known."""
+    WAS_FENCED = auto()
+    RELEASED = auto()
+    """It reads nothing any more."""
+    FAILED = auto()
+    LEFT = auto()
+    CLOSED = auto()
+
+
+_S, _E = MemberState, MemberEvent
+
+_ANSWERS = {_E.ASSIGNED: _S.RECONCILING, _E.AGREED: _S.STABLE}
+_ENDS = {_E.WAS_FENCED: _S.FENCED, _E.FAILED: _S.FATAL, _E.CLOSED: _S.LEAVING}
+
+TRANSITIONS: Mapping[MemberState, Mapping[MemberEvent, MemberState]] = MappingProxyType(
+    {
+        _S.UNSUBSCRIBED: {_E.SUBSCRIBED: _S.JOINING},
+        _S.JOINING: {**_ANSWERS, **_ENDS},
+        _S.RECONCILING: {_E.RECONCILED: _S.ACKNOWLEDGING, **_ANSWERS, **_ENDS},
+        _S.ACKNOWLEDGING: {**_ANSWERS, **_ENDS},
+        _S.STABLE: {**_ANSWERS, **_ENDS},
+        _S.LEAVING: {_E.LEFT: _S.UNSUBSCRIBED},
+        _S.FENCED: {_E.RELEASED: _S.JOINING, _E.CLOSED: _S.UNSUBSCRIBED},
+        _S.FATAL: {},
+    }
+)
+
+IN_GROUP = frozenset({MemberState.RECONCILING, MemberState.ACKNOWLEDGING, MemberState.STABLE})
+"""The states in which a member may read and commit."""
+
+
+def next_state(state: MemberState, event: MemberEvent) -> MemberState:
+    """The state after an event. AssertionError if it cannot happen there."""
+    following = TRANSITIONS[state].get(event)
+    assert following is not None, f"{event.name} cannot happen in {state.name}"
+    return following

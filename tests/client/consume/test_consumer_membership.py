@@ -1,0 +1,263 @@
+"""A member of a consumer group (KIP-848) in calm: assignments, topics and their ids, leaving. Against a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from barnabas.client.consume.consumer_membership import ConsumerProtocol
+from barnabas.client.consume.member_states import MemberState
+from barnabas.client.errors import UnsupportedByBroker
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.consumer_group_heartbeat import TopicPartitions
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.protocol.registry import ApiKey
+from tests.support.scripted.broker import Answer
+from tests.support.scripted.consumer_group import HEARTBEAT, ConsumerGroup, MemberOf
+from tests.support.scripted.group import TOPIC
+
+E = ErrorCode
+FENCING = [E.FENCED_MEMBER_EPOCH, E.UNKNOWN_MEMBER_ID, E.GROUP_ID_NOT_FOUND]
+
+
+def offsets(at: int, partitions: Iterable[int]) -> set[tuple[int, int]]:
+    return {(partition, at) for partition in partitions}
+
+
+# --- what is assigned is read, committed and given up ---
+
+
+def test_what_is_assigned_is_read_and_acknowledged(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0, 1) as broker:
+        member = consumer_member(broker)
+        assert member.read() == offsets(0, [0, 1])
+        assert member.state is MemberState.STABLE
+        assert broker.story() == ["heartbeat 0 []", "offsets [0, 1]", "heartbeat 1 [0, 1]"]
+        assert (member.member.member_id, member.member.generation_id) == ("m", 1)
+
+
+def test_a_member_without_partitions_is_stable_and_at_the_end(consumer_member: MemberOf) -> None:
+    with ConsumerGroup() as broker:
+        member = consumer_member(broker)
+        assert not member.is_at_end()
+        broker.interval_ms = 10_000
+        member.poll(0)
+        assert (member.state, member.assignment, member.is_at_end()) == (MemberState.STABLE, [], True)
+
+
+def test_commits_carry_the_member_epoch_and_reading_offsets_too(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker, ConsumerProtocol(member_id="m", instance_id="i"))
+        member.read()
+        broker.assign(0, 1)
+        member.read()
+        (commit,) = broker.of(OffsetCommitRequest)
+        assert (commit.member_id, commit.group_instance_id, commit.generation_id_or_member_epoch) == ("m", "i", 1)
+        fetch = broker.of(OffsetFetchRequest)[-1]
+        assert (fetch.groups[0].member_id, fetch.groups[0].member_epoch) == ("m", 2)
+        assert broker.offsets[0] == 1
+
+
+def test_a_partition_is_committed_before_it_is_given_up_and_the_others_are_read_on(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0, 1) as broker:
+        broker.interval_ms = 1000
+        member = consumer_member(broker)
+        assert member.read() == offsets(0, [0, 1])
+        assert member.read() == offsets(1, [0, 1])
+        broker.requests.clear()
+        broker.assign(1)
+        broker.interval_ms = 0
+        member.clock.sleep(1)
+        assert member.read() == {(1, 2)}
+        assert broker.story() == ["commit 1 {0: 2, 1: 2}", "heartbeat 1", "heartbeat 2 [1]"]
+
+
+def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_up(consumer_member: MemberOf) -> None:
+    """The first poll ends before the heartbeat that brings the news: what it handed out is committed by the second."""
+    with ConsumerGroup(0, 1) as broker:
+        member = consumer_member(broker)
+        member.read()
+        broker.fail(ApiKey.OFFSET_COMMIT, E.STALE_MEMBER_EPOCH)
+        broker.requests.clear()
+        broker.assign(1)
+        member.read()
+        assert broker.story() == [
+            "commit 1 {0: 1, 1: 1}",
+            "heartbeat 1",
+            "commit 2 {0: 1, 1: 1}",
+            "heartbeat 2 [1]",
+        ]
+        assert member.assignment == [(TOPIC, 1)]
+
+
+def test_new_partitions_begin_at_what_is_committed_and_the_others_go_on(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker, auto_commit=False)
+        assert member.read() == {(0, 0)}
+        broker.assign(0, 1)
+        broker.offsets[1] = 7
+        assert member.read() == {(0, 1), (1, 7)}
+        assert broker.story()[-2:] == ["offsets [1]", "heartbeat 2 [0, 1]"]
+
+
+def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker)
+        member.read()
+        broker.fail(ApiKey.OFFSET_FETCH, *[E.UNSTABLE_OFFSET_COMMIT] * 500)
+        broker.assign(1, 2)
+        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+            member.poll()
+        assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
+        assert not member.is_at_end()
+        broker.recover()
+        assert member.read() == offsets(0, [1, 2])
+        assert broker.story()[-1] == "heartbeat 2 [1, 2]"
+
+
+# --- topics and their ids ---
+
+
+def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 10_000
+        broker.topic_ids[TOPIC] = bytes(16)
+        member = consumer_member(broker)
+        member.poll(0)
+        assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
+        broker.topic_ids[TOPIC] = broker.topic_id
+        member.clock.sleep(1)
+        assert member.read() == {(0, 0)}
+        assert member.state is MemberState.STABLE
+
+
+def test_a_topic_that_was_made_again_begins_at_what_is_committed(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker, auto_commit=False)
+        member.read()
+        assert member.read() == {(0, 1)}
+        broker.topic_id = broker.topic_ids[TOPIC] = b"n" * 16
+        broker.assign(0)
+        assert member.read() == {(0, 0)}
+        assert broker.heartbeats[-1].topic_partitions == [TopicPartitions(topic_id=b"n" * 16, partitions=[0])]
+
+
+def test_with_a_regular_expression_every_topics_name_is_asked_for(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker, ConsumerProtocol(regex="t.*", remote_assignor="range"))
+        assert member.read() == {(0, 0)}
+        first = broker.heartbeats[0]
+        assert (first.subscribed_topic_regex, first.server_assignor) == ("t.*", "range")
+        assert len(first.member_id) == 22
+
+
+# --- coordinators, and brokers that are older ---
+
+
+@pytest.mark.parametrize("api", ["CONSUMER_GROUP_HEARTBEAT", "OFFSET_COMMIT", "OFFSET_FETCH"])
+def test_a_coordinator_that_moved_is_looked_for_again(consumer_member: MemberOf, api: str) -> None:
+    errors = [E.NOT_COORDINATOR, E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE]
+    with ConsumerGroup(0, **{api: errors}) as broker:
+        member = consumer_member(broker)
+        assert member.read() | member.read() == {(0, 0), (0, 1)}
+        assert len(broker.of(FindCoordinatorRequest)) >= 2
+
+
+def test_after_a_heartbeat_without_an_answer_everything_is_said_again(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker)
+        member.read()
+        broker.hang_ups = 1
+        broker.requests.clear()
+        member.read()
+        assert [each.subscribed_topic_names for each in broker.heartbeats] == [None, [TOPIC]]
+        assert broker.story()[-1] == "heartbeat 1 [0]"
+
+
+def test_between_heartbeats_nothing_is_asked_of_the_coordinator(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 3000
+        member = consumer_member(broker)
+        member.read()
+        broker.requests.clear()
+        for _ in range(5):
+            member.read()
+        assert broker.story() == []
+        member.clock.sleep(3)
+        member.read()
+        assert broker.story() == ["commit 1 {0: 6}", "heartbeat 1"]
+
+
+def test_a_regular_expression_needs_a_broker_that_takes_it(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.offered[HEARTBEAT] = (0, 0)
+        with pytest.raises(UnsupportedByBroker, match="too old to subscribe by a regular expression"):
+            consumer_member(broker, ConsumerProtocol(regex="t")).poll()
+        assert consumer_member(broker).read() == {(0, 0)}
+
+
+def test_a_broker_without_the_protocol_is_said(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        del broker.offered[HEARTBEAT]
+        with pytest.raises(UnsupportedByBroker, match="does not offer ConsumerGroupHeartbeat"):
+            consumer_member(broker).poll()
+
+
+def test_topics_are_made_where_the_broker_makes_them(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        asked: list[MetadataRequest] = []
+
+        def metadata(request: MetadataRequest) -> Answer:
+            asked.append(request)
+            return broker._metadata(request)
+
+        broker.script[ApiKey.METADATA] = metadata
+        consumer_member(broker).read()
+        assert [request.allow_auto_topic_creation for request in asked if request.topics].count(True) == 1
+
+
+# --- leaving ---
+
+
+@pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])
+def test_closing_commits_and_leaves_for_good_or_for_a_while(
+    consumer_member: MemberOf, instance_id: str | None, epoch: int
+) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker, ConsumerProtocol(member_id="m", instance_id=instance_id))
+        member.read()
+        broker.requests.clear()
+        member.close()
+        assert broker.story() == ["commit 1 {0: 1}", f"heartbeat {epoch}"]
+        assert (member.state, member.assignment) == (MemberState.UNSUBSCRIBED, [])
+        member.close()
+        assert len(broker.heartbeats) == 1
+        assert member.read() == {(0, 1)}, "it may come back"
+
+
+@pytest.mark.parametrize("error", FENCING)
+def test_whoever_is_not_known_any_more_has_left(consumer_member: MemberOf, error: ErrorCode) -> None:
+    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error]) as broker:
+        member = consumer_member(broker)
+        member.read()
+        member.close()
+        assert member.state is MemberState.UNSUBSCRIBED
+
+
+def test_a_refused_leave_is_told_and_the_member_has_left(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, E.GROUP_AUTHORIZATION_FAILED]) as broker:
+        member = consumer_member(broker)
+        member.read()
+        with pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
+            member.close()
+        assert member.state is MemberState.UNSUBSCRIBED
+
+
+def test_a_member_that_never_joined_has_nothing_to_leave(consumer_member: MemberOf) -> None:
+    with ConsumerGroup() as broker:
+        consumer_member(broker).close()
+        assert broker.requests == []
