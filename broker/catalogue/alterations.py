@@ -101,6 +101,46 @@ def replace_broker(name: str, configs: Mapping[str, str | None], writer: Writer)
     return _broker_records(name, gone | {key: text for key, text in configs.items() if text != own.get(key)}, writer)
 
 
+def alter_other(
+    resource_type: int, name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
+) -> list[Versioned]:
+    """The records of changing some settings of a group, which need not exist. KafkaError when it may not be."""
+    own = writer.image.configs.get((resource_type, name), {})
+    changes = _changes(alterations, own, {})  # Kafka appends to no list of theirs
+    after = {**own, **changes}
+    _validate(resource_type, name, {key: text for key, text in after.items() if text is not None}, config)
+    return _other_records(resource_type, name, own, changes)
+
+
+def replace_other(
+    resource_type: int, name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
+) -> list[Versioned]:
+    """The records of giving a group exactly these settings."""
+    own = writer.image.configs.get((resource_type, name), {})
+    _refuse_nulls(configs)
+    _validate(resource_type, name, {key: text for key, text in configs.items() if text is not None}, config)
+    gone: dict[str, str | None] = {key: None for key in own if key not in configs}
+    return _other_records(resource_type, name, own, gone | dict(configs))
+
+
+def _validate(resource_type: int, name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:
+    from barnabas.broker.config import group_configs  # tables that few brokers need
+
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    group_configs.validate(configs, config)
+
+
+def _other_records(
+    resource_type: int, name: str, own: Mapping[str, str], changes: Mapping[str, str | None]
+) -> list[Versioned]:
+    return [
+        Versioned(ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=value))
+        for key, value in changes.items()
+        if value != own.get(key)
+    ]
+
+
 def check_broker_name(name: str, node_id: int) -> None:
     """INVALID_REQUEST unless the broker resource is this broker or the cluster's default."""
     if name == CLUSTER_DEFAULT:

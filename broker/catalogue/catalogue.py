@@ -11,11 +11,19 @@ nobody leads what was used, as a cleanly stopped Kafka does. So start and stop c
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from barnabas.broker.catalogue.alterations import Alteration, alter_broker, alter_topic, replace_broker, replace_topic
+from barnabas.broker.catalogue.alterations import (
+    Alteration,
+    alter_broker,
+    alter_other,
+    alter_topic,
+    replace_broker,
+    replace_other,
+    replace_topic,
+)
 from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
 from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE, Partition, Topic
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, RESOURCES, TOPIC_RESOURCE, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
 from barnabas.broker.catalogue.listener import CatalogueListener
 from barnabas.broker.catalogue.quorum import Leadership
@@ -270,21 +278,25 @@ class Catalogue:
     def alter_configs(
         self, resource_type: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool = False
     ) -> None:
-        """Change some settings of a topic (2) or of the broker (4). KafkaError when that may not be."""
+        """Change some settings of a topic (2), the broker (4) or a group (32). KafkaError when that may not be."""
         if resource_type == TOPIC_RESOURCE:
             records = alter_topic(name, alterations, self._writer, self._config)
-        else:
+        elif resource_type == BROKER_RESOURCE:
             records = alter_broker(name, alterations, self._writer)
+        else:
+            records = alter_other(resource_type, name, alterations, self._writer, self._config)
         self._alter(resource_type, name, [] if validate_only else records)
 
     def replace_configs(
         self, resource_type: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
     ) -> None:
-        """Give a topic (2) or the broker (4) exactly these settings. KafkaError when that may not be."""
+        """Give a topic (2), the broker (4) or a group (32) exactly these. KafkaError when that may not be."""
         if resource_type == TOPIC_RESOURCE:
             records = replace_topic(name, configs, self._writer, self._config)
-        else:
+        elif resource_type == BROKER_RESOURCE:
             records = replace_broker(name, configs, self._writer)
+        else:
+            records = replace_other(resource_type, name, configs, self._writer, self._config)
         self._alter(resource_type, name, [] if validate_only else records)
 
     def _alter(self, resource_type: int, name: str, records: Sequence[Versioned]) -> None:
@@ -293,7 +305,7 @@ class Catalogue:
         self._commit(records)
         if resource_type == BROKER_RESOURCE:
             self._follow_broker_configs()
-        kind = "topic" if resource_type == TOPIC_RESOURCE else "broker"
+        kind = RESOURCES[resource_type]
         keys = ",".join(record.name for record, _ in records if isinstance(record, ConfigRecord))
         _log.info(line("configs changed", resource=kind, name=name or None, keys=keys))  # values may be secrets
         for listener in self._listeners:

@@ -150,9 +150,19 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     codec = config.integer("offsets.topic.compression.codec")
     if codec not in COMPRESSION_NAMES:
         raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
+    _check_groups(config)
     _check_listeners(config)
     if "listeners" not in flags:
         _check_inter_broker(config)
+
+
+def _check_groups(config: BrokerConfig) -> None:
+    if any(name.startswith("group.") for name in config.static):
+        from barnabas.broker.config.group_configs import inconsistency  # tables that few starts need
+
+        if found := inconsistency(config):
+            key, sentence = found
+            raise ConfigError(sentence, key)
 
 
 def _check_listeners(config: BrokerConfig) -> None:

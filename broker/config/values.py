@@ -95,7 +95,35 @@ class ThrottledReplicas(NamedTuple):
         )
 
 
-Check = Range | OneOf | ThrottledReplicas | None
+_DURATION = re.compile(
+    r"(?P<sign>[-+])?P(?=.)(?:(?P<d>[-+]?\d+)D)?"
+    r"(?:T(?=.)(?:(?P<h>[-+]?\d+)H)?(?:(?P<m>[-+]?\d+)M)?(?:(?P<s>[-+]?\d+)(?:[.,]\d{0,9})?S)?)?",
+    re.IGNORECASE,
+)
+
+
+class OffsetReset(NamedTuple):
+    """Where a share group begins: `earliest`, `latest`, or `by_duration:` and so long ago in ISO 8601."""
+
+    def __str__(self) -> str:
+        return "latest, earliest, by_duration:PnDTnHnMn.nS"
+
+    def complaint(self, value: Value) -> str | None:
+        assert isinstance(value, str)
+        word, colon, duration = value.partition(":")
+        if value in ("earliest", "latest"):
+            return None
+        if word == "by_duration" and colon:
+            found = _DURATION.fullmatch(duration)
+            if found is None:
+                return f"Unable to parse duration string in by_duration:<duration> pattern: {duration}"
+            if found["sign"] == "-" or any((found[unit] or "").startswith("-") for unit in "dhms"):
+                return f"Negative duration is not supported in by_duration:<duration> pattern: {duration}"
+            return None
+        return f"Invalid value `{value}`. Must be one of: {self}"
+
+
+Check = Range | OneOf | ThrottledReplicas | OffsetReset | None
 
 _BITS = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
 _DECIMAL = re.compile(r"[+-]?[0-9]+")
@@ -122,6 +150,12 @@ def parse(name: str, type: ValueType, text: str) -> Value:
     if type == ValueType.LIST:
         return _COMMA.split(text) if text else []
     return text
+
+
+def check_words(name: str, words: list[str]) -> None:
+    """InvalidValue for a list with an empty word in it."""
+    if "" in words:
+        raise InvalidValue(name, f"[{', '.join(words)}]", "values must not be empty")
 
 
 def check(name: str, value: Value, rule: Check) -> None:

@@ -1,10 +1,10 @@
-"""AlterConfigs (key 33), v0-2: give topics or the broker exactly these settings; what is not named is taken back.
+"""AlterConfigs (key 33), v0-2: give topics, the broker or groups exactly these settings; others are taken back.
 
 Kept for old clients: IncrementalAlterConfigs changes what it names and nothing else. Answers per resource:
 INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.image import RESOURCES
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.context import RequestContext, Services
@@ -30,7 +30,7 @@ def handle(request: AlterConfigsRequest, context: RequestContext) -> AlterConfig
 
 
 def _replace(resource: AlterConfigsResource, services: Services, validate_only: bool) -> None:
-    if resource.resource_type not in (TOPIC_RESOURCE, BROKER_RESOURCE):
+    if resource.resource_type not in RESOURCES:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
     names = [entry.name for entry in resource.configs]
     if duplicates(names):

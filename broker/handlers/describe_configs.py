@@ -2,13 +2,15 @@
 
 A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
 here; the broker resource with an empty name: only what was set for all brokers while running; a broker's loggers:
-their levels. Sensitive values are null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
-INVALID_REQUEST (another broker, or a kind of resource that has no settings here). One of a kind that does not exist
-has the whole request refused with INVALID_REQUEST. Versions: 3 types and documentation.
+their levels. A group: every key, whether the group exists or not. Sensitive values are null. Answers per resource:
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, no name, or a kind of resource
+that has no settings here). One of a kind that does not exist has the whole request refused with INVALID_REQUEST.
+Versions: 3 types and documentation.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile
+from typing import Protocol
 
 from barnabas.broker.catalogue.alterations import CLUSTER_DEFAULT, broker_number
 from barnabas.broker.catalogue.image import (
@@ -21,8 +23,8 @@ from barnabas.broker.catalogue.image import (
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.config.broker_config import Source, Synonym, find_key
 from barnabas.broker.config.keys import KEYS, Key, Update
-from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, effective, synonyms
-from barnabas.broker.config.values import text_of
+from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, synonyms
+from barnabas.broker.config.values import ValueType, text_of
 from barnabas.broker.config_resources.loggers import levels
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -34,6 +36,17 @@ from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+
+
+class Described(Protocol):
+    """What is told of a key of any resource."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> ValueType: ...
+
 
 _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
@@ -97,6 +110,10 @@ def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator
     if resource.resource_type == LOGGER_RESOURCE:
         _check_broker(name, services.node.node_id)
         return _logger_entries()
+    if resource.resource_type == GROUP_RESOURCE:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return _group_entries(services, name)
     if resource.resource_type != BROKER_RESOURCE:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Resources of type {resource.resource_type} have no settings here."
@@ -115,6 +132,15 @@ def _check_broker(name: str, node_id: int, else_expected: str = "") -> None:
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node_id}{else_expected} but received {name}",
         )
+
+
+def _group_entries(services: Services, group_id: str) -> Iterator[DescribeConfigsResourceResult]:
+    from barnabas.broker.config import group_configs  # tables that few brokers need
+
+    own = services.catalogue.configs_of(GROUP_RESOURCE, group_id)
+    for key in group_configs.described(own):
+        found = group_configs.synonyms(own, services.config, key)
+        yield _entry(key, text_of(group_configs.effective(own, services.config, key)), found)
 
 
 def _logger_entries() -> Iterator[DescribeConfigsResourceResult]:
@@ -161,7 +187,7 @@ def _cluster_entries(services: Services) -> Iterator[DescribeConfigsResourceResu
             yield _unknown_entry(name, found)
 
 
-def _entry(key: Key | TopicKey, value: str | None, found: list[Synonym]) -> DescribeConfigsResourceResult:
+def _entry(key: Described, value: str | None, found: list[Synonym]) -> DescribeConfigsResourceResult:
     is_sensitive = isinstance(key, Key) and key.is_sensitive
     return DescribeConfigsResourceResult(
         name=key.name,

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44), v0-1: change some settings of topics or of the broker.
+"""IncrementalAlterConfigs (key 44), v0-1: change some settings of topics, the broker, its loggers or groups.
 
 Operations: 0 set, 1 delete (back to what is inherited), 2 append to and 3 subtract from a list. A change is durable
 and in force when it is answered; the levels of the broker's loggers are in force until it stops. Answers per resource:
@@ -6,7 +6,7 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 """
 
 from barnabas.broker.catalogue import Alteration
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.catalogue.image import LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.config_resources.loggers import alter_loggers
 from barnabas.broker.context import RequestContext, Services
@@ -34,7 +34,7 @@ def _alter(resource: AlterConfigsResource, services: Services, validate_only: bo
     alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
     if kind == LOGGER_RESOURCE:
         alter_loggers(name, alterations, services.node.node_id, validate_only=validate_only)
-    elif kind in (TOPIC_RESOURCE, BROKER_RESOURCE):
+    elif kind in RESOURCES:
         services.catalogue.alter_configs(kind, name, alterations, validate_only=validate_only)
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")

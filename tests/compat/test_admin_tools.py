@@ -148,6 +148,49 @@ def test_settings_of_what_is_not_there_are_not_told(server: Server, tools: Tools
     assert absent == "The broker '7' doesn't exist and doesn't have dynamic config.\n"
 
 
+# --- groups ---
+
+
+def of_group(name: str) -> tuple[str, ...]:
+    return ("--entity-type", "groups", "--entity-name", name)
+
+
+def test_a_groups_settings_are_changed_and_described(server: Server, tools: Tools) -> None:
+    change = "consumer.session.timeout.ms=50000,consumer.heartbeat.interval.ms=6000"
+    said = tools.ask(server, CONFIGS, "--alter", *of_group("tuned"), "--add-config", change)
+    assert said == "Completed updating config for group tuned.\n"
+    described = tools.ask(server, CONFIGS, "--describe", *of_group("tuned"))
+    assert described.startswith("Dynamic configs for group tuned are:\n")
+    assert settings(described) == {
+        "consumer.heartbeat.interval.ms": "6000 {DYNAMIC_GROUP_CONFIG:consumer.heartbeat.interval.ms=6000,"
+        " DEFAULT_CONFIG:group.consumer.heartbeat.interval.ms=5000}",
+        "consumer.session.timeout.ms": "50000 {DYNAMIC_GROUP_CONFIG:consumer.session.timeout.ms=50000,"
+        " DEFAULT_CONFIG:group.consumer.session.timeout.ms=45000}",
+    }
+    assert "Dynamic configs for group tuned are:\n" in tools.ask(
+        server, CONFIGS, "--describe", "--entity-type", "groups"
+    )
+    names = "consumer.session.timeout.ms,consumer.heartbeat.interval.ms"
+    tools.ask(server, CONFIGS, "--alter", *of_group("tuned"), "--delete-config", names)
+    assert settings(tools.ask(server, CONFIGS, "--describe", *of_group("tuned"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        (
+            "consumer.session.timeout.ms=1000",
+            "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.",
+        ),
+        ("consumer.heartbeat.interval.ms=x", "Invalid value x for configuration consumer.heartbeat.interval.ms"),
+        ("no.such.key=5", "Unknown group config name: no.such.key"),
+    ],
+)
+def test_a_bad_setting_of_a_group_is_refused(server: Server, tools: Tools, change: str, refusal: str) -> None:
+    assert refusal in tools.fail(server, CONFIGS, "--alter", *of_group("strict"), "--add-config", change)
+    assert settings(tools.ask(server, CONFIGS, "--describe", *of_group("strict"))) == {}
+
+
 # --- loggers ---
 
 

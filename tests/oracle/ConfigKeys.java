@@ -3,6 +3,7 @@
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.coordinator.group.GroupConfig;
 import org.apache.kafka.server.config.DynamicBrokerConfig;
 import org.apache.kafka.server.config.ServerTopicConfigSynonyms;
 import org.apache.kafka.storage.internals.log.LogConfig;
@@ -11,13 +12,15 @@ public class ConfigKeys {
     public static void main(String[] arguments) {
         print("broker", kafka.server.KafkaConfig.configDef());
         print("topic", LogConfig.configDefCopy());
+        print("group", GroupConfig.CONFIG_DEF);
+        GroupConfig.ALL_GROUP_CONFIG_SYNONYMS.forEach((name, broker) -> line("group synonym", name, broker.orElse("<none>")));
         DynamicBrokerConfig.dynamicConfigUpdateModes().forEach((name, mode) -> line("mode", name, mode));
         ServerTopicConfigSynonyms.TOPIC_CONFIG_SYNONYMS.forEach((name, broker) -> line("synonym", name, broker));
     }
 
     private static void print(String kind, ConfigDef keys) {
         for (ConfigDef.ConfigKey key : new TreeMap<>(keys.configKeys()).values()) {
-            if (key.internalConfig) continue;
+            if (key.internalConfig && !kind.equals("group")) continue;
             boolean hasDefault = key.defaultValue != ConfigDef.NO_DEFAULT_VALUE && key.defaultValue != null;
             String value = hasDefault ? ConfigDef.convertToString(key.defaultValue, key.type) : "<none>";
             line(kind, key.name, key.type.name(), value, key.validator == null ? "" : key.validator.toString());

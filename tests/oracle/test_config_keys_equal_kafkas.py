@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
-from barnabas.broker.config.values import OneOf, Range, ThrottledReplicas
+from barnabas.broker.config.values import OffsetReset, OneOf, Range, ThrottledReplicas
 from tests.support.clients.java import run_program
 
 _WORDS_IN_ANOTHER_CASE = "(case insensitive) "
@@ -19,17 +20,18 @@ _WORDS_IN_ANOTHER_CASE = "(case insensitive) "
 @pytest.fixture(scope="module")
 def kafka() -> dict[str, dict[str, tuple[str, ...]]]:
     found: dict[str, dict[str, tuple[str, ...]]] = {"broker": {}, "topic": {}, "mode": {}, "synonym": {}}
+    found |= {"group": {}, "group synonym": {}}
     for line in run_program(Path(__file__).with_name("ConfigKeys.java")).splitlines():
         kind, name, *columns = line.split("\t")
         found[kind][name] = tuple(columns)
     return found
 
 
-def _row(key: Key | TopicKey) -> tuple[str, ...]:
+def _row(key: Key | TopicKey | GroupKey) -> tuple[str, ...]:
     return key.type.name, "<none>" if key.default is None else key.default, _validator(key)
 
 
-def _validator(key: Key | TopicKey) -> str:
+def _validator(key: Key | TopicKey | GroupKey) -> str:
     match key.check:
         case Range(low, high, None):
             return f"[{low},...]" if high is None else f"[{low},...,{high}]"
@@ -39,6 +41,8 @@ def _validator(key: Key | TopicKey) -> str:
             return f"{_WORDS_IN_ANOTHER_CASE * ignore_case}[{', '.join(words)}]"
         case ThrottledReplicas():
             return "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        case OffsetReset():
+            return f"[{key.check}]"
     return ""
 
 
@@ -71,3 +75,13 @@ def test_what_may_change_while_running_is_what_may_in_kafka(kafka: dict[str, dic
 
 def test_topics_inherit_what_they_inherit_in_kafka(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
     assert {name: (key.inherits,) for name, key in TOPIC_KEYS.items() if key.inherits} == kafka["synonym"]
+
+
+def test_the_group_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert {name: _row(key) for name, key in GROUP_KEYS.items()} == {
+        name: _theirs(row) for name, row in kafka["group"].items()
+    }
+
+
+def test_groups_inherit_what_they_inherit_in_kafka(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert {name: (key.inherits or "<none>",) for name, key in GROUP_KEYS.items()} == kafka["group synonym"]

@@ -147,6 +147,15 @@ _TEXTS = {
 }
 
 # Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
+_OF_GROUPS = {
+    "consumer.session.timeout.ms": "How long a member of a consumer group may be silent before it is taken out.",
+    "consumer.heartbeat.interval.ms": "How often a member of a consumer group is to send its heartbeat.",
+    "consumer.assignment.interval.ms": "How much time there is at least between two assignments of a consumer group.",
+    "consumer.assignor.offload.enable": "Known, and without effect: Assignments are made in slices of the event loop.",
+    "errors.deadletterqueue.topic.name": "Known, and without effect: There are no share groups.",
+    "errors.deadletterqueue.copy.record.enable": "Known, and without effect: There are no share groups.",
+}
+
 _WITHOUT_EFFECT = (
     ("ssl.", "TLS is not served yet: a value other than the default refuses to start."),
     ("sasl.", "SASL is not served yet: a value other than the default refuses to start."),
@@ -168,6 +177,7 @@ _WITHOUT_EFFECT = (
     ("group.share.", "There are no share groups."),
     ("errors.deadletterqueue.", "There are no share groups."),
     ("share.", "There are no share groups."),
+    ("streams.", "There are no streams groups."),
     ("group.streams.", "There are no streams groups."),
     ("group.consumer.", "There are only classic groups yet."),
     ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
@@ -181,8 +191,11 @@ _NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
 def documentation(name: str) -> str | None:
     """The text of a key; None for a name that is no key."""
     from barnabas.broker.config.accepted import ACCEPTED
+    from barnabas.broker.config.group_configs import GROUP_KEYS
 
-    if name not in ACCEPTED:
+    if name in _OF_GROUPS:
+        return _OF_GROUPS[name]
+    if name not in ACCEPTED and name not in GROUP_KEYS:
         return _TEXTS.get(name)
     return f"Known, and without effect: {why_without_effect(name)}"
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import NOT_KEYS
+from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.reference.descriptions import documentation, why_without_effect
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
@@ -27,7 +28,9 @@ effect here is checked and reported. `barnabas configs` shows the values in forc
 `barnabas doctor` explains what is wrong with a set-up.
 
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
-(`kafka-configs.sh`, `barnabas configs`). Such values are kept in `__cluster_metadata` and win over the four places.
+(`kafka-configs.sh`, `barnabas configs`), and so can the keys of topics and groups. Such values are kept in
+`__cluster_metadata` and win over the four places. The levels of loggers (`--entity-type broker-loggers`: `root`,
+`kafka`, `kafka.net` …) can be changed, too, until the broker stops.
 
 ## Environment variables
 
@@ -93,6 +96,15 @@ def _lines() -> Iterator[str]:
     for topic_key in TOPIC_KEYS.values():
         inherits = f"`{topic_key.inherits}`" if topic_key.inherits else ""
         yield f"{_columns(topic_key)} {inherits} | {documentation(topic_key.name)} |"
+    yield "\n## Groups\n"
+    yield "A group without a value of its own takes the broker's, where `inherits` names a key, and else the default."
+    yield "Its own has to be inside the broker's bounds (`group.consumer.min.session.timeout.ms` and the like).\n"
+    yield "| key | type | default | values | inherits | what it does |"
+    yield "|---|---|---|---|---|---|"
+    for group_key in GROUP_KEYS.values():
+        if not group_key.is_internal:
+            inherits = f"`{group_key.inherits}`" if group_key.inherits else ""
+            yield f"{_columns(group_key)} {inherits} | {documentation(group_key.name)} |"
     yield "\n## Kafka's keys without effect here\n"
     yield "They are checked and described, so that a configuration written for Kafka starts.\n"
     yield "| key | type | default | while running | why |"
@@ -111,12 +123,12 @@ def _table(keys: Iterable[Key]) -> Iterator[str]:
         yield f"{_columns(key)} {_update(key)} | {documentation(key.name)} |"
 
 
-def _columns(key: Key | TopicKey) -> str:
+def _columns(key: Key | TopicKey | GroupKey) -> str:
     values = "" if key.check is None else str(key.check)
     return f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {values} |"
 
 
-def _default(key: Key | TopicKey) -> str:
+def _default(key: Key | TopicKey | GroupKey) -> str:
     mark = " *" if isinstance(key, Key) and key.name in DIFFERENT_DEFAULTS else ""
     return f"`{key.default}`{mark}" if key.default else mark.strip()
 

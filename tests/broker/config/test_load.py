@@ -192,3 +192,42 @@ def test_a_flag_does_not_take_back_the_protection_a_file_asks_for() -> None:
         load_config(
             properties=b"listeners=SASL_PLAINTEXT://127.0.0.1:9092\n", flags={"listeners": "PLAINTEXT://127.0.0.1:0"}
         )
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            ["group.consumer.max.session.timeout.ms=40000"],
+            "group.consumer.max.session.timeout.ms must be greater than or equal to "
+            "group.consumer.min.session.timeout.ms",
+        ),
+        (
+            ["group.consumer.session.timeout.ms=70000"],
+            "group.consumer.session.timeout.ms must be less than or equal to group.consumer.max.session.timeout.ms",
+        ),
+        (
+            ["group.consumer.heartbeat.interval.ms=4000"],
+            "group.consumer.heartbeat.interval.ms must be greater than or equal to "
+            "group.consumer.min.heartbeat.interval.ms",
+        ),
+        (
+            ["group.consumer.max.heartbeat.interval.ms=50000", "group.consumer.heartbeat.interval.ms=45000"],
+            "group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms",
+        ),
+        (
+            ["group.consumer.max.assignment.interval.ms=10"],
+            "group.consumer.assignment.interval.ms must be less than or equal to "
+            "group.consumer.max.assignment.interval.ms",
+        ),
+        (
+            ["group.streams.num.standby.replicas=3"],
+            "group.streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+        ),
+    ],
+)
+def test_bounds_of_groups_that_contradict_each_other_refuse_to_start(settings: list[str], sentence: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load_config(settings=settings)
+    assert str(refusal.value) == sentence
+    assert refusal.value.key == sentence.split()[0]
