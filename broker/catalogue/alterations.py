@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.broker.catalogue.framing import Versioned
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, Image
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, CLIENT_METRICS_RESOURCE, Image
 from barnabas.broker.catalogue.topics import Writer, check_name
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import find_key, parse_value
@@ -104,7 +104,7 @@ def replace_broker(name: str, configs: Mapping[str, str | None], writer: Writer)
 def alter_other(
     resource_type: int, name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of changing some settings of a group, which need not exist. KafkaError when it may not be."""
+    """The records of changing settings of a group, which need not exist, or of client metrics. KafkaError."""
     own = writer.image.configs.get((resource_type, name), {})
     changes = _changes(alterations, own, {})  # Kafka appends to no list of theirs
     after = {**own, **changes}
@@ -115,7 +115,7 @@ def alter_other(
 def replace_other(
     resource_type: int, name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of giving a group exactly these settings."""
+    """The records of giving a group, or client metrics, exactly these settings. KafkaError."""
     own = writer.image.configs.get((resource_type, name), {})
     _refuse_nulls(configs)
     _validate(resource_type, name, {key: text for key, text in configs.items() if text is not None}, config)
@@ -124,11 +124,14 @@ def replace_other(
 
 
 def _validate(resource_type: int, name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:
-    from barnabas.broker.config import group_configs  # tables that few brokers need
+    from barnabas.broker.config import client_metrics, group_configs  # tables that few brokers need
 
-    if not name:
+    if resource_type == CLIENT_METRICS_RESOURCE:
+        client_metrics.validate(name, configs)
+    elif not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-    group_configs.validate(configs, config)
+    else:
+        group_configs.validate(configs, config)
 
 
 def _other_records(

@@ -278,7 +278,7 @@ class Catalogue:
     def alter_configs(
         self, resource_type: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool = False
     ) -> None:
-        """Change some settings of a topic (2), the broker (4) or a group (32). KafkaError when that may not be."""
+        """Change some settings of a topic (2), the broker (4), client metrics (16) or a group (32). KafkaError."""
         if resource_type == TOPIC_RESOURCE:
             records = alter_topic(name, alterations, self._writer, self._config)
         elif resource_type == BROKER_RESOURCE:
@@ -290,7 +290,7 @@ class Catalogue:
     def replace_configs(
         self, resource_type: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
     ) -> None:
-        """Give a topic (2), the broker (4) or a group (32) exactly these. KafkaError when that may not be."""
+        """Give a topic (2), the broker (4), client metrics (16) or a group (32) exactly these. KafkaError."""
         if resource_type == TOPIC_RESOURCE:
             records = replace_topic(name, configs, self._writer, self._config)
         elif resource_type == BROKER_RESOURCE:

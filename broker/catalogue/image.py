@@ -21,7 +21,12 @@ BROKER_RESOURCE = 4
 LOGGER_RESOURCE = 8
 CLIENT_METRICS_RESOURCE = 16
 GROUP_RESOURCE = 32
-RESOURCES = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker", GROUP_RESOURCE: "group"}
+RESOURCES = {
+    TOPIC_RESOURCE: "topic",
+    BROKER_RESOURCE: "broker",
+    CLIENT_METRICS_RESOURCE: "client-metrics",
+    GROUP_RESOURCE: "group",
+}
 """The kinds of resources that the catalogue keeps settings of, with their names."""
 
 NO_LEADER = -1

@@ -17,4 +17,4 @@ class CatalogueListener(Protocol):
         """Partitions from `first_new` on are new."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
-        """Settings of a topic (2), of the broker (4; an empty name: of every broker) or of a group (32)."""
+        """Settings of a topic (2), the broker (4; an empty name: every broker), client metrics (16) or a group (32)."""

@@ -2,10 +2,10 @@
 
 A topic: every key with the value in force. A broker by its id: every key Apache Kafka knows, with or without effect
 here; the broker resource with an empty name: only what was set for all brokers while running; a broker's loggers:
-their levels. A group: every key, whether the group exists or not. Sensitive values are null. Answers per resource:
-UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, no name, or a kind of resource
-that has no settings here). One of a kind that does not exist has the whole request refused with INVALID_REQUEST.
-Versions: 3 types and documentation.
+their levels. A group, or a subscription to client metrics: every key, whether there is such a one or not. Sensitive
+values are null. Answers per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another
+broker, or no name). One of a kind that does not exist has the whole request refused with INVALID_REQUEST. Versions: 3
+types and documentation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,6 +36,8 @@ from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+
+_OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
 
 
 class Described(Protocol):
@@ -114,10 +116,10 @@ def _describe(resource: DescribeConfigsResource, services: Services) -> Iterator
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         return _group_entries(services, name)
-    if resource.resource_type != BROKER_RESOURCE:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"Resources of type {resource.resource_type} have no settings here."
-        )
+    if resource.resource_type == CLIENT_METRICS_RESOURCE:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+        return _client_metrics_entries(services, name)
     if name == CLUSTER_DEFAULT:
         return _cluster_entries(services)
     _check_broker(name, services.node.node_id, " or empty string,")
@@ -141,6 +143,14 @@ def _group_entries(services: Services, group_id: str) -> Iterator[DescribeConfig
     for key in group_configs.described(own):
         found = group_configs.synonyms(own, services.config, key)
         yield _entry(key, text_of(group_configs.effective(own, services.config, key)), found)
+
+
+def _client_metrics_entries(services: Services, name: str) -> Iterator[DescribeConfigsResourceResult]:
+    from barnabas.broker.config import client_metrics  # a table that few brokers need
+
+    own = services.catalogue.configs_of(CLIENT_METRICS_RESOURCE, name)
+    for key in client_metrics.CLIENT_METRICS_KEYS.values():
+        yield _entry(key, text_of(client_metrics.effective(own, key)), client_metrics.synonyms(own, key))
 
 
 def _logger_entries() -> Iterator[DescribeConfigsResourceResult]:
@@ -189,6 +199,8 @@ def _cluster_entries(services: Services) -> Iterator[DescribeConfigsResourceResu
 
 def _entry(key: Described, value: str | None, found: list[Synonym]) -> DescribeConfigsResourceResult:
     is_sensitive = isinstance(key, Key) and key.is_sensitive
+    if found and found[0].source in _OWN:
+        found = [found[0]._replace(value=value), *found[1:]]  # as it is read: lists without spaces
     return DescribeConfigsResourceResult(
         name=key.name,
         value=None if is_sensitive else value,

@@ -22,11 +22,11 @@ from tests.compat.tools import (
     OFFSETS,
     TOPICS,
     Tools,
+    settings,
 )
 from tests.support.processes.server import Server
 
 OF_BROKER = ("--entity-type", "brokers", "--entity-name", "1")
-OF_LOGGERS = ("--entity-type", "broker-loggers", "--entity-name", "1")
 OF_ALL_BROKERS = ("--entity-type", "brokers", "--entity-default")
 START_MS = 1_700_000_000_000
 _KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}  # of Kafka 4.3
@@ -34,12 +34,6 @@ _KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiK
 
 def of_topic(name: str) -> tuple[str, ...]:
     return ("--entity-type", "topics", "--entity-name", name)
-
-
-def settings(described: str) -> dict[str, str]:
-    """What ConfigCommand listed: "value {synonyms}" by key; but for what Kafka itself sets for all brokers."""
-    found = re.findall(r"^  (\S+?)=(.*) sensitive=false synonyms=(\{.*\})$", described, re.MULTILINE)
-    return {key: f"{value} {synonyms}" for key, value, synonyms in found if key != "min.insync.replicas"}
 
 
 # --- settings ---
@@ -146,86 +140,6 @@ def test_settings_of_what_is_not_there_are_not_told(server: Server, tools: Tools
     assert absent == "The topic 'absent' doesn't exist and doesn't have dynamic config.\n"
     absent = tools.ask(server, CONFIGS, "--describe", "--entity-type", "brokers", "--entity-name", "7")
     assert absent == "The broker '7' doesn't exist and doesn't have dynamic config.\n"
-
-
-# --- groups ---
-
-
-def of_group(name: str) -> tuple[str, ...]:
-    return ("--entity-type", "groups", "--entity-name", name)
-
-
-def test_a_groups_settings_are_changed_and_described(server: Server, tools: Tools) -> None:
-    change = "consumer.session.timeout.ms=50000,consumer.heartbeat.interval.ms=6000"
-    said = tools.ask(server, CONFIGS, "--alter", *of_group("tuned"), "--add-config", change)
-    assert said == "Completed updating config for group tuned.\n"
-    described = tools.ask(server, CONFIGS, "--describe", *of_group("tuned"))
-    assert described.startswith("Dynamic configs for group tuned are:\n")
-    assert settings(described) == {
-        "consumer.heartbeat.interval.ms": "6000 {DYNAMIC_GROUP_CONFIG:consumer.heartbeat.interval.ms=6000,"
-        " DEFAULT_CONFIG:group.consumer.heartbeat.interval.ms=5000}",
-        "consumer.session.timeout.ms": "50000 {DYNAMIC_GROUP_CONFIG:consumer.session.timeout.ms=50000,"
-        " DEFAULT_CONFIG:group.consumer.session.timeout.ms=45000}",
-    }
-    assert "Dynamic configs for group tuned are:\n" in tools.ask(
-        server, CONFIGS, "--describe", "--entity-type", "groups"
-    )
-    names = "consumer.session.timeout.ms,consumer.heartbeat.interval.ms"
-    tools.ask(server, CONFIGS, "--alter", *of_group("tuned"), "--delete-config", names)
-    assert settings(tools.ask(server, CONFIGS, "--describe", *of_group("tuned"))) == {}
-
-
-@pytest.mark.parametrize(
-    ("change", "refusal"),
-    [
-        (
-            "consumer.session.timeout.ms=1000",
-            "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.",
-        ),
-        ("consumer.heartbeat.interval.ms=x", "Invalid value x for configuration consumer.heartbeat.interval.ms"),
-        ("no.such.key=5", "Unknown group config name: no.such.key"),
-    ],
-)
-def test_a_bad_setting_of_a_group_is_refused(server: Server, tools: Tools, change: str, refusal: str) -> None:
-    assert refusal in tools.fail(server, CONFIGS, "--alter", *of_group("strict"), "--add-config", change)
-    assert settings(tools.ask(server, CONFIGS, "--describe", *of_group("strict"))) == {}
-
-
-# --- loggers ---
-
-
-def level(server: Server, tools: Tools, name: str) -> str:
-    told = tools.ask(server, CONFIGS, "--describe", *OF_LOGGERS)
-    assert told.startswith("Dynamic configs for broker-logger 1 are:\n")
-    found: dict[str, str] = dict(re.findall(r"^  (\S+?)=(\w+) sensitive=false synonyms=\{\}$", told, re.MULTILINE))
-    return found[name]
-
-
-def test_the_level_of_a_logger_is_changed_while_the_broker_runs(server: Server, tools: Tools) -> None:
-    before = level(server, tools, "root")
-    said = tools.ask(server, CONFIGS, "--alter", *OF_LOGGERS, "--add-config", "root=WARN")
-    assert said == "Completed updating config for broker-logger 1.\n"
-    assert level(server, tools, "root") == "WARN"
-    tools.ask(server, CONFIGS, "--alter", *OF_LOGGERS, "--add-config", f"root={before}")
-    assert level(server, tools, "root") == before
-
-
-@pytest.mark.parametrize(
-    ("change", "refusal"),
-    [
-        (("--add-config", "no.such.logger=INFO"), "no.such.logger"),
-        (("--delete-config", "root"), "Removing the log level of the root logger is not allowed"),
-        (
-            ("--add-config", "root=LOUD"),
-            "Cannot set the log level of root to LOUD as it is not a supported log level. "
-            "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN",
-        ),
-    ],
-)
-def test_a_bad_level_is_refused(server: Server, tools: Tools, change: tuple[str, ...], refusal: str) -> None:
-    before = level(server, tools, "root")
-    assert refusal in tools.fail(server, CONFIGS, "--alter", *OF_LOGGERS, *change)
-    assert level(server, tools, "root") == before
 
 
 # --- offsets ---

@@ -6,12 +6,14 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.coordinator.group.GroupConfig;
 import org.apache.kafka.server.config.DynamicBrokerConfig;
 import org.apache.kafka.server.config.ServerTopicConfigSynonyms;
+import org.apache.kafka.server.metrics.ClientMetricsConfigs;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 public class ConfigKeys {
     public static void main(String[] arguments) {
         print("broker", kafka.server.KafkaConfig.configDef());
         print("topic", LogConfig.configDefCopy());
+        print("client metrics", ClientMetricsConfigs.configDef());
         print("group", GroupConfig.CONFIG_DEF);
         GroupConfig.ALL_GROUP_CONFIG_SYNONYMS.forEach((name, broker) -> line("group synonym", name, broker.orElse("<none>")));
         DynamicBrokerConfig.dynamicConfigUpdateModes().forEach((name, mode) -> line("mode", name, mode));

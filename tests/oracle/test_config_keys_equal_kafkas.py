@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.client_metrics import CLIENT_METRICS_KEYS, ClientMetricsKey
 from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
@@ -20,18 +21,18 @@ _WORDS_IN_ANOTHER_CASE = "(case insensitive) "
 @pytest.fixture(scope="module")
 def kafka() -> dict[str, dict[str, tuple[str, ...]]]:
     found: dict[str, dict[str, tuple[str, ...]]] = {"broker": {}, "topic": {}, "mode": {}, "synonym": {}}
-    found |= {"group": {}, "group synonym": {}}
+    found |= {"client metrics": {}, "group": {}, "group synonym": {}}
     for line in run_program(Path(__file__).with_name("ConfigKeys.java")).splitlines():
         kind, name, *columns = line.split("\t")
         found[kind][name] = tuple(columns)
     return found
 
 
-def _row(key: Key | TopicKey | GroupKey) -> tuple[str, ...]:
+def _row(key: Key | TopicKey | GroupKey | ClientMetricsKey) -> tuple[str, ...]:
     return key.type.name, "<none>" if key.default is None else key.default, _validator(key)
 
 
-def _validator(key: Key | TopicKey | GroupKey) -> str:
+def _validator(key: Key | TopicKey | GroupKey | ClientMetricsKey) -> str:
     match key.check:
         case Range(low, high, None):
             return f"[{low},...]" if high is None else f"[{low},...,{high}]"
@@ -85,3 +86,9 @@ def test_the_group_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]])
 
 def test_groups_inherit_what_they_inherit_in_kafka(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
     assert {name: (key.inherits or "<none>",) for name, key in GROUP_KEYS.items()} == kafka["group synonym"]
+
+
+def test_the_keys_of_client_metrics_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert {name: _row(key) for name, key in CLIENT_METRICS_KEYS.items()} == {
+        name: _theirs(row) for name, row in kafka["client metrics"].items()
+    }

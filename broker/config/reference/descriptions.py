@@ -146,16 +146,21 @@ _TEXTS = {
     "segment.ms": "How old a segment may grow before the next one begins.",
 }
 
-# Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
-_OF_GROUPS = {
+_OF_OTHERS = {
+    # groups
     "consumer.session.timeout.ms": "How long a member of a consumer group may be silent before it is taken out.",
     "consumer.heartbeat.interval.ms": "How often a member of a consumer group is to send its heartbeat.",
     "consumer.assignment.interval.ms": "How much time there is at least between two assignments of a consumer group.",
     "consumer.assignor.offload.enable": "Known, and without effect: Assignments are made in slices of the event loop.",
     "errors.deadletterqueue.topic.name": "Known, and without effect: There are no share groups.",
     "errors.deadletterqueue.copy.record.enable": "Known, and without effect: There are no share groups.",
+    # client metrics
+    "interval.ms": "How often clients push their metrics: 100 to 3600000.",
+    "match": "Which clients: ATTRIBUTE=PATTERN, in a list, all of which have to match. Nothing is every client.",
+    "metrics": "Which metrics: the beginnings of their names. * is all.",
 }
 
+# Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
 _WITHOUT_EFFECT = (
     ("ssl.", "TLS is not served yet: a value other than the default refuses to start."),
     ("sasl.", "SASL is not served yet: a value other than the default refuses to start."),
@@ -193,8 +198,8 @@ def documentation(name: str) -> str | None:
     from barnabas.broker.config.accepted import ACCEPTED
     from barnabas.broker.config.group_configs import GROUP_KEYS
 
-    if name in _OF_GROUPS:
-        return _OF_GROUPS[name]
+    if name in _OF_OTHERS:
+        return _OF_OTHERS[name]
     if name not in ACCEPTED and name not in GROUP_KEYS:
         return _TEXTS.get(name)
     return f"Known, and without effect: {why_without_effect(name)}"

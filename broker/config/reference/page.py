@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.client_metrics import ATTRIBUTES, CLIENT_METRICS_KEYS
 from barnabas.broker.config.environment import NOT_KEYS
 from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.keys import KEYS, Key, Update
@@ -28,9 +29,9 @@ effect here is checked and reported. `barnabas configs` shows the values in forc
 `barnabas doctor` explains what is wrong with a set-up.
 
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
-(`kafka-configs.sh`, `barnabas configs`), and so can the keys of topics and groups. Such values are kept in
-`__cluster_metadata` and win over the four places. The levels of loggers (`--entity-type broker-loggers`: `root`,
-`kafka`, `kafka.net` …) can be changed, too, until the broker stops.
+(`kafka-configs.sh`, `barnabas configs`), and so can the keys of topics, groups and client metrics. Such values are
+kept in `__cluster_metadata` and win over the four places. The levels of loggers (`--entity-type broker-loggers`:
+`root`, `kafka`, `kafka.net` …) can be changed, too, until the broker stops.
 
 ## Environment variables
 
@@ -105,6 +106,14 @@ def _lines() -> Iterator[str]:
         if not group_key.is_internal:
             inherits = f"`{group_key.inherits}`" if group_key.inherits else ""
             yield f"{_columns(group_key)} {inherits} | {documentation(group_key.name)} |"
+    yield "\n## Client metrics\n"
+    yield "Subscriptions have names that their makers choose. An attribute of `match` is one of "
+    yield ", ".join(f"`{name}`" for name in ATTRIBUTES) + ".\n"
+    yield "| key | type | default | what it does |"
+    yield "|---|---|---|---|"
+    for client_key in CLIENT_METRICS_KEYS.values():
+        kind = client_key.type.name.lower()
+        yield f"| `{client_key.name}` | {kind} | {_shown(client_key.default)} | {documentation(client_key.name)} |"
     yield "\n## Kafka's keys without effect here\n"
     yield "They are checked and described, so that a configuration written for Kafka starts.\n"
     yield "| key | type | default | while running | why |"

@@ -158,7 +158,7 @@ _FIXED = "Cannot update these configs dynamically"
         ),
         (TOPIC, "a", [("retention.ms", 7, "1")], 42, "Unknown operation type 7"),
         (77, "a", [("x", SET, "1")], 42, "Unknown resource type 77"),
-        (METRICS, "a", [("x", SET, "1")], 42, "Unknown resource type 16"),
+        (METRICS, "a", [("x", SET, "1")], 42, "Unknown client metrics configuration: x"),
         (BROKER, "7", [("log.retention.ms", SET, "1")], 42, "Unexpected broker id, expected 1, but received 7"),
         (BROKER, "abc", [("log.retention.ms", SET, "1")], 42, "Node id must be an integer, but it is: abc"),
         (BROKER, "1", [("num.partitions", SET, "5")], 42, f"{_FIXED}: [num.partitions]"),
