@@ -22,6 +22,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.data import open_catalogue, open_directory, sockets_max, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.advertised import AdvertisedAddress
@@ -31,12 +32,12 @@ from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
+from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
-from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_directory
-from barnabas.storage.log_directory import LogDirectory
+from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
     import socket
@@ -47,16 +48,14 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.http.server import HttpServer
     from barnabas.protocol.files.meta_properties import MetaProperties
-    from barnabas.storage.disk.files import Files
+    from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("app")
 _DRAIN_MS = 1_500
 _PRELOAD_PAUSE_MS = 20
 _LOAD_TRANSACTIONS_MS = 1_000
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
-_OTHER_DESCRIPTORS = 48  # the loop's, the lock, checkpoints while written, modules while read, connections of HTTP
 _STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
-_SOCKETS_SHARE = 2  # one descriptor in two is for connections, the others for segments
 
 
 class Broker:
@@ -65,7 +64,7 @@ class Broker:
     def __init__(
         self,
         config: BrokerConfig,
-        directory: LogDirectory,
+        directory: LogDirectories,
         environment: Environment,
         loop: asyncio.AbstractEventLoop,
         bound: Sequence[BoundAddress],
@@ -88,7 +87,7 @@ class Broker:
         self.state = _STARTING
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
-        self.catalogue = _open_catalogue(config, directory, environment)
+        self.catalogue = open_catalogue(config, directory, environment)
         waiters, stopwatch = Waiters(clock, loop), environment.stopwatch
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
@@ -164,7 +163,7 @@ class Broker:
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are given its advertised address."""
-        self.services.partitions.set_strays_aside()
+        settle(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
         await self.settle_transactions()
@@ -181,7 +180,7 @@ class Broker:
                 node=self.services.node.node_id,
                 cluster=self.services.node.cluster_id,
                 data=self._directory.path,
-                found=_state_of(self._directory),
+                found=state_of(self._directory),
                 form=form.running(),
             )
         )
@@ -339,42 +338,6 @@ async def start_broker(
     return broker
 
 
-def open_files_max(descriptor_limit: int) -> int:
-    """How many segment files may be open at a time under the process's limit of descriptors."""
-    return max(16, (descriptor_limit - _OTHER_DESCRIPTORS) // _SOCKETS_SHARE)
-
-
-def sockets_max(descriptor_limit: int) -> int:
-    """How many connections there may be, so that a segment file can always be opened and a module imported."""
-    return max(16, descriptor_limit - open_files_max(descriptor_limit) - _OTHER_DESCRIPTORS)
-
-
-def open_directory(
-    config: BrokerConfig, files: Files, random_bytes: Callable[[int], bytes], limit: int
-) -> LogDirectory:
-    """The data directory the configuration names. StorageError says in a sentence why it cannot be had."""
-    return LogDirectory.open(
-        config.data_dir,
-        files,
-        node_id=config.node_id,
-        new_id=lambda: random_bytes(16),
-        cluster_id=config.cluster_id,
-        open_files_max=open_files_max(limit),
-    )
-
-
-def _open_catalogue(config: BrokerConfig, directory: LogDirectory, environment: Environment) -> Catalogue:
-    assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
-    return Catalogue.open(
-        directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
-        node_id=directory.meta.node_id,
-        directory_id=directory.meta.directory_id,
-        config=config,
-        now_ms=environment.clock.now_ms,
-        random_bytes=environment.random,
-    )
-
-
 def _listener(config: BrokerConfig, environment: Environment, sockets_max: int) -> Listener:
     return Listener(
         environment.clock,
@@ -391,10 +354,3 @@ def _node(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> No
     address, rack = bound.advertised or bound.listener, config.value("broker.rack")
     host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
     return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)
-
-
-def _state_of(directory: LogDirectory) -> str:
-    """How the run before left the directory, in a word."""
-    if directory.was_clean:
-        return "stopped"
-    return "killed" if directory.partitions else "empty"

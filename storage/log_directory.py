@@ -78,11 +78,13 @@ class LogDirectory:
         new_id: Callable[[], bytes],
         cluster_id: str | None = None,
         open_files_max: int = OPEN_FILES_MAX,
+        begin: bool = True,
     ) -> LogDirectory:
         """Take the directory over, or make one of a path that is missing or empty. `new_id` draws 16 random bytes.
 
-        cluster_id: the cluster that a new one begins; another keeps its own, and a notice says so. LockedError,
-        NotADataDirectory and StorageError say in a sentence what is wrong.
+        cluster_id: the cluster that a new one begins; another keeps its own, and a notice says so. begin: False for a
+        caller that calls `begin` itself, or gives it up unchanged. LockedError, NotADataDirectory and StorageError say
+        in a sentence what is wrong.
         """
         root, is_made = open_root(Disk(files, path, open_files_max=open_files_max))
         lock = lock_root(root)
@@ -93,15 +95,30 @@ class LogDirectory:
             directory.is_new, directory._is_made = is_new, is_made
             if cluster_id not in (None, meta.cluster_id):
                 directory.notices.append(f"{path} belongs to cluster {meta.cluster_id} and stays so, not {cluster_id}")
-            root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
-            root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
+            if begin:
+                directory.begin()
             return directory
         except BaseException:
             root.disk.close()
             lock.release()
             raise
 
+    def begin(self) -> None:
+        """Before anything is changed: from now on the last stop is not the clean one any more. StorageError."""
+        self._root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
+        self._root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
+
     # --- logs ---
+
+    @property
+    def directory_id(self) -> bytes:
+        """16 bytes."""
+        assert self.meta.directory_id is not None, "a directory is given an id when it is opened"
+        return self.meta.directory_id
+
+    def has(self, key: TopicPartition) -> bool:
+        """Whether the partition has a directory in it."""
+        return key in self._live
 
     @property
     def root(self) -> Directory:

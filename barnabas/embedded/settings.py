@@ -56,6 +56,8 @@ def checked(
             raise ValueError(f"config: {key} is not set here but by {place}")
     if not 0 <= port < 1 << 16:
         raise ValueError(f"port {port} is no port")
+    if data_dir is not None and "," in os.fspath(data_dir):
+        raise ValueError(f"data_dir {os.fspath(data_dir)} has a comma in it, which separates directories in log.dirs")
     if log_level not in LOG_LEVELS:
         raise ValueError(f"log_level {log_level!r} is none of {', '.join(LOG_LEVELS)}")
     return Settings(

@@ -26,6 +26,7 @@ from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, RESOURCES, TOPIC_RESOURCE, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
 from barnabas.broker.catalogue.listener import CatalogueListener
+from barnabas.broker.catalogue.placement import Placement
 from barnabas.broker.catalogue.quorum import Leadership
 from barnabas.broker.catalogue.topics import (
     CreatedTopic,
@@ -66,6 +67,7 @@ class Catalogue:
         self._config = config
         self._random_bytes = random_bytes
         self._writer = Writer(identity, self._image)
+        self._placement: Placement | None = None
         self._listeners: list[CatalogueListener] = []
         self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
         self.topics: Mapping[str, Topic] = self._image.topics
@@ -194,6 +196,7 @@ class Catalogue:
     ) -> list[CreatedTopic | KafkaError]:
         """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
         check_request_size(max(wish.num_partitions, 1) for wish in wishes)
+        self._begin_placing()
         results: list[CreatedTopic | KafkaError] = []
         records: list[Versioned] = []
         for wish in wishes:
@@ -254,6 +257,7 @@ class Catalogue:
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
         grown: list[tuple[str, int]] = []
+        self._begin_placing()
         check_request_size((self._partitions_wished(wish) for wish in wishes), "additional partitions")
         for wish in wishes:
             try:
@@ -274,6 +278,45 @@ class Catalogue:
     def _partitions_wished(self, wish: NewPartitions) -> int:
         topic = self.topics.get(wish.name)
         return 0 if topic is None else max(0, wish.total - len(topic.partitions))
+
+    # --- data directories ---
+
+    def place_partitions(self, usable: Callable[[], Sequence[bytes]], every: Sequence[bytes]) -> None:
+        """There are several data directories: new partitions go to those that are `usable`, by id. KafkaError.
+
+        every: the ids of all of them, which the broker is registered with.
+        """
+        self._placement = Placement(self._image, usable)
+        self._writer = self._writer._replace(place=self._placement.next)
+        registration = self._image.registration
+        if registration is None or registration.record.log_dirs == list(every) or not self._writer.names_directories:
+            return
+        change = BrokerRegistrationChangeRecord(
+            broker_id=self._identity.node_id, broker_epoch=registration.broker_epoch, log_dirs=list(every)
+        )
+        self._commit([Versioned(change, 2)])
+
+    def assign(self, directories: Mapping[tuple[str, int], bytes]) -> None:
+        """Note in which data directories (ids) these partitions lie, in as few batches as can be. KafkaError."""
+        if not self._writer.names_directories:
+            return
+        changes = [
+            self._writer.assignment(self.topics[topic].topic_id, number, directory_id)
+            for (topic, number), directory_id in directories.items()
+        ]
+        for start in range(0, len(changes), _CHANGES_PER_BATCH):
+            self._commit(changes[start : start + _CHANGES_PER_BATCH])
+
+    def next_place(self) -> bytes:
+        """The data directory of a partition that has none yet."""
+        assert self._placement is not None, "asked only where there are several directories"
+        return self._placement.next()
+
+    def _begin_placing(self) -> None:
+        if self._placement is not None:
+            self._placement.begin()
+
+    # --- settings ---
 
     def alter_configs(
         self, resource_type: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool = False

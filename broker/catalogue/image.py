@@ -9,9 +9,12 @@ a partition's leader epoch rises with every PartitionChangeRecord that names a l
 one.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
+from barnabas.protocol.files.meta_properties import is_reserved_directory_id
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.log_records import catalogue as records
 from barnabas.protocol.schema import Stored
@@ -53,11 +56,17 @@ class ReplayError(Exception):
 
 
 class Partition:
-    """A partition as the catalogue knows it. `elected_in`: the run (raft epoch) that last made this node its leader."""
+    """A partition as the catalogue knows it. `elected_in`: the run (raft epoch) that last made this node its leader.
 
-    __slots__ = ("elected_in", "leader", "leader_epoch", "partition_epoch")
+    directory_id: the data directory it lies in, 16 bytes; empty where the records name none.
+    """
 
-    def __init__(self, leader: int, leader_epoch: int, partition_epoch: int, elected_in: int) -> None:
+    __slots__ = ("directory_id", "elected_in", "leader", "leader_epoch", "partition_epoch")
+
+    def __init__(
+        self, leader: int, leader_epoch: int, partition_epoch: int, elected_in: int, directory_id: bytes = b""
+    ) -> None:
+        self.directory_id = directory_id
         self.leader = leader
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
@@ -102,6 +111,9 @@ class Image:
         self.features: dict[str, int] = {}
         self.next_producer_id = 0
         self.registration: Registration | None = None
+        self.partitions_in: Counter[bytes] = Counter()
+        """How many partitions lie in each data directory, by its id."""
+        self._directory_ids: dict[bytes, bytes] = {}  # one object each, for all the partitions that name it
 
     @property
     def metadata_version(self) -> int:
@@ -137,6 +149,7 @@ class Image:
 
     def _remove_topic(self, record: records.RemoveTopicRecord, epoch: int) -> None:
         topic = self._find("RemoveTopicRecord", record.topic_id)
+        self.partitions_in.subtract(partition.directory_id for partition in topic.partitions)
         del self.topics[topic.name]
         del self.topics_by_id[topic.topic_id]
         self.configs.pop((TOPIC_RESOURCE, topic.name), None)
@@ -150,11 +163,15 @@ class Image:
         while len(topic.partitions) <= number:
             topic.partitions.append(_MISSING)
         # Kafka takes a second PartitionRecord for the new state of the same partition
+        directory_id = self._directory_id(record.directories)
+        self.partitions_in[topic.partitions[number].directory_id] -= topic.partitions[number] is not _MISSING
+        self.partitions_in[directory_id] += 1
         topic.partitions[number] = Partition(
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
             epoch if record.leader == self.node_id else _NEVER,
+            directory_id,
         )
 
     def _partition_change(self, record: records.PartitionChangeRecord, epoch: int) -> None:
@@ -165,10 +182,19 @@ class Image:
         self._check_replicas(topic, record.replicas, record.removing_replicas, record.adding_replicas)
         partition = topic.partitions[number]
         partition.partition_epoch += 1
+        if record.directories is not None:
+            self.partitions_in[partition.directory_id] -= 1
+            partition.directory_id = self._directory_id(record.directories)
+            self.partitions_in[partition.directory_id] += 1
         if record.leader != LEADER_UNCHANGED:
             partition.leader = record.leader
             partition.leader_epoch += 1
             partition.elected_in = epoch if record.leader == self.node_id else _NEVER
+
+    def _directory_id(self, directories: list[bytes]) -> bytes:
+        """The directory of this node's replica; empty if none is named, or only that one is yet to be found."""
+        named = directories[0] if directories else b""
+        return b"" if is_reserved_directory_id(named) else self._directory_ids.setdefault(named, named)
 
     def _check_replicas(self, topic: Topic, replicas: list[int] | None, *moving: list[int] | None) -> None:
         if (replicas is not None and replicas != [self.node_id]) or any(moving):
@@ -223,6 +249,10 @@ class Image:
 
     def _registration_change(self, record: records.BrokerRegistrationChangeRecord, epoch: int) -> None:
         registration = self._registered("BrokerRegistrationChangeRecord", record.broker_id, record.broker_epoch)
+        if record.log_dirs:
+            made_with = copy(registration.record)
+            made_with.log_dirs = record.log_dirs
+            self.registration = registration = registration._replace(record=made_with)
         if record.fenced != 0:
             self.registration = registration._replace(fenced=record.fenced == 1)
 

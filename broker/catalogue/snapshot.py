@@ -88,7 +88,7 @@ def _features(image: Image) -> Iterator[Versioned]:
 def _topic(topic: Topic, writer: Writer) -> Iterator[Versioned]:
     yield Versioned(TopicRecord(name=topic.name, topic_id=topic.topic_id))
     for number, partition in enumerate(topic.partitions):
-        record, version = writer.partition(topic.topic_id, number)
+        record, version = writer.partition(topic.topic_id, number, partition.directory_id)
         assert isinstance(record, PartitionRecord)
         record.leader = partition.leader
         record.leader_epoch = partition.leader_epoch

@@ -66,13 +66,17 @@ class NewPartitions(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """What records are made of, besides the wish: who this node is and what the image's level lets it write."""
+    """What records are made of, besides the wish: who this node is and what the image's level lets it write.
+
+    place: chooses the data directory of a new partition, where there are several.
+    """
 
     identity: Identity
     image: Image
+    place: Callable[[], bytes] | None = None
 
-    def partition(self, topic_id: bytes, number: int) -> Versioned:
-        """The record of a new partition, led by this node from the start."""
+    def partition(self, topic_id: bytes, number: int, directory_id: bytes = b"") -> Versioned:
+        """The record of a partition, led by this node from the start. directory_id: where it lies, if it is not new."""
         me = [self.identity.node_id]
         version = self._partition_version()
         record = PartitionRecord(
@@ -85,9 +89,17 @@ class Writer(NamedTuple):
             leader=me[0],
             leader_epoch=0,
             partition_epoch=0,
-            directories=[self.identity.directory_id] if version >= 1 else [],
+            directories=[directory_id or self._place()] if version >= 1 else [],
         )
         return Versioned(record, version)
+
+    def _place(self) -> bytes:
+        return self.identity.directory_id if self.place is None else self.place()
+
+    def assignment(self, topic_id: bytes, number: int, directory_id: bytes) -> Versioned:
+        """The partition lies in another data directory than was said. Level 17 or higher."""
+        change = PartitionChangeRecord(partition_id=number, topic_id=topic_id, directories=[directory_id])
+        return Versioned(change, self._partition_version())
 
     def election(self, topic_id: bytes, number: int) -> Versioned:
         """This node leads the partition from now on: its leader epoch rises."""
@@ -105,6 +117,11 @@ class Writer(NamedTuple):
             change.isr = me if is_led else []
             change.eligible_leader_replicas = change.last_known_elr = [] if is_led else me
         return Versioned(change, self._partition_version())
+
+    @property
+    def names_directories(self) -> bool:
+        """Whether the image's level has records that name the data directories of partitions."""
+        return self.image.metadata_version >= _DIRECTORIES_LEVEL
 
     def _partition_version(self) -> int:
         level = self.image.metadata_version

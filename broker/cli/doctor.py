@@ -69,7 +69,7 @@ def _examine_start(options: Options) -> list[Finding]:
     config = loaded.config
     clock = SystemClock()
     http = http_address(options)
-    newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.data_dir)
+    newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.metadata_dir)
     return [
         *configuration.examine(loaded, read_environment(os.environ)),
         *ports.examine(config, clock, _timeout_ms(options)),

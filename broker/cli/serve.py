@@ -139,7 +139,7 @@ async def _run(
         http=http,
     )
     addresses = ",".join(each.address for each in bound)
-    print(f"barnabas ready {addresses} data={config.data_dir}", flush=True)
+    print(f"barnabas ready {addresses} data={','.join(config.data_dirs)}", flush=True)
     if config.is_container:
         print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:

@@ -28,7 +28,7 @@ Table = Mapping[str, tuple[str | None, str]]
 OPTIONS: Table = {
     "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
     "--port": ("PORT", f"the port to listen on, 0 picks a free one (default {DEFAULT_PORT})"),
-    "--data-dir": ("DIR", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
+    "--data-dir": ("DIR[,DIR…]", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
     "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
     "--config": ("FILE", "a server.properties of Apache Kafka's"),
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),

@@ -133,7 +133,6 @@ _TABLE = (
     Key("max.connection.creation.rate", INT, "2147483647", Range(0), CLUSTER_WIDE),
     Key("max.connections.per.ip", INT, "2147483647", Range(0), CLUSTER_WIDE),
     Key("max.connections.per.ip.overrides", STRING, "", None, CLUSTER_WIDE),
-    Key("metadata.log.dir", STRING, None),
     Key("metadata.log.max.snapshot.interval.ms", LONG, "3600000", Range(0)),
     Key("metadata.log.segment.bytes", INT, "1073741824", Range(8388608)),
     Key("metadata.log.segment.ms", LONG, "604800000"),

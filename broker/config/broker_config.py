@@ -165,8 +165,15 @@ class BrokerConfig:
         return self.integer("node.id")
 
     @property
-    def data_dir(self) -> str:
-        return (self.strings("log.dirs") or self.strings("log.dir"))[0]
+    def data_dirs(self) -> list[str]:
+        """The directories in which partitions lie, each once."""
+        return list(dict.fromkeys(self.strings("log.dirs") or self.strings("log.dir")))
+
+    @property
+    def metadata_dir(self) -> str:
+        """The directory in which the catalogue lies: usually the first of `data_dirs`."""
+        named = self.value("metadata.log.dir")
+        return named if isinstance(named, str) and named else self.data_dirs[0]
 
     @property
     def listeners(self) -> list[Listener]:

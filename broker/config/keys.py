@@ -56,6 +56,7 @@ _TABLE = (
     Key("inter.broker.listener.name", STRING, None),
     Key("log.dir", LIST, "data"),
     Key("log.dirs", LIST, None),
+    Key("metadata.log.dir", STRING, None),
     # connections and requests
     Key("socket.request.max.bytes", INT, "104857600", Range(1)),
     Key("queued.max.request.bytes", LONG, "67108864"),

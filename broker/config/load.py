@@ -135,10 +135,10 @@ def _unmet_minimums(config: BrokerConfig) -> list[str]:
 
 
 def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
-    directories = config.strings("log.dirs") or config.strings("log.dir")
-    if len(directories) != 1:
-        raise ConfigError(f"log.dirs names {len(directories)} directories: this broker keeps exactly one", "log.dirs")
-    if "\0" in directories[0]:
+    directories = config.data_dirs
+    if not directories:
+        raise ConfigError("log.dirs names no directory", "log.dirs")
+    if any("\0" in path for path in (*directories, config.metadata_dir)):
         raise ConfigError("log.dirs names a directory with a NUL in it, which no file system has", "log.dirs")
     if {"node.id", "broker.id"} <= config.static.keys() and config.integer("node.id") != config.integer("broker.id"):
         raise ConfigError("node.id and broker.id name two different nodes", "node.id")

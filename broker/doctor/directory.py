@@ -30,8 +30,12 @@ _WRITABLE = os.W_OK | os.X_OK
 
 
 def examine(config: BrokerConfig) -> list[Finding]:
-    """What a start would meet in the directory that the configuration names."""
-    path = Path(config.data_dir)
+    """What a start would meet in the directories that the configuration names."""
+    every = dict.fromkeys((config.metadata_dir, *config.data_dirs))
+    return [finding for path in every for finding in _examine(Path(path), config)]
+
+
+def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
     root = Directory(Disk(LookOnlyFiles(), str(path)), str(path))
     try:
         if not path.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from barnabas.broker.app import open_files_max, sockets_max
+from barnabas.broker.data import open_files_max, sockets_max
 from barnabas.broker.doctor.finding import Finding, ok, problem, warning
 from barnabas.storage.disk.files import Volume
 

@@ -21,6 +21,8 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.steps import Steps
 
 _FILE_NAME_MAX = 255
@@ -58,19 +60,28 @@ def _alter(request: AlterReplicaLogDirsRequest, services: Services) -> Steps[Alt
     )
 
 
-def _judge_directory(path: str, services: Services) -> ErrorCode:
-    directory = services.partitions.directory
-    if path != os.path.abspath(directory.path):
+def _judge_directory(path: str, services: Services) -> LogDirectory | ErrorCode:
+    directories = services.partitions.directory
+    if path in map(os.path.abspath, directories.failed):
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    found = directories.at(path)
+    if found is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
-    return ErrorCode.NONE if directory.offline_reason is None else ErrorCode.KAFKA_STORAGE_ERROR
+    return found if found.offline_reason is None else ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def _judge(name: str, number: int, of_directory: ErrorCode, services: Services) -> ErrorCode:
+def _judge(name: str, number: int, destination: LogDirectory | ErrorCode, services: Services) -> ErrorCode:
     if len(f"{name}-{number}") + _FUTURE_SUFFIX_LENGTH > _FILE_NAME_MAX:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if of_directory != ErrorCode.NONE:
-        return of_directory
+    if isinstance(destination, ErrorCode):
+        return destination
     topic = services.catalogue.topics.get(name)
     if topic is None or not 0 <= number < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE if services.cluster.leads(name, number) else ErrorCode.REPLICA_NOT_AVAILABLE
+    if not services.cluster.leads(name, number):
+        return ErrorCode.REPLICA_NOT_AVAILABLE
+    try:
+        place = services.partitions.directory.place(name, number, topic.partitions[number].directory_id)
+    except StorageError:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    return ErrorCode.NONE if place is destination else ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,16 +1,17 @@
-"""DescribeLogDirs (key 35), v1-5: the one data directory, how much each partition takes in it, and the room there is.
+"""DescribeLogDirs (key 35), v1-5: the data directories, how much each partition takes in them, and the room there is.
 
 A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
-for all (null), every partition of the catalogue is listed, one that was never used with size 0; of a list, those of it
-that exist; of an empty list none. Nothing lags and nothing moves between directories here, and none is cordoned. A
-directory that is offline is listed with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole
-answer; 4 the room of the volume; 5 cordoned.
+for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
+it will have; of a list, those of it that exist; of an empty list none. None is cordoned. A directory that has failed is
+listed with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume;
+5 cordoned.
 """
 
 from __future__ import annotations
 
 import os
 from asyncio import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from barnabas.broker.context import RequestContext
@@ -40,20 +41,41 @@ def handle(
 
 
 def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
-    directory = context.services.partitions.directory
-    result = _nothing(directory)
-    try:
-        result.topics = yield from _sizes(_wanted(request.topics, context), directory)
-        volume = directory.volume()
-        result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
-    except StorageError:
-        result.topics = []
-        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-    return DescribeLogDirsResponse(error_code=ErrorCode.NONE, results=[result])
+    directories = context.services.partitions.directory
+    by_directory = _by_directory(_wanted(request.topics, context), context)
+    results = [_failed(path) for path in directories.failed]
+    for directory in directories.members:
+        result = _nothing(directory.path)
+        try:
+            result.topics = yield from _sizes(by_directory.get(directory, {}), directory)
+            volume = directory.volume()
+            result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
+        except StorageError:
+            result = _failed(directory.path)
+        results.append(result)
+    return DescribeLogDirsResponse(error_code=ErrorCode.NONE, results=results)
 
 
-def _nothing(directory: LogDirectory) -> DescribeLogDirsResult:
-    return DescribeLogDirsResult(error_code=ErrorCode.NONE, log_dir=os.path.abspath(directory.path), topics=[])
+def _nothing(path: str) -> DescribeLogDirsResult:
+    return DescribeLogDirsResult(error_code=ErrorCode.NONE, log_dir=os.path.abspath(path), topics=[])
+
+
+def _failed(path: str) -> DescribeLogDirsResult:
+    result = _nothing(path)
+    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    return result
+
+
+def _by_directory(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, dict[str, list[int]]]:
+    """The same, by where they lie or will; those whose directory is not there are in none."""
+    directories, topics = context.services.partitions.directory, context.services.catalogue.topics
+    found: dict[LogDirectory, dict[str, list[int]]] = {}
+    for name, numbers in wanted.items():
+        for number in numbers:
+            with suppress(StorageError):
+                place = directories.place(name, number, topics[name].partitions[number].directory_id)
+                found.setdefault(place, {}).setdefault(name, []).append(number)
+    return found
 
 
 def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> dict[str, list[int]]:

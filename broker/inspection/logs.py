@@ -83,6 +83,11 @@ def offline_reason(services: Services) -> str | None:
     return services.partitions.directory.offline_reason
 
 
+def offline_directories(services: Services) -> int:
+    """How many data directories have failed."""
+    return services.partitions.directory.offline_count
+
+
 def below_min_insync_replicas(services: Services) -> int:
     """How many open logs have fewer replicas in sync than their min.insync.replicas asks for."""
     return sum(not log.enough_replicas for log in services.partitions.open_logs())

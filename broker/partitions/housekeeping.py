@@ -206,7 +206,7 @@ class Housekeeping:
 
     def _checkpoint(self) -> None:
         """Write the three checkpoint files if they are behind."""
-        if self.is_checkpointing or self._directory.offline_reason is not None:
+        if self.is_checkpointing:
             return
         try:
             job = self._directory.begin_checkpoint()
@@ -222,7 +222,7 @@ class Housekeeping:
             error = done.result()
             if error is not None:
                 _log.error(line("checkpoint failed", reason=error))
-            self._directory.end_checkpoint(job, error)
+            self._directory.end_checkpoint(job)
 
         self._run_in_thread(lambda: storage_failure(job.run)).add_done_callback(ended)
 

@@ -26,7 +26,6 @@ from barnabas.broker.partitions.failed_openings import FailedOpenings
 from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering, log_opening
 from barnabas.broker.partitions.storage_failures import StorageFailures
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.protocol.records.batch import BatchHeader, WritableBuffer
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.errors import DirectoryOffline, StorageError
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from barnabas.broker.slices import Slices
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log_directory import LogDirectory
+    from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("storage")
 _TOPIC_RESOURCE: Final = 2
@@ -59,7 +58,7 @@ class Partitions:
     def __init__(
         self,
         catalogue: Catalogue,
-        directory: LogDirectory,
+        directory: LogDirectories,
         config: BrokerConfig,
         cluster: Cluster,
         *,
@@ -78,7 +77,7 @@ class Partitions:
         self._flush = flush
         self._random_bytes = random_bytes
         self._loop = upkeep.loop
-        self._storage_failed = StorageFailures(clock).note
+        self.storage_failed = StorageFailures(clock).note
         self._failed = FailedOpenings(clock)
         self.recoveries = Recoveries(upkeep, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}
@@ -139,7 +138,7 @@ class Partitions:
                 self.directory.close_log(topic, partition)
                 del self._open[topic, partition]
             except StorageError as error:
-                self._storage_failed(topic, partition, "close", error)
+                self.storage_failed(topic, partition, "close", error)
 
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
@@ -157,8 +156,9 @@ class Partitions:
             raise StillRecovering(topic, partition, self.recoveries)
         self._failed.check(key)
         settings = log_config(self._config, found.configs)
-        opening = self.directory.opening(topic, partition, found.topic_id, settings, self._clock.now_ms())
+        place = found.partitions[partition].directory_id
         try:
+            opening = self.directory.opening(topic, partition, found.topic_id, settings, self._clock.now_ms(), place)
             may_wait = self.directory.is_unrecovered(topic, partition)
             log = self.recoveries.begin(key, opening, may_wait=may_wait)
         except StorageError as error:
@@ -188,7 +188,7 @@ class Partitions:
     def _not_opened(self, key: PartitionKey, error: StorageError) -> KafkaError:
         if not isinstance(error, DirectoryOffline):
             self._failed.note(key, error)
-        return self._storage_failed(*key, "open", error)
+        return self.storage_failed(*key, "open", error)
 
     def recovered(self, keys: Iterable[PartitionKey], timeout_ms: int) -> Future[None]:
         """Done when one of them is not being recovered any more, or the time is over."""
@@ -253,7 +253,7 @@ class Partitions:
                 walked=walked,
             )
         except StorageError as error:
-            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+            raise self.storage_failed(log.topic, log.partition, "append", error) from error
         self._waiters.wake(log.topic, log.partition)
         return result
 
@@ -262,7 +262,7 @@ class Partitions:
         try:
             first_offset = log.append_plain(batch, log.leader_epoch, now_ms)
         except StorageError as error:
-            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+            raise self.storage_failed(log.topic, log.partition, "append", error) from error
         if first_offset >= 0:
             self._waiters.wake(log.topic, log.partition)
         return first_offset
@@ -280,7 +280,7 @@ class Partitions:
         try:
             result = log.append_own(batch, records_count, now_ms, leader_epoch=log.leader_epoch, now_ms=now_ms)
         except StorageError as error:
-            raise self._storage_failed(log.topic, log.partition, "append", error) from error
+            raise self.storage_failed(log.topic, log.partition, "append", error) from error
         self._waiters.wake(log.topic, log.partition)
         return result
 
@@ -310,7 +310,7 @@ class Partitions:
                 hold=hold,
             )
         except StorageError as error:
-            raise self._storage_failed(log.topic, log.partition, "append a marker to", error) from error
+            raise self.storage_failed(log.topic, log.partition, "append a marker to", error) from error
         self._waiters.wake(log.topic, log.partition)
         return result
 
@@ -349,20 +349,9 @@ class Partitions:
         try:
             low_watermark = delete(offset)
         except StorageError as error:
-            raise self._storage_failed(topic, partition, "delete records of", error) from error
+            raise self.storage_failed(topic, partition, "delete records of", error) from error
         self._waiters.wake(topic, partition)
         return low_watermark
-
-    def set_strays_aside(self) -> None:
-        """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
-        strays = [
-            key for key in self.directory.partitions if key[0] != CLUSTER_METADATA_TOPIC and not self.exists(*key)
-        ]
-        for topic, partition in sorted(strays):
-            try:
-                self.directory.set_aside(topic, partition)
-            except StorageError as error:
-                self._storage_failed(topic, partition, "set aside", error)
 
     # --- called by the catalogue -------------------------------------------------------------------------------------
 
@@ -386,7 +375,7 @@ class Partitions:
             try:
                 self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)
             except StorageError as error:
-                self._storage_failed(topic.name, partition, "delete", error)
+                self.storage_failed(topic.name, partition, "delete", error)
             self._waiters.wake(topic.name, partition)
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:

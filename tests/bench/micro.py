@@ -20,11 +20,12 @@ from typing import Any, NamedTuple, cast
 import uvloop
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.app import Broker
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection

@@ -108,7 +108,7 @@ async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None
     await world.broker.start()
     before = open_files(world)
     world.clock.advance(10 * MINUTE_MS)
-    assert not world.services.partitions.directory.unrecovered, "it looked into all of them"
+    assert not world.services.partitions.directory.members[0].unrecovered, "it looked into all of them"
     assert open_files(world) == before
     await world.close()
 

@@ -38,20 +38,19 @@ def _write_a_catalogue() -> None:
     """So that the codecs of its records are there, and those of the data directory's own files."""
     import os
 
-    from barnabas.broker.app import open_directory
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config.load import load_config
+    from barnabas.broker.data import open_directory
     from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
     from barnabas.storage.disk.files import RealFiles
 
     with TemporaryDirectory(prefix="barnabas-") as path:
         config = load_config(flags={"log.dirs": os.path.join(path, "data")}).config
         directory = open_directory(config, RealFiles(), os.urandom, 256)
-        assert directory.meta.directory_id is not None, "a directory is given an id when it is opened"
         catalogue = Catalogue.open(
             directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
             node_id=directory.meta.node_id,
-            directory_id=directory.meta.directory_id,
+            directory_id=directory.metadata.directory_id,
             config=config,
             now_ms=lambda: 0,
             random_bytes=os.urandom,

@@ -17,7 +17,8 @@ _TEXTS = {
     "controller.listener.names": "Listeners of a Kafka controller quorum. They are not opened here.",
     "inter.broker.listener.name": "Must be the name of a listener. There is no other broker to talk to through it.",
     "log.dir": "The data directory, if log.dirs is not set.",
-    "log.dirs": "The data directory. Exactly one is supported.",
+    "log.dirs": "The data directories. A new partition is put in the one that has the fewest.",
+    "metadata.log.dir": "The directory of the metadata log, if it is not the first of log.dirs.",
     # connections and requests
     "socket.request.max.bytes": "The largest request that is read; a larger one closes its connection.",
     "queued.max.request.bytes": "How many bytes of requests may be in memory at once, over all connections, before "

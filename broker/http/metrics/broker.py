@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.inspection.logs import below_min_insync_replicas, offline_reason
+from barnabas.broker.inspection.logs import below_min_insync_replicas, offline_directories, offline_reason
 from barnabas.broker.inspection.topics import every_topic
 
 
@@ -31,7 +31,7 @@ def read_broker(sources: Sources, readings: Readings) -> None:
     readings.add("kafka_server_replicamanager_underreplicatedpartitions", 0)
     readings.add("kafka_server_replicamanager_underminisrpartitioncount", below_min_insync_replicas(services))
     readings.add("kafka_server_replicamanager_offlinereplicacount", offline)
-    readings.add("kafka_log_logmanager_offlinelogdirectorycount", int(is_offline))
+    readings.add("kafka_log_logmanager_offlinelogdirectorycount", offline_directories(services))
     readings.add("kafka_server_socket_server_metrics_connection_count", sources.connections())
 
 

@@ -59,7 +59,7 @@ METRICS = (
         JMX,
     ),
     Metric("kafka_server_replicamanager_offlinereplicacount", GAUGE, (), "Partitions that cannot be used.", JMX),
-    Metric("kafka_log_logmanager_offlinelogdirectorycount", GAUGE, (), "1 once the data directory has failed.", JMX),
+    Metric("kafka_log_logmanager_offlinelogdirectorycount", GAUGE, (), "How many data directories have failed.", JMX),
     Metric("kafka_server_socket_server_metrics_connection_count", GAUGE, (), "Connections of Kafka's protocol.", JMX),
     Metric(
         "kafka_network_requestmetrics_requests_total",

@@ -30,7 +30,7 @@ def test_without_anything_every_key_has_its_default() -> None:
     assert warnings == []
     assert config.listeners == [Listener("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT")]
     assert config.node_id == 1
-    assert config.data_dir == "data"
+    assert config.data_dirs == ["data"]
     for name in (*KEYS, *ACCEPTED):
         config.value(name)
 
@@ -108,7 +108,7 @@ def test_a_key_left_at_kafkas_default_asks_for_nothing(setting: str) -> None:
         ("log.cleanup.policy=compact,keep", "Invalid value keep for configuration log.cleanup.policy"),
         ("compression.gzip.level=0", "Value must be between 1 and 9 or equal to -1"),
         ("log.cleaner.min.cleanable.ratio=1.5", "Value must be no more than 1"),
-        ("log.dirs=/a,/b", "log.dirs names 2 directories"),
+        ("log.dirs=/a,/b\0", "log.dirs names a directory with a NUL"),
         ("log.dirs=/a\0b", "log.dirs names a directory with a NUL"),
         ("advertised.listeners=OTHER://h:1", "does not say which protocol OTHER speaks"),
         ("advertised.listeners=SSL://h:1", "advertised.listeners names SSL, which listeners does not"),

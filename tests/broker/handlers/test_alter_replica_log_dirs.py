@@ -51,7 +51,7 @@ async def move(
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_each_partition_is_in_the_one_directory_already(world: BrokerWorld, version: int) -> None:
     assert await move(world, (OWN, {"t": [0, 2, 0]}), version=version) == {"t": {0: E.NONE, 2: E.NONE}}
-    assert world.services.partitions.directory.logs == {}, "nothing was opened for it"
+    assert world.services.partitions.directory.members[0].logs == {}, "nothing was opened for it"
 
 
 async def test_what_is_not_there_is_unknown(world: BrokerWorld) -> None:

@@ -79,7 +79,7 @@ async def test_partitions_that_were_not_used_in_this_run_stay_closed(world: Brok
     again = BrokerWorld(files=world.files)
     again.files.calls.clear()
     assert sizes(await describe(again, {"t": [1]})) == {("t", 1): size}
-    assert again.services.partitions.directory.logs == {}
+    assert again.services.partitions.directory.members[0].logs == {}
     assert {call.name for call in again.files.calls} == {"entries", "stat", "volume"}
     await again.close()
 

@@ -129,7 +129,7 @@ async def test_directories_are_removed_in_turns(world: BrokerWorld) -> None:
     for name in names:
         world.services.partitions.get(name, 0)
     world.services.catalogue.delete_topics(names)
-    removals = world.services.partitions.directory.deletions
+    removals = world.services.partitions.directory.members[0].deletions
     await world.broker.start()
     loop = asyncio.get_running_loop()
     left = [len(removals)]

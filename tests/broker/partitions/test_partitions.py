@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from barnabas.broker.partitions.settling import set_strays_aside
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
@@ -254,7 +255,7 @@ async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -
     first.files.heal()
     first.files.crash("everything")
     second = BrokerWorld(files=first.files)
-    second.services.partitions.set_strays_aside()
+    set_strays_aside(second.services.partitions, second.services.partitions.directory)
     names = [entry.name for entry in second.files.entries("/data")]
     assert "t-0" not in names
     assert any(name.startswith("t-0.") and name.endswith("-stray") for name in names)

@@ -220,7 +220,7 @@ async def test_retention_waits_for_the_partition_it_recovers_and_closes_it() -> 
     await until_recovered(world)
     world.clock.advance(100)
     assert not list(world.services.partitions.open_logs())
-    assert not world.broker._directory.unrecovered
+    assert not world.broker._directory.members[0].unrecovered
     await world.close()
     assert has_marker(world)
 

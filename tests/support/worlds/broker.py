@@ -13,12 +13,13 @@ from struct import Struct
 from typing import Any
 
 from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.app import Broker, open_directory
+from barnabas.broker.app import Broker
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.clock import Stopwatch
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.data import open_directory
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection

@@ -26,6 +26,7 @@ from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
+from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.memory_files import MemoryFiles, Survival
 from tests.support.virtual_clock import VirtualClock
@@ -47,7 +48,7 @@ class _Broker:
         self.catalogue = Catalogue.open(
             Directory(Disk(files, "/d"), "/d").subdirectory("__cluster_metadata-0"),
             node_id=1,
-            directory_id=bytes(16),
+            directory_id=self.directory.directory_id,
             config=config,
             now_ms=self.clock.now_ms,
             random_bytes=randomness.randbytes,
@@ -55,7 +56,7 @@ class _Broker:
         upkeep = Slices(self.loop, self.clock.monotonic, rests=False)
         self.partitions = Partitions(
             self.catalogue,
-            self.directory,
+            LogDirectories([self.directory]),
             config,
             Cluster(1, self.catalogue),
             clock=self.clock,

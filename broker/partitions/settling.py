@@ -1,0 +1,57 @@
+"""What a start does about partitions that lie elsewhere than the catalogue says: nowhere, or in another directory.
+
+Knows the catalogue and the data directories, before the first connection. The disk is right: a partition is where it
+lies. Where there is one directory only strays are looked for, since all else costs a look at every partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.storage.log_directories import LogDirectories
+
+_log = logger("storage")
+
+
+def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catalogue) -> None:
+    """Set strays aside, and tell the catalogue where the others are. KafkaError when that cannot be written."""
+    set_strays_aside(partitions, directories)
+    if not directories.is_one:
+        _assign(directories, catalogue)
+
+
+def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> None:
+    """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
+    strays = [key for key in directories.partitions if key[0] != CLUSTER_METADATA_TOPIC and not partitions.exists(*key)]
+    for topic, partition in sorted(strays):
+        try:
+            directories.set_aside(topic, partition)
+        except StorageError as error:
+            partitions.storage_failed(topic, partition, "set aside", error)
+
+
+def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
+    """As Kafka's broker tells its controller (AssignReplicasToDirs), but in one batch."""
+    usable = {each.directory_id for each in directories.members}
+    moved: dict[tuple[str, int], bytes] = {}
+    missing = 0
+    for topic in catalogue.topics.values():
+        for number, partition in enumerate(topic.partitions):
+            home = directories.home(topic.name, number)
+            if home is not None:
+                if home.directory_id != partition.directory_id:
+                    moved[topic.name, number] = home.directory_id
+            elif not partition.directory_id:
+                moved[topic.name, number] = catalogue.next_place()
+            elif partition.directory_id not in usable:
+                missing += 1
+    catalogue.assign(moved)
+    if missing:
+        _log.warning(line("partitions are offline: their data directories are not there", partitions=missing))

@@ -1,0 +1,179 @@
+"""A broker over several data directories: where partitions are put, and what fails with one."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.catalogue.topics import NewPartitions
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.broker import BrokerWorld, settle
+
+E = ErrorCode
+PATHS = "/one,/two,/three"
+
+
+def world_of(files: MemoryFiles | None = None, paths: str = PATHS, **settings: str) -> BrokerWorld:
+    named = {key.replace("_", "."): value for key, value in settings.items()}
+    return BrokerWorld({"log.dirs": paths, **named}, files)
+
+
+def append(world: BrokerWorld, topic: str, partition: int) -> int:
+    return world.services.partitions.append(topic, partition, bytearray(world.batch(b"v"))).base_offset
+
+
+def places(world: BrokerWorld) -> dict[str, list[tuple[str, int]]]:
+    """Who lies where, or will, by the catalogue."""
+    paths = {each.directory_id: each.path for each in world.services.partitions.directory.members}
+    found: dict[str, list[tuple[str, int]]] = {}
+    for topic in world.services.catalogue.topics.values():
+        for number, partition in enumerate(topic.partitions):
+            found.setdefault(paths.get(partition.directory_id, "nowhere"), []).append((topic.name, number))
+    return found
+
+
+async def described(world: BrokerWorld) -> dict[str, tuple[ErrorCode, list[tuple[str, int, bool]]]]:
+    peer = world.connect()
+    peer.ask(DescribeLogDirsRequest(topics=None))
+    await settle()
+    return {
+        each.log_dir: (
+            E(each.error_code),
+            [
+                (topic.name, row.partition_index, row.partition_size > 0)
+                for topic in each.topics
+                for row in topic.partitions
+            ],
+        )
+        for each in peer.answer().results
+    }
+
+
+async def test_a_new_partition_is_put_where_the_fewest_are() -> None:
+    world = world_of()
+    catalogue = world.services.catalogue
+    catalogue.create_topic("a", 4)
+    catalogue.create_topic("b", 1)
+    assert places(world) == {
+        "/one": [("a", 0), ("a", 3)],
+        "/two": [("a", 1), ("b", 0)],
+        "/three": [("a", 2)],
+    }
+    catalogue.create_partitions([NewPartitions("b", 3)])
+    assert {path: len(placed) for path, placed in places(world).items()} == {"/one": 3, "/two": 2, "/three": 2}
+    catalogue.delete_topics(["a"])
+    catalogue.create_topic("c", 2)
+    assert sorted(len(placed) for placed in places(world).values()) == [1, 2, 2]
+    await world.close()
+
+
+async def test_a_partition_lies_where_the_catalogue_says_and_is_told_there() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 3)
+    append(world, "t", 1)
+    assert await described(world) == {
+        "/one": (E.NONE, [("t", 0, False)]),
+        "/two": (E.NONE, [("t", 1, True)]),
+        "/three": (E.NONE, [("t", 2, False)]),
+    }
+    assert [entry.name for entry in world.files.entries("/two") if entry.is_directory] == ["t-1"]
+    await world.close()
+
+
+async def test_a_start_finds_all_of_it_again() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 3)
+    for partition in range(3):
+        append(world, "t", partition)
+    before = places(world)
+    await world.close()
+    again = world_of(world.files)
+    await again.broker.start()
+    assert again.services.partitions.directory.was_clean
+    assert places(again) == before
+    assert [append(again, "t", partition) for partition in range(3)] == [1, 1, 1]
+    await again.close()
+
+
+async def test_a_directory_that_fails_takes_its_partitions_and_no_others() -> None:
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 3)
+    for partition in range(3):
+        append(world, "t", partition)
+    world.services.partitions.directory.members[1].root.disk.go_offline("it broke")
+    with pytest.raises(KafkaError) as refused:
+        append(world, "t", 1)
+    assert refused.value.code is E.KAFKA_STORAGE_ERROR
+    assert [append(world, "t", partition) for partition in (0, 2)] == [1, 1]
+    assert world.broker.unready_reason() is None
+    assert (await described(world))["/two"] == (E.KAFKA_STORAGE_ERROR, [])
+    world.services.catalogue.create_topic("u", 4)
+    assert [key for key in places(world)["/two"] if key[0] == "u"] == [], "nothing new is put in it"
+    await world.close()
+    again = world_of(world.files)
+    assert append(again, "t", 1) == 1
+    await again.close()
+
+
+async def test_partitions_of_a_directory_that_is_gone_are_refused_and_come_back_with_it() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 3)
+    for partition in range(3):
+        append(world, "t", partition)
+    await world.close()
+    without = world_of(world.files, "/one,/three")
+    await without.broker.start()
+    assert places(without)["nowhere"] == [("t", 1)]
+    for attempt in range(2):
+        with pytest.raises(KafkaError) as refused:
+            append(without, "t", 1)
+        assert refused.value.code is E.KAFKA_STORAGE_ERROR, attempt
+    assert append(without, "t", 0) == 1
+    await without.close()
+    alone = world_of(world.files, "/one")
+    with pytest.raises(KafkaError):
+        append(alone, "t", 1)
+    await alone.close()
+    again = world_of(world.files)
+    assert [append(again, "t", partition) for partition in range(3)] == [2, 1, 1]
+    await again.close()
+
+
+async def test_partitions_get_a_place_where_a_second_directory_is_added() -> None:
+    world = world_of(paths="/one")
+    world.services.catalogue.create_topic("t", 2)
+    append(world, "t", 0)
+    await world.close()
+    more = world_of(world.files, "/one,/two")
+    await more.broker.start()
+    more.services.catalogue.create_topic("u", 2)
+    assert places(more) == {"/one": [("t", 0), ("t", 1)], "/two": [("u", 0), ("u", 1)]}
+    assert append(more, "t", 0) == 1
+    await more.close()
+
+
+async def test_the_disk_is_right_where_the_catalogue_says_something_else() -> None:
+    world = world_of(paths="/one,/two")
+    world.services.catalogue.create_topic("t", 2)
+    append(world, "t", 0)
+    world.services.catalogue.assign({("t", 0): world.services.partitions.directory.members[1].directory_id})
+    await world.close()
+    again = world_of(world.files, "/one,/two")
+    assert places(again) == {"/two": [("t", 0), ("t", 1)]}
+    await again.broker.start()
+    assert places(again) == {"/one": [("t", 0)], "/two": [("t", 1)]}
+    assert append(again, "t", 0) == 1
+    await again.close()
+
+
+async def test_the_broker_is_registered_with_all_its_directories() -> None:
+    world = world_of(paths="/one")
+    await world.close()
+    more = world_of(world.files, "/one,/two")
+    members = [each.directory_id for each in more.services.partitions.directory.members]
+    registration = more.services.catalogue._image.registration
+    assert registration is not None
+    assert registration.record.log_dirs == members
+    await more.close()
