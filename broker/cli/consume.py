@@ -19,13 +19,17 @@ from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
+from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
+from barnabas.client.consume.consumer_membership import ConsumerProtocol
 from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 ISOLATION = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
+CLASSIC, CONSUMER = "classic", "consumer"
 _POLL_MS = 500
 
 
@@ -61,6 +65,12 @@ def parser() -> argparse.ArgumentParser:
     where = top.add_argument_group("where to read")
     where.add_argument("--partition", type=whole, metavar="N", help="only this one")
     where.add_argument("--group", metavar="GROUP", help="as a member of a group; its offsets are committed")
+    where.add_argument(
+        "--group-protocol", choices=(CLASSIC, CONSUMER), help=f"default {CLASSIC}; {CONSUMER} is KIP-848"
+    )
+    where.add_argument("--group-instance-id", metavar="ID", help="as a static member, which may come back")
+    where.add_argument("--group-remote-assignor", metavar="NAME", help=f"who assigns, with --group-protocol {CONSUMER}")
+    where.add_argument("--regex", action="store_true", help=f"TOPIC is a regular expression (RE2); likewise {CONSUMER}")
     start = where.add_mutually_exclusive_group()
     start.add_argument("--from-beginning", action="store_true", help="where nothing says otherwise; default: the end")
     start.add_argument("--offset", metavar="N|earliest|latest", help="begin there; a number needs --partition")
@@ -82,6 +92,7 @@ def parser() -> argparse.ArgumentParser:
 def _check(options: argparse.Namespace) -> None:
     if options.group is not None and (options.partition is not None or options.offset is not None):
         raise UsageError("consume: with --group the group decides, leave --partition and --offset")
+    _check_group(options)
     if options.offset is not None and options.offset not in ("earliest", "latest"):
         if not (options.offset.isascii() and options.offset.isdecimal()):
             raise UsageError(f"consume: --offset {options.offset!r} is neither a number nor earliest or latest")
@@ -89,11 +100,30 @@ def _check(options: argparse.Namespace) -> None:
             raise UsageError("consume: an --offset by number needs --partition")
 
 
+def _check_group(options: argparse.Namespace) -> None:
+    said = {
+        "--group-protocol": options.group_protocol is not None,
+        "--group-instance-id": options.group_instance_id is not None,
+        "--group-remote-assignor": options.group_remote_assignor is not None,
+        "--regex": options.regex,
+    }
+    given = [option for option, is_given in said.items() if is_given]
+    if given and options.group is None:
+        raise UsageError(f"consume: {given[0]} is about a group: it needs --group")
+    for option in ("--group-remote-assignor", "--regex"):
+        if said[option] and options.group_protocol != CONSUMER:
+            raise UsageError(f"consume: {option} needs --group-protocol {CONSUMER}")
+
+
 def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> Source:
     reset = "earliest" if options.from_beginning or options.offset == "earliest" else "latest"
     isolation = ISOLATION[options.isolation]
     if options.group is not None:
-        group = GroupConsumer(client, options.group, [options.topic], isolation=isolation, auto_offset_reset=reset)
+        topics = [] if options.regex else [options.topic]
+        protocol = _group_protocol(options)
+        group = GroupConsumer(
+            client, options.group, topics, protocol=protocol, isolation=isolation, auto_offset_reset=reset
+        )
         return stack.enter_context(group)
     consumer = Consumer(client, isolation=isolation, auto_offset_reset=reset)
     (topic,) = describe_topics(client, [options.topic])
@@ -108,6 +138,16 @@ def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> So
     positions: dict[TopicPartition, int | None] = {(options.topic, number): offset for number in numbers}
     consumer.assign(positions)
     return consumer
+
+
+def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
+    if options.group_protocol != CONSUMER:
+        return ClassicProtocol(instance_id=options.group_instance_id)
+    return ConsumerProtocol(
+        regex=options.topic if options.regex else None,
+        instance_id=options.group_instance_id,
+        remote_assignor=options.group_remote_assignor,
+    )
 
 
 def _print_records(client: Client, source: Source, options: argparse.Namespace) -> None:

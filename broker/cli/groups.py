@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from barnabas.broker.cli import group_offsets
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
 from barnabas.client.admin import groups
-from barnabas.client.admin.groups import GroupInfo, GroupMember
+from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, GroupMember
 from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
+
+_DESCRIBED_TYPES = ("", CLASSIC, CONSUMER)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -44,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     listing.set_defaults(action=_list)
 
     describe = commands.add_parser("describe", parents=parents, help="state, members and who reads what")
-    describe.add_argument("groups", metavar="GROUP", nargs="*", help="default: all classic groups")
+    describe.add_argument("groups", metavar="GROUP", nargs="*", help="default: all classic and consumer groups")
     describe.set_defaults(action=_describe)
 
     group_offsets.add_parsers(commands, parents)
@@ -79,7 +82,7 @@ def _list(client: Client, options: argparse.Namespace) -> None:
 
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
-    names = options.groups or [each.group_id for each in groups.list_groups(client) if each.type in ("", "classic")]
+    names = options.groups or [each.group_id for each in groups.list_groups(client) if each.type in _DESCRIBED_TYPES]
     found = [groups.describe_group(client, name) for name in names]
     if options.json:
         print_json([_facts(group) for group in found])
@@ -92,45 +95,65 @@ def _describe(client: Client, options: argparse.Namespace) -> None:
 
 def _facts(group: GroupInfo) -> dict[str, Any]:
     host, port = group.coordinator
-    return {
+    facts: dict[str, Any] = {
         "group": group.group_id,
+        "type": group.type,
         "state": group.state,
         "protocol_type": group.protocol_type,
         "protocol": group.protocol,
         "coordinator": f"{host}:{port}",
-        "members": [
-            member._asdict() | {"assignment": None if member.assignment is None else by_topic(member)}
-            for member in group.members
-        ],
     }
+    if group.type == CONSUMER:
+        facts |= {"group_epoch": group.group_epoch, "assignment_epoch": group.assignment_epoch}
+    return facts | {"members": [_member_facts(member) for member in group.members]}
 
 
-def by_topic(member: GroupMember) -> dict[str, list[int]]:
-    """The partitions assigned to a member."""
+def _member_facts(member: GroupMember) -> dict[str, Any]:
+    facts = member._asdict()
+    del facts["consumer"]
+    facts["assignment"] = None if member.assignment is None else by_topic(member.assignment)
+    if member.consumer is not None:
+        epoch, target, regex, kind = member.consumer
+        facts |= {"regex": regex, "epoch": epoch, "target": by_topic(target), "type": kind}
+    return facts
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of partitions, by topic."""
     topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(member.assignment or ()):
+    for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
     return topics
 
 
 def _print_group(group: GroupInfo) -> None:
     parts = [group.group_id, group.state]
-    parts += [f"protocol {group.protocol_type}" + (f" {group.protocol}" if group.protocol else "")]
+    if group.type == CONSUMER:
+        parts += [f"type {CONSUMER}", f"assignor {group.protocol}"]
+        parts += [f"group epoch {group.group_epoch}", f"assignment epoch {group.assignment_epoch}"]
+    else:
+        parts += [f"protocol {group.protocol_type}" + (f" {group.protocol}" if group.protocol else "")]
     print("  ".join([*parts, f"{len(group.members)} members"]))
     if group.members:
         columns = ["member_id", "instance_id", "client_id", "client_host", "assignment"]
+        if group.type == CONSUMER:
+            columns += ["target", "epoch", "subscription"]
         print_table(columns, [_cells(member) for member in group.members])
 
 
 def _cells(member: GroupMember) -> list[str]:
-    assigned = [f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in by_topic(member).items()]
-    return [
-        member.member_id,
-        member.instance_id or "-",
-        member.client_id,
-        member.client_host,
-        " ".join(assigned) or "-",
-    ]
+    cells = [member.member_id, member.instance_id or "-", member.client_id, member.client_host]
+    cells += [_assigned(member.assignment)]
+    if member.consumer is not None:
+        epoch, target, regex, _ = member.consumer
+        subscription = [*(member.topics or ()), *([f"/{regex}/"] if regex else [])]
+        cells += [_assigned(target), str(epoch), ",".join(subscription) or "-"]
+    return cells
+
+
+def _assigned(partitions: Iterable[TopicPartition] | None) -> str:
+    topics = by_topic(partitions or ())
+    return " ".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in topics.items()) or "-"
 
 
 def _delete(client: Client, options: argparse.Namespace) -> None:

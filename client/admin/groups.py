@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from barnabas.client.addresses import Address
 from barnabas.client.admin.asking import no_answer
+from barnabas.client.admin.group_descriptions import GroupInfo, read_classic_group, read_consumer_group
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connection import Connection
-from barnabas.client.consume.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
-from barnabas.protocol.errors import DecodeError, ErrorCode
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from barnabas.protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -37,6 +38,7 @@ STATES = (
 )
 TYPES = ("classic", "consumer", "share", "streams")
 _STATES_SINCE, _TYPES_SINCE = 4, 5
+_NO_CONSUMER_GROUP = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
 class GroupListing(NamedTuple):
@@ -46,28 +48,6 @@ class GroupListing(NamedTuple):
     state: str
     type: str
     protocol_type: str
-
-
-class GroupMember(NamedTuple):
-    """A member. `topics` and `assignment` are None where its bytes are not those of a consumer."""
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    client_host: str
-    topics: list[str] | None
-    assignment: list[TopicPartition] | None
-
-
-class GroupInfo(NamedTuple):
-    """A group and who is in it. `protocol` is the assignor's name; it is empty unless the group is Stable."""
-
-    group_id: str
-    state: str
-    protocol_type: str
-    protocol: str
-    coordinator: Address
-    members: list[GroupMember]
 
 
 def list_groups(client: Client, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
@@ -84,17 +64,36 @@ def list_groups(client: Client, states: Iterable[str] = (), types: Iterable[str]
 
 
 def describe_group(client: Client, group: str) -> GroupInfo:
-    """The group; KafkaError GROUP_ID_NOT_FOUND if there is none."""
+    """The group, classic or consumer; KafkaError GROUP_ID_NOT_FOUND if there is none.
+
+    Like Kafka's admin client it asks for a consumer group first, and where there is none, for a classic one.
+    """
 
     def attempt(coordinator: Connection, deadline: Deadline) -> GroupInfo:
+        if (consumers := _ask_for_consumer_group(coordinator, group, deadline)) is not None:
+            return read_consumer_group(consumers, client.find_coordinator(GROUP, group, deadline))
         for found in coordinator.ask(DescribeGroupsRequest(groups=[group]), deadline).groups:
             raise_for(found.error_code, found.error_message, f"group {group!r}")
             if found.group_state == DEAD:  # what versions up to 5 say of a group nobody knows
                 raise_for(ErrorCode.GROUP_ID_NOT_FOUND, None, f"group {group!r}")
-            return _read_group(found, client.find_coordinator(GROUP, group, deadline))
+            return read_classic_group(found, client.find_coordinator(GROUP, group, deadline))
         raise no_answer(f"group {group!r}")
 
     return _ask_coordinator(client, group, attempt)
+
+
+def _ask_for_consumer_group(coordinator: Connection, group: str, deadline: Deadline) -> DescribedConsumerGroup | None:
+    """What the broker says of a consumer group; None where there is none of that name, or none at all."""
+    if ApiKey.CONSUMER_GROUP_DESCRIBE not in coordinator.versions:
+        return None
+    request = ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
+    for found in coordinator.ask(request, deadline).groups:
+        if found.error_code in _NO_CONSUMER_GROUP:
+            return None
+        raise_for(found.error_code, found.error_message, f"group {group!r}")
+        described: DescribedConsumerGroup = found
+        return described
+    raise no_answer(f"group {group!r}")
 
 
 def delete_group(client: Client, group: str) -> None:
@@ -154,23 +153,3 @@ def _ask_node(client: Client, node_id: int, request: ListGroupsRequest, deadline
 def _check_filters(version: int, request: ListGroupsRequest) -> None:
     if (request.states_filter and version < _STATES_SINCE) or (request.types_filter and version < _TYPES_SINCE):
         raise UnsupportedByBroker("the broker is too old to list groups by their state or type")
-
-
-def _read_group(found: DescribedGroup, coordinator: Address) -> GroupInfo:
-    is_consumer = found.protocol_type == PROTOCOL_TYPE
-    members = sorted((_read_member(each, is_consumer) for each in found.members), key=lambda member: member.member_id)
-    return GroupInfo(found.group_id, found.group_state, found.protocol_type, found.protocol_data, coordinator, members)
-
-
-def _read_member(member: DescribedGroupMember, is_consumer: bool) -> GroupMember:
-    topics: list[str] | None = None
-    assignment: list[TopicPartition] | None = None
-    if is_consumer:
-        try:
-            topics = subscribed_topics(member.member_metadata) if member.member_metadata else []
-            assignment = assigned_partitions(member.member_assignment)
-        except DecodeError:
-            topics = assignment = None
-    return GroupMember(
-        member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assignment
-    )

@@ -75,6 +75,11 @@ class ClassicMembership:
         """Without an id and a generation before the first join."""
         return GroupMember(self._group_id, self._generation_id, self._member_id, self._settings.instance_id)
 
+    @property
+    def is_settled(self) -> bool:
+        """As Membership says."""
+        return self.is_member and self.to_reconcile is None
+
     def stay(self) -> None:
         """As Membership says. Joining lasts as long as the others take for the rebalance."""
         try:

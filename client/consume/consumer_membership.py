@@ -39,8 +39,8 @@ from barnabas.protocol.primitives import uuid_text
 from barnabas.protocol.registry import ApiKey
 
 REBALANCE_TIMEOUT_MS = 60_000
-UNNAMED_TOPIC_MS = 1000
-"""How soon Metadata is asked again for the name of a topic that was assigned."""
+SOON_MS = 1000
+"""How soon to ask again for what may be on its way: a first assignment, or the name of a topic."""
 
 _REGEX_SINCE = 1
 _FENCED = frozenset({ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
@@ -88,6 +88,7 @@ class ConsumerMembership:
         self._failure: KafkaError | None = None
         self._pauses_ms = backoffs_ms()  # between being fenced and joining again, as long as nothing else happens
         self.state = MemberState.UNSUBSCRIBED
+        self._is_confirmed = False  # an assignment of nothing is, once a second answer has not brought another
         self.next_heartbeat = client.deadline(0)
 
     # --- what a Membership is ---
@@ -111,6 +112,11 @@ class ConsumerMembership:
             return None
         kept = frozenset(place for where, place in named.items() if where in self._owned)
         return Assignment(frozenset(named.values()), kept)
+
+    @property
+    def is_settled(self) -> bool:
+        """As Membership says. The answer to joining may bring nothing, although there is something: it is prepared."""
+        return self.state is MemberState.STABLE and self._is_confirmed
 
     def stay(self) -> None:
         """As Membership says."""
@@ -224,11 +230,13 @@ class ConsumerMembership:
         return self._client.with_retries(attempt, deadline, forget)
 
     def _take(self, response: ConsumerGroupHeartbeatResponse) -> None:
-        self._epoch = response.member_epoch
+        has_joined, self._epoch = self._epoch == JOIN_EPOCH, response.member_epoch
         self._pauses_ms = backoffs_ms()
-        self.next_heartbeat = self._client.deadline(response.heartbeat_interval_ms)
         if response.assignment is not None:
             self._target = assigned(response.assignment)
+        self._is_confirmed = bool(self._target) or not has_joined
+        soon_ms = min(SOON_MS, response.heartbeat_interval_ms)
+        self.next_heartbeat = self._client.deadline(response.heartbeat_interval_ms if self._is_confirmed else soon_ms)
         if self._target == self._owned.keys():
             self._move(MemberEvent.AGREED)
             return
@@ -236,7 +244,7 @@ class ConsumerMembership:
         if not self._is_named():
             self._find_names()
         if not self._is_named():
-            self.next_heartbeat = self._client.deadline(min(UNNAMED_TOPIC_MS, response.heartbeat_interval_ms))
+            self.next_heartbeat = self._client.deadline(soon_ms)
 
     def _take_error(self, error: KafkaError) -> None:
         """Of a heartbeat: joining again cures it, or the next heartbeat may, or nothing does."""

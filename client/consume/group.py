@@ -83,8 +83,7 @@ class GroupConsumer:
 
     def is_at_end(self) -> bool:
         """Whether everything assigned was read up to where it ended when it was last fetched."""
-        membership = self._membership
-        return membership.is_member and membership.to_reconcile is None and self._consumer.is_at_end()
+        return self._membership.is_settled and self._consumer.is_at_end()
 
     def commit(self) -> None:
         """Commit the positions of what was handed out so far. KafkaError if the group has moved on."""

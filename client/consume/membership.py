@@ -42,6 +42,10 @@ class Membership(Protocol):
         """An assignment that was not acknowledged yet."""
 
     @property
+    def is_settled(self) -> bool:
+        """Whether this member reads what it is to read, and knows of no other assignment on its way."""
+
+    @property
     def next_heartbeat(self) -> Deadline:
         """When `stay` is to be called again."""
 

@@ -31,7 +31,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
     isolation = consumer.get("isolation.level", options.isolation_level)
     words = [options.topic, "--isolation", isolation, *_shape(dict(pairs(options.shape)))]
     group = options.group or consumer.get("group.id")
-    words += ["--group", group] if group else []
+    words += ["--group", group, *_group(consumer)] if group else []
     words += ["--partition", options.partition] if options.partition else []
     if options.offset:
         words += ["--offset", options.offset]
@@ -40,6 +40,16 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
     words += ["--max-messages", options.max_messages] if options.max_messages else []
     words += ["--timeout-ms", options.timeout_ms] if options.timeout_ms else []
     return barnabas("consume", options, *words)
+
+
+def _group(properties: dict[str, str]) -> list[str]:
+    """How to be a member of the group. Kafka takes the protocol in whatever case."""
+    words = []
+    for key in ("group.protocol", "group.instance.id", "group.remote.assignor"):
+        if key in properties:
+            value = properties[key]
+            words += [f"--{key.replace('.', '-')}", value.lower() if key == "group.protocol" else value]
+    return words
 
 
 def _shape(properties: dict[str, str]) -> list[str]:

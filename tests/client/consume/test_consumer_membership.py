@@ -40,13 +40,21 @@ def test_what_is_assigned_is_read_and_acknowledged(consumer_member: MemberOf) ->
         assert (member.member.member_id, member.member.generation_id) == ("m", 1)
 
 
-def test_a_member_without_partitions_is_stable_and_at_the_end(consumer_member: MemberOf) -> None:
+def test_a_member_without_partitions_is_at_the_end_once_a_second_answer_has_brought_none(
+    consumer_member: MemberOf,
+) -> None:
     with ConsumerGroup() as broker:
         member = consumer_member(broker)
         assert not member.is_at_end()
         broker.interval_ms = 10_000
         member.poll(0)
-        assert (member.state, member.assignment, member.is_at_end()) == (MemberState.STABLE, [], True)
+        assert (member.state, member.assignment, member.is_at_end()) == (MemberState.STABLE, [], False)
+        member.clock.sleep(1)
+        member.poll(0)
+        assert member.is_at_end()
+        broker.assign(0)
+        member.clock.sleep(10)
+        assert member.read() == {(0, 0)}
 
 
 def test_commits_carry_the_member_epoch_and_reading_offsets_too(consumer_member: MemberOf) -> None:
