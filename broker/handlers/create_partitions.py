@@ -2,12 +2,14 @@
 
 Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (no more than there are),
 INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000
-partitions at once).
+partitions at once). A request that leaves no time is REQUEST_TIMED_OUT for every topic, and adds nothing; unless there
+is nothing in it but names given twice.
 """
 
 from barnabas.broker.catalogue import NewPartitions
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.context import RequestContext
+from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -20,6 +22,8 @@ from barnabas.protocol.messages.create_partitions import (
 def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponse:
     twice = duplicates(topic.name for topic in request.topics)
     wishes = [_wish(topic) for topic in request.topics if topic.name not in twice]
+    if wishes and (late := without_time(request.timeout_ms)):
+        return CreatePartitionsResponse(results=[_answer(topic.name, late) for topic in request.topics])
     results: list[KafkaError | None]
     try:
         results = context.services.catalogue.create_partitions(wishes, validate_only=request.validate_only)

@@ -3,7 +3,9 @@
 Everything a request may create is created in one change, or nothing is. Answers per topic: INVALID_TOPIC_EXCEPTION,
 TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
 INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
-once). Versions: 5 tells every setting of the topic, never null for one that was created; 7 its id.
+once). A request that leaves no time is REQUEST_TIMED_OUT for every topic, whatever else is wrong, and creates nothing;
+unless there is nothing in it but names given twice. Versions: 5 tells every setting of the topic, never null for one
+that was created; 7 its id.
 """
 
 from barnabas.broker.catalogue import CreatedTopic, NewTopic
@@ -12,6 +14,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, source
 from barnabas.broker.config.values import text_of
 from barnabas.broker.context import RequestContext
+from barnabas.broker.refusals import without_time
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
@@ -26,6 +29,8 @@ def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopic
     services = context.services
     twice = duplicates(topic.name for topic in request.topics)
     wishes = [_wish(topic) for topic in request.topics if topic.name not in twice]
+    if wishes and (late := without_time(request.timeout_ms)):
+        return CreateTopicsResponse(topics=[_answer(topic.name, late, services.config) for topic in request.topics])
     results: list[CreatedTopic | KafkaError]
     try:
         results = services.catalogue.create_topics(wishes, validate_only=request.validate_only)

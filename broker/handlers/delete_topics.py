@@ -3,7 +3,8 @@
 They are gone from the catalogue, durably, before their files are; the files follow through the catalogue's listeners.
 Many topics go in several changes, with other work in between. Answers per topic: UNKNOWN_TOPIC_OR_PARTITION,
 UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, or both ways, or not at all), TOPIC_DELETION_DISABLED when
-`delete.topic.enable` is off (INVALID_REQUEST before v3).
+`delete.topic.enable` is off (INVALID_REQUEST before v3). A request that leaves no time is REQUEST_TIMED_OUT for every
+topic, and deletes nothing; unless none of them has to be looked up.
 """
 
 from asyncio import Future, shield
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from barnabas.broker.catalogue import Catalogue, Topic
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.context import RequestContext
+from barnabas.broker.refusals import without_time
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
@@ -47,6 +49,9 @@ def handle(
     doomed: list[_Doomed] = []
     twice = duplicates(targets)
     distinct = dict.fromkeys(targets)
+    late = without_time(request.timeout_ms)
+    if late and any(_is_looked_up(target, twice) for target in distinct):
+        return DeleteTopicsResponse(responses=[_refused(target, late) for target in targets])
     for target in distinct:
         try:
             doomed.append((target, _resolve(target, twice, distinct, catalogue)))
@@ -89,6 +94,11 @@ def _delete(doomed: list[_Doomed], catalogue: Catalogue) -> list[DeletableTopicR
     return [
         DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=ErrorCode.NONE) for _, topic in doomed
     ]
+
+
+def _is_looked_up(target: _Target, twice: set[_Target]) -> bool:
+    """Whether it is clear what the target names, so that Kafka looks for it."""
+    return (target.name is None) is not (target.topic_id == ZERO_UUID) and target not in twice
 
 
 def _resolve(target: _Target, twice: set[_Target], targets: Container[_Target], catalogue: Catalogue) -> Topic:

@@ -82,13 +82,33 @@ _CHOICES: dict[str, Sequence[Any]] = {
     "endpoint_type": (1, 2, 0),
     "isolation_level": (1, 0, 2),
     "config_operation": (0, 1, 2, 3, 4),
-    "state_filters": ("Ongoing", "CompleteCommit", "Odd"),
-    "transactional_id_pattern": PATTERNS,
-    "duration_filter": (0, -1, 1000),
     "transaction_version": (0, 1, 2),
 }
 """The few values of a field that says which of several things is meant."""
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
+_OF_ANYTHING: dict[str, Sequence[Any]] = {
+    "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
+    **dict.fromkeys(("max_version_level", "upgrade_type"), (2, 1, 0, 3, -1)),
+    "value": CONFIG_VALUES,
+    "acks": (-1, -1, 1, 0, 2),
+    "session_id": (0, 1),
+    "session_epoch": (-1, 0, 1),
+    "session_timeout_ms": (10_000, 6_000, 1_800_000, 1),
+    **dict.fromkeys(("states_filter", "types_filter"), ("Stable", "Empty", "classic", "consumer", "odd")),
+    **dict.fromkeys(
+        ("partition", "partitions", "partition_index", "partition_indexes", "index", "num_partitions", "count"),
+        (*_SMALL, 9_999, 10_001),
+    ),
+    **dict.fromkeys(("replica_id", "replication_factor", "broker_ids", "current_leader_epoch"), (-1, -1, 1, *_SMALL)),
+    **dict.fromkeys(("leader_epoch", "last_fetched_epoch", "committed_leader_epoch"), (-1, *_SMALL)),
+    **dict.fromkeys(("rebalance_timeout_ms", "transaction_timeout_ms"), (10_000, 0, -1, 900_001)),
+    "response_partition_limit": (2, 1, 0, -1, 2_001),
+    **dict.fromkeys(("max_wait_ms", "min_bytes"), (0, 0, 1, 500)),
+    "timeout_ms": (500, 1, 500, 0, -1),
+    **dict.fromkeys(("max_bytes", "partition_max_bytes"), (1 << 20, 0, 1, 0x7FFFFFFF)),
+    **dict.fromkeys(("fetch_offset", "offset", "committed_offset"), (*_SMALL, 5, 100)),
+}
+"""What means the same whatever there is."""
 
 
 class Focus(NamedTuple):
@@ -149,32 +169,15 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
             (producer.producer_epoch, producer.producer_epoch + 1, -1, 1, 0x7FFF, 0x7FFE),
         ),
         "coordinator_epoch": (0, 1, -1, 0x7FFFFFFF),
-        "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
-        **dict.fromkeys(("max_version_level", "upgrade_type"), (2, 1, 0, 3, -1)),
-        "value": CONFIG_VALUES,
-        "acks": (-1, -1, 1, 0, 2),
-        "session_id": (0, 1),
-        "session_epoch": (-1, 0, 1),
+        "state_filters": ("Ongoing", "CompleteCommit", "Odd"),
+        "transactional_id_pattern": PATTERNS,
+        "duration_filter": (0, -1, 1000),
         "timestamp": (-1, -2, -3, -4, -5, at.now_ms),
-        "session_timeout_ms": (10_000, 6_000, 1_800_000, 1),
-        **dict.fromkeys(("states_filter", "types_filter"), ("Stable", "Empty", "classic", "consumer", "odd")),
-        **dict.fromkeys(
-            ("partition", "partitions", "partition_index", "partition_indexes", "index", "num_partitions", "count"),
-            (*_SMALL, 9_999, 10_001),
-        ),
-        **dict.fromkeys(
-            ("replica_id", "replication_factor", "broker_ids", "current_leader_epoch"), (-1, -1, 1, *_SMALL)
-        ),
-        **dict.fromkeys(("leader_epoch", "last_fetched_epoch", "committed_leader_epoch"), (-1, *_SMALL)),
-        **dict.fromkeys(("rebalance_timeout_ms", "transaction_timeout_ms"), (10_000, 0, -1, 900_001)),
-        "response_partition_limit": (2, 1, 0, -1, 2_001),
         "cluster_id": (facts.cluster_id, "another", ""),
         "voter_directory_id": (facts.directory_id, *UUIDS),
+        **_OF_ANYTHING,
         **_OF_THE_NODE,
         **_CHOICES,
-        **dict.fromkeys(("max_wait_ms", "timeout_ms", "min_bytes"), (0, 0, 1, 500)),
-        **dict.fromkeys(("max_bytes", "partition_max_bytes"), (1 << 20, 0, 1, 0x7FFFFFFF)),
-        **dict.fromkeys(("fetch_offset", "offset", "committed_offset"), (*_SMALL, 5, 100)),
     }
 
 
