@@ -186,7 +186,8 @@ def commit_offsets(
 ) -> None:
     """Commit these offsets, each the next to be read: as a member, or by default from outside a group without members.
 
-    generation_id: of a classic group; in a group of the consumer protocol the member's epoch.
+    generation_id: of a classic group; in a group of the consumer protocol the member's epoch. What a member has read
+    was there, so that UNKNOWN_TOPIC_OR_PARTITION is an answer for it and not asked again.
 
     KafkaError for the first partition that is refused; others may be committed then.
     """
@@ -210,7 +211,8 @@ def commit_offsets(
             for answer in topic.partitions:
                 raise_for(answer.error_code, None, f"commit of {topic.name}-{answer.partition_index}")
 
-    client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
+    final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,) if member_id else ()
+    client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group), final)
 
 
 def reset_timestamp(where: TopicPartition, policy: str) -> int:

@@ -87,10 +87,13 @@ class Consumer:
         self.high_watermarks = {where: end for where, end in self.high_watermarks.items() if where in known}
         self._failing, self._failure, self._silent = {}, None, []
 
-    def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
+    def poll(
+        self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None, *, retry_ms: float | None = None
+    ) -> list[ConsumedRecord]:
         """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself.
 
         max_records: hand out no more than so many; the others are fetched again by the next poll.
+        retry_ms: how long to try again where nothing but failures comes; by default the client's timeout.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -99,7 +102,8 @@ class Consumer:
         while True:
             deadline = self._client.deadline()
             wait_ms = min(FETCH_WAIT_MS, patience.left_ms)
-            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), deadline)
+            retries = deadline if retry_ms is None else self._client.deadline(retry_ms)
+            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), retries)
             if records or patience.is_over:
                 return records if max_records is None else self._cut(records, max_records)
             if not self.positions:

@@ -17,13 +17,15 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import FETCH_WAIT_MS, ConsumedRecord, Consumer
 from barnabas.client.consume.membership import Assignment, GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_UNCOMMITTED
+from barnabas.client.retries import BACKOFF_MS
 from barnabas.client.transaction_requests import GroupMember
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class GroupConsumer:
@@ -45,6 +47,7 @@ class GroupConsumer:
         self._consumer = Consumer(client, isolation=isolation, auto_offset_reset=auto_offset_reset)
         self._membership = (protocol or ClassicProtocol()).membership(client, group_id, topics)
         self._committed: dict[TopicPartition, int] = {}
+        self._failing: Deadline | None = None  # until when nothing but failures may come
 
     def __enter__(self) -> Self:
         return self
@@ -76,8 +79,7 @@ class GroupConsumer:
             self._stay_a_member()
             records: list[ConsumedRecord] = []
             if self._membership.is_member:
-                wait_ms = min(FETCH_WAIT_MS, patience.left_ms, self._membership.next_heartbeat.left_ms)
-                records = self._consumer.poll(wait_ms, max_records)
+                records = self._fetch(min(FETCH_WAIT_MS, patience.left_ms), max_records)
             if records or patience.is_over:
                 return records
 
@@ -100,6 +102,24 @@ class GroupConsumer:
             self._commit_if_possible()
         self._membership.leave()
         self._read_only({})
+
+    def _fetch(self, wait_ms: int, max_records: int | None) -> list[ConsumedRecord]:
+        """As Consumer.poll, between two heartbeats: the next may take away what fails, for example a deleted topic.
+
+        What may pass is raised only when it stands since the client's timeout.
+        """
+        left_ms = self._membership.next_heartbeat.left_ms
+        try:
+            records = self._consumer.poll(min(wait_ms, left_ms), max_records, retry_ms=left_ms)
+        except KafkaError as error:
+            self._failing = self._failing or self._client.deadline()
+            if not error.code.retriable or self._failing.is_over:
+                self._failing = None
+                raise
+            self._client.clock.sleep(BACKOFF_MS / 1000)
+            return []
+        self._failing = None
+        return records
 
     def _stay_a_member(self) -> None:
         if self._membership.is_member and self._membership.next_heartbeat.is_over:
@@ -147,8 +167,9 @@ class GroupConsumer:
         try:
             self.commit()
         except KafkaError as error:
-            self._membership.lose(error)
-            self._let_go_if_lost()
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # it was deleted: nobody reads on there
+                self._membership.lose(error)
+                self._let_go_if_lost()
 
     def _let_go_if_lost(self) -> None:
         if not self._membership.is_member:

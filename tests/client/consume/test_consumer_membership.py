@@ -154,6 +154,35 @@ def test_a_topic_that_was_made_again_begins_at_what_is_committed(consumer_member
         assert broker.heartbeats[-1].topic_partitions == [TopicPartitions(topic_id=b"n" * 16, partitions=[0])]
 
 
+def test_of_a_deleted_topic_nothing_is_committed_and_nobody_is_held_up(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        member = consumer_member(broker)
+        member.read()
+        broker.fail(ApiKey.OFFSET_COMMIT, *[E.UNKNOWN_TOPIC_OR_PARTITION] * 2)
+        broker.requests.clear()
+        broker.assign()
+        member.poll(0)
+        assert broker.story() == ["commit 1 {0: 1}", "heartbeat 1", "commit 2 {0: 1}", "heartbeat 2 []"]
+        assert member.clock.monotonic() == 0
+
+
+def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_the_timeout(
+    consumer_member: MemberOf,
+) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 1000
+        member = consumer_member(broker)
+        member.read()
+        broker.fail(ApiKey.FETCH, *[E.UNKNOWN_TOPIC_OR_PARTITION] * 500)
+        before = len(broker.heartbeats)
+        with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: t-0"):
+            member.poll(60_000)
+        assert 4 <= len(broker.heartbeats) - before <= 6
+        assert 5 <= member.clock.monotonic() < 7
+        broker.recover()
+        assert member.read() == {(0, 1)}
+
+
 def test_with_a_regular_expression_every_topics_name_is_asked_for(consumer_member: MemberOf) -> None:
     with ConsumerGroup(0) as broker:
         member = consumer_member(broker, ConsumerProtocol(regex="t.*", remote_assignor="range"))

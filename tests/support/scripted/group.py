@@ -93,10 +93,11 @@ class GroupBroker(ScriptedBroker):
         return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=TOPIC, partitions=single)])
 
     def _fetch(self, request: FetchRequest) -> FetchResponse:
+        error = self._error(ApiKey.FETCH)
         answers = [
             PartitionData(
                 partition_index=each.partition,
-                error_code=0,
+                error_code=error,
                 high_watermark=1 << 40,
                 aborted_transactions=None,
                 records=build_batch([NewRecord(None, b"%d" % each.fetch_offset, (), 0)], base_offset=each.fetch_offset),
