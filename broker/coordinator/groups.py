@@ -14,50 +14,45 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from barnabas.broker.clock import Clock, Timer
-from barnabas.broker.coordinator.group import expiry
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.consumer_groups import ConsumerGroups
+from barnabas.broker.coordinator.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.classic import joining, leaving, sessions, syncing
-from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
 from barnabas.broker.coordinator.group.classic.model import (
     CommitRequest,
     CommittedOffset,
     Group,
     GroupConfig,
-    GroupRecord,
     JoinReply,
     JoinRequest,
     LeavingMember,
     SyncReply,
     SyncRequest,
 )
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.group.offsets import offsets
+from barnabas.broker.coordinator.group.offsets import admission, offsets
+from barnabas.broker.coordinator.protocols import classic_join, classic_leave, classic_request
 from barnabas.broker.coordinator.removals import OffsetRemovals
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
-from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply, answer_nobody
-from barnabas.broker.slices import Kind, Slices
+from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.partitions.partitions import Partitions
 
-_log = logger("coordinator")
-
 T = TypeVar("T")
 GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]
-
-EXPIRED_IN_A_TURN = 300
-"""How many groups are looked at for old offsets before others get their turn: some milliseconds."""
-_EXPIRY = Kind(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
 
 
 class GroupOffsets(NamedTuple):
@@ -91,6 +86,7 @@ class GroupCoordinator:
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
+        consumer: ConsumerContext,
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None."""
         self._config = config
@@ -100,9 +96,10 @@ class GroupCoordinator:
         self._create_future = upkeep.loop.create_future
         self._upkeep = upkeep
         self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
+        self.consumer = ConsumerGroups(consumer, self._partitions, clock, upkeep, self._fresh_id)
+        """Groups of the consumer protocol (KIP-848)."""
         self._removals = OffsetRemovals(clock, upkeep, topic_ids, self._execute_unasked)
-        self._expiry: Timer | None = None
-        self._arm_expiry()
+        self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
 
     @classmethod
     def open(
@@ -116,7 +113,9 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
+        from barnabas.broker.coordinator.group_config import consumer_config, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
+        from barnabas.broker.coordinator.topic_view import CatalogueTopics
 
         def topic_id(name: str) -> bytes | None:
             topic = catalogue.topics.get(name)
@@ -134,14 +133,16 @@ class GroupCoordinator:
             upkeep=upkeep,
             random_bytes=random_bytes,
             topic_ids=topic_id,
+            consumer=ConsumerContext(
+                partial(consumer_config, config), CatalogueTopics(catalogue, config.text("broker.rack"))
+            ),
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
 
     def close(self) -> None:
         """The broker stops: the answer to whoever waits is to look for the coordinator again."""
-        if self._expiry is not None:
-            self._expiry.cancel()
+        self._expiries.close()
         self._removals.close()
         self._partitions.close()
 
@@ -159,15 +160,16 @@ class GroupCoordinator:
         _check_group_id(request.group_id)
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-        suffix = str(UUID(bytes=self._random_bytes(16), version=4))
+        suffix = self._fresh_id()
         decide = partial(joining.join, request=request, fresh_suffix=suffix, now_ms=self._now_ms(), config=self._config)
-        return self._decide(request.group_id, decide)
+        return self._decide(request.group_id, partial(classic_join, decide=decide))
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
         _check_group_id(request.group_id)
         decide = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
-        return self._decide(request.group_id, decide)
+        member = request.member_id, request.group_instance_id
+        return self._decide(request.group_id, partial(classic_request, member=member, refused=SyncReply, decide=decide))
 
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
@@ -180,16 +182,20 @@ class GroupCoordinator:
             if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 return ErrorCode.NONE
             raise
-        group = partition.machine.group(group_id)
-        return self._execute(
-            partition, group_id, sessions.heartbeat(group, member_id, group_instance_id, generation_id)
+        member = member_id, group_instance_id
+        decide = partial(
+            sessions.heartbeat, member_id=member_id, group_instance_id=group_instance_id, generation_id=generation_id
         )
+        group = partition.machine.group(group_id)
+        outcome = classic_request(group, member=member, refused=lambda code: code, decide=decide)
+        return self._execute(partition, group_id, outcome)
 
     def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
         """LeaveGroup: one error code per member."""
         _check_group_id(group_id)
         decide = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
-        return self._decide(group_id, decide)
+        topics = self.consumer.context.topics
+        return self._decide(group_id, partial(classic_leave, leaving=members, topics=topics, decide=decide))
 
     # Offsets
 
@@ -224,10 +230,18 @@ class GroupCoordinator:
         _check_group_id(group_id)
         return self._partitions.index_of(group_id)
 
-    def fetch_offsets(self, group_id: str) -> GroupOffsets:
-        """OffsetFetch: everything the group committed; nothing for a group nobody knows."""
+    def fetch_offsets(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> GroupOffsets:
+        """OffsetFetch: everything the group committed; nothing for a group nobody knows.
+
+        A member of a consumer group that names itself is held to its epoch.
+        """
         _check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
+        group = partition.machine.group(group_id)
+        if isinstance(group, ConsumerGroup):
+            refusal = admission.fetch_refusal(group, member_id, member_epoch)
+            if refusal is not ErrorCode.NONE:
+                raise KafkaError(refusal)
         return GroupOffsets(self._removals.visible(partition, group_id), partition.machine.durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
@@ -244,19 +258,22 @@ class GroupCoordinator:
 
     # Groups as such
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[AnyGroup]:
         """Every group there is. Raises KafkaError while a partition loads. To be read, not changed."""
         return list(self.each_group())
 
-    def each_group(self) -> Iterator[Group]:
+    def each_group(self) -> Iterator[AnyGroup]:
         """As `groups`, one after another; others may have their turn in between."""
         partitions = self._partitions.every()
         return (group for partition in partitions for group in partition.machine.groups())
 
     def describe(self, group_id: str) -> Group | None:
-        """One group as it now is, or None. To be read, not changed."""
+        """One classic group as it now is, or None. To be read, not changed. GROUP_ID_NOT_FOUND for a consumer group."""
         _check_group_id(group_id, may_be_empty=True)
-        return self._partitions.of(group_id).machine.group(group_id)
+        group = self._partitions.of(group_id).machine.group(group_id)
+        if isinstance(group, ConsumerGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
+        return group
 
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
@@ -307,21 +324,29 @@ class GroupCoordinator:
 
     # The inside
 
-    def _decide(self, group_id: str, decide: Callable[[Group | None], GroupOutcome]) -> Reply[T]:
+    def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
         partition = self._partitions.of(group_id)
         return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
 
-    def _execute(self, partition: GroupPartition, group_id: str, outcome: GroupOutcome) -> Reply[T]:
+    def _execute(self, partition: GroupPartition, group_id: str, outcome: AnyOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(group_id, outcome)
         return reply
 
     def _now_ms(self) -> int:
         return self._clock.now_ms()
 
-    def _build(self, index: int) -> tuple[GroupMachine, Shard[GroupRecord, Group]]:
-        machine = GroupMachine(self._config)
+    def _fresh_id(self) -> str:
+        return str(UUID(bytes=self._random_bytes(16), version=4))
+
+    def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
+        machine = GroupMachine(self._config, self.consumer.context)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms)
+        perform = partial(self._perform, index)
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, perform)
+
+    def _perform(self, index: int, group_id: str, effect: Effect) -> None:
+        assert isinstance(effect, ResolveTopics), effect
+        self.consumer.resolve(index, group_id, effect)
 
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
@@ -335,49 +360,11 @@ class GroupCoordinator:
             return
         self._removals.topic_deleted(self._partitions.loaded(), topic)
 
-    def _execute_unasked(self, partition: GroupPartition, outcome: GroupOutcome) -> None:
+    def _execute_unasked(self, partition: GroupPartition, outcome: AnyOutcome) -> None:
         """Carry out what nobody waits for an answer to. KafkaError."""
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
             answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
-
-    def _arm_expiry(self) -> None:
-        interval_ms = self._config.offsets_retention_check_interval_ms
-        self._expiry = self._clock.call_later(interval_ms, self._expire)
-
-    def _expire(self) -> None:
-        """Drop what is too old, in the partitions used in this run; the others wait until they are."""
-        self._arm_expiry()
-        groups = (
-            (partition, group_id)
-            for partition in self._partitions.loaded()
-            for group_id in partition.machine.group_ids()
-        )
-        self._upkeep.in_slices(lambda: self._expire_all(groups), _EXPIRY)
-
-    def _expire_all(self, groups: Iterator[tuple[GroupPartition, str]]) -> Steps[None]:
-        for partition, group_id in groups:
-            if not partition.shard.is_closed:
-                for outcome in expiry.expire(partition.machine, group_id, self._now_ms(), self._config):
-                    try:
-                        self._execute(partition, group_id, outcome)
-                    except KafkaError as refusal:
-                        _log.warning(line("offsets not expired", group=group_id, error=refusal))
-            yield
-
-
-def group_config(config: BrokerConfig) -> GroupConfig:
-    """The groups' part of the broker's configuration."""
-    return GroupConfig(
-        min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
-        max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
-        initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
-        max_size=config.integer("group.max.size"),
-        offset_metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
-        offsets_commit_timeout_ms=config.integer("offsets.commit.timeout.ms"),
-        offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
-        offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
-    )
 
 
 def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:

@@ -30,7 +30,7 @@ from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Timer
-    from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
+    from barnabas.broker.coordinator.group.kinds import AnyOutcome
     from barnabas.broker.coordinator.group.machine import GroupMachine
 
 REMOVED_IN_A_TURN = 500
@@ -117,7 +117,7 @@ class OffsetRemovals:
         clock: Clock,
         upkeep: Slices,
         topic_ids: Callable[[str], bytes | None],
-        execute: Callable[[GroupPartition, GroupOutcome], object],
+        execute: Callable[[GroupPartition, AnyOutcome], object],
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None. `execute` may raise KafkaError."""
         self._clock = clock

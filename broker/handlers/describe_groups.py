@@ -1,8 +1,8 @@
 """DescribeGroups (key 15), v0-6: the state of groups, and who is in them.
 
-A group nobody knows is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What members subscribe to is listed for a
-Stable group only; what they are assigned stays until the leader of the next generation assigns anew. Versions: 3
-authorized operations, 4 static members, 5 flexible.
+A group nobody knows, and one of the consumer protocol, is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What
+members subscribe to is listed for a Stable group only; what they are assigned stays until the leader of the next
+generation assigns anew. Versions: 3 authorized operations, 4 static members, 5 flexible.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeG
 
 
 def _describe(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
+    missing = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")  # which shortens it
+    group = None
     try:
         group = context.services.groups.describe(group_id)
     except KafkaError as error:
-        return _nothing(group_id, error.code, error.message, state="")
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            return _nothing(group_id, error.code, error.message, state="")
+        missing = error  # it is no classic group
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
-            missing = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")  # which shortens it
             return _nothing(group_id, missing.code, missing.message)
         dead = _nothing(group_id, ErrorCode.NONE, None)
         dead.authorized_operations = operations  # without an error they are given, as Kafka does it

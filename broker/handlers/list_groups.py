@@ -10,11 +10,11 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.group.kinds import type_of
 from barnabas.broker.slices import Kind
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from barnabas.storage.steps import Steps
 
-_CLASSIC = "classic"
 SLICE = 1_000
 """How many groups are looked at (some 3 us each) before others have their turn."""
 _ALL_GROUPS = Kind(steps_max=SLICE, slice_ms=5)
@@ -29,14 +29,15 @@ def _list_all(request: ListGroupsRequest, context: RequestContext) -> Steps[List
     types = {kind.lower() for kind in request.types_filter}
     listed = []
     for group in context.services.groups.each_group():
-        if not states or group.state.value.lower() in states:
+        kind = type_of(group)
+        if (not states or group.state.value.lower() in states) and (not types or kind in types):
             listed.append(
                 ListedGroup(
                     group_id=group.group_id,
                     protocol_type=group.protocol_type,
                     group_state=group.state.value,
-                    group_type=_CLASSIC,
+                    group_type=kind,
                 )
             )
         yield
-    return ListGroupsResponse(error_code=0, groups=listed if not types or _CLASSIC in types else [])
+    return ListGroupsResponse(error_code=0, groups=listed)

@@ -2,7 +2,8 @@
 
 Answered once the offsets are in `__consumer_offsets` (and on disk, where flushing is on). Each partition has its own
 code: UNKNOWN_TOPIC_OR_PARTITION (v10: UNKNOWN_TOPIC_ID), OFFSET_METADATA_TOO_LARGE, or what the whole group answers:
-UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS; a member of no group hears
+UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS; of a consumer group
+STALE_MEMBER_EPOCH (before v9: UNSUPPORTED_VERSION); a member of no group hears
 GROUP_ID_NOT_FOUND (before v9: ILLEGAL_GENERATION). An offset is not checked against the log, and may go back. The
 decision is in coordinator/group/offsets. Versions: 2-4 retention time, 6 leader epoch, 7 static members, 8 flexible,
 10 topic ids.
@@ -62,6 +63,7 @@ def _commit(
             request.member_id,
             request.group_instance_id,
             tuple(wanted),
+            has_member_epoch=has_own_code,
         ),
         missing_group=ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION,
     )

@@ -2,7 +2,8 @@
 
 A group nobody knows, or a partition nobody committed, is no error: the offset is -1. Partitions need not exist.
 Topics null (v2 and later) asks for everything. RequireStable (v7): a partition with an offset in an open transaction
-is answered UNSTABLE_OFFSET_COMMIT, ask again. v1-7 ask for one group, v8 and later for many, each with an error of
+is answered UNSTABLE_OFFSET_COMMIT, ask again. A member of a consumer group that names itself (v9) has to speak of
+its epoch: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH. v1-7 ask for one group, v8 and later for many, each with an error of
 its own; v10 names topics by id, and an offset that was committed for an earlier topic of the same name does not
 count.
 """
@@ -54,7 +55,7 @@ def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest
 
 def _group(asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext) -> OffsetFetchResponseGroup:
     try:
-        found = context.services.groups.fetch_offsets(asked.group_id)
+        found = context.services.groups.fetch_offsets(asked.group_id, asked.member_id, asked.member_epoch)
     except KafkaError as error:
         return _failed(asked, error.code, context.api_version)
     unstable = found.unstable if require_stable else ()

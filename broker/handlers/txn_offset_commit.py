@@ -45,6 +45,7 @@ Codes = tuple[ErrorCode, ...]
 
 _LOAD_IN_PROGRESS_SINCE = 2
 _GROUP_ID_NOT_FOUND_SINCE = 6
+_STALE_MEMBER_EPOCH_SINCE = 6
 _TOPIC_IDS_SINCE = 6
 
 
@@ -130,6 +131,7 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
         request.member_id,
         request.group_instance_id,
         tuple(wanted),
+        has_member_epoch=context.api_version >= _STALE_MEMBER_EPOCH_SINCE,
     )
     producer = Producer(request.producer_id, request.producer_epoch)
     has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE

@@ -13,13 +13,14 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.coordinator.group.classic.states import State
+    from barnabas.broker.coordinator.group.consumer.model import GroupState
     from barnabas.broker.coordinator.group.machine import GroupMachine
 
 
 class GroupSummary(NamedTuple):
     """A group as it is now."""
 
-    state: State
+    state: State | GroupState
     members_count: int
 
 

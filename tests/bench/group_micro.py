@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
+from barnabas.broker.coordinator.group.kinds import AnyRecord
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
@@ -21,6 +22,7 @@ from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.worlds.group import GroupWorld
 from tests.support.worlds.memory_topic import MemoryTopic
+from tests.support.worlds.memory_topics import no_consumers
 
 GROUPS, MEMBERS = 50, 20
 OFFSETS = 100_000
@@ -104,8 +106,8 @@ def _offsets_log(groups: int) -> _Log:
 
 
 def _load(log: _Log) -> GroupMachine:
-    machine = GroupMachine(GroupConfig())
-    loader = Loader[GroupRecord](log, 0, machine)
+    machine = GroupMachine(GroupConfig(), no_consumers())
+    loader = Loader[AnyRecord](log, 0, machine)
     while not loader.step():
         pass
     return machine

@@ -104,7 +104,13 @@ _TEXTS = {
     "group.max.session.timeout.ms": "The longest session timeout a group member may ask for.",
     "group.initial.rebalance.delay.ms": "How long an empty group waits for further members before its first "
     "generation. 0 here, where Kafka has 3000: one consumer should not wait.",
-    "group.max.size": "How many members a group may have.",
+    "group.max.size": "How many members a group of the classic protocol may have.",
+    "group.consumer.assignment.interval.ms": "How long after one assignment the next of the same consumer group is "
+    "made, at the earliest.",
+    "group.consumer.assignors": "The server-side assignors that consumers may ask for; the first is the default.",
+    "group.consumer.heartbeat.interval.ms": "How often members of consumer groups are told to send a heartbeat.",
+    "group.consumer.max.size": "How many members a consumer group (KIP-848) may have.",
+    "group.consumer.session.timeout.ms": "How long a member of a consumer group may be silent.",
     "offset.metadata.max.bytes": "The longest metadata a client may commit with an offset.",
     "offsets.commit.timeout.ms": "How long a group's request may wait until what it changed is on the disk, where "
     "flushing is on; COORDINATOR_NOT_AVAILABLE after that.",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.group.classic.draft import GroupOutcome
 from barnabas.broker.coordinator.group.classic.model import NO_TOPIC_ID, GroupConfig
+from barnabas.broker.coordinator.group.kinds import AnyOutcome
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.offsets import offsets
 from barnabas.broker.coordinator.group.state import DurableGroups
@@ -59,7 +59,7 @@ def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collecti
     return Leaving([number for number in going if number not in kept], not kept.isdisjoint(going), looked_at)
 
 
-def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfig) -> Iterator[GroupOutcome]:
+def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfig) -> Iterator[AnyOutcome]:
     """Expiry of a group's old offsets, and of the group with the last of them."""
     group, durable = machine.group(group_id), machine.durable
     if group is None:

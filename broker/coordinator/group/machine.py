@@ -10,11 +10,15 @@ from collections.abc import Iterator
 
 from barnabas.broker.coordinator.group import records
 from barnabas.broker.coordinator.group.classic import sessions
-from barnabas.broker.coordinator.group.classic.draft import GroupOutcome, from_stored
-from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, GroupRecord
+from barnabas.broker.coordinator.group.classic.draft import from_stored
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.group.consumer import leaving
+from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
+from barnabas.broker.coordinator.group.consumer.timers import is_of_consumer_group
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.state import DurableGroups
-from barnabas.broker.coordinator.runtime.outcome import TimerKey
+from barnabas.broker.coordinator.runtime.outcome import Outcome, TimerKey
 from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
@@ -26,14 +30,20 @@ class GroupMachine:
     records_are_whole = False
     """What transactions commit counts from their markers on."""
 
-    def __init__(self, config: GroupConfig) -> None:
+    def __init__(self, config: GroupConfig, consumer: ConsumerContext) -> None:
         self.config = config
+        self.consumer = consumer
         self.durable = DurableGroups()
         self.replay = self.durable.replay  # without a step in between: a load calls it for each record
         self._working: dict[str, Group] = {}
 
-    def group(self, group_id: str) -> Group | None:
+    def group(self, group_id: str) -> AnyGroup | None:
         """The group as it now is, or None when there is none."""
+        consumer_group = self.durable.consumers.get(group_id)
+        return self.classic(group_id) if consumer_group is None else consumer_group
+
+    def classic(self, group_id: str) -> Group | None:
+        """The classic group as it now is, or None when there is none."""
         working = self._working.get(group_id)
         if working is None and group_id in self.durable:
             working = from_stored(group_id, self.durable.stored(group_id))
@@ -45,7 +55,7 @@ class GroupMachine:
         """The id of every group there is."""
         return list(dict.fromkeys([*self.durable.group_ids(), *self._working]))
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[AnyGroup]:
         """Every group there is."""
         for group_id in self.group_ids():
             group = self.group(group_id)
@@ -58,7 +68,7 @@ class GroupMachine:
 
     # What the runtime asks
 
-    def encode(self, record: GroupRecord) -> tuple[bytes, bytes | None]:
+    def encode(self, record: AnyRecord) -> tuple[bytes, bytes | None]:
         return records.encode(record)
 
     decode = staticmethod(records.decode)
@@ -66,8 +76,14 @@ class GroupMachine:
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
 
-    def install(self, entity_id: str, volatile: Group) -> None:
+    def install(self, entity_id: str, volatile: Group | MetadataSeen) -> None:
         """A group that is dead, or no more than what is stored of it, needs no working state."""
+        if isinstance(volatile, MetadataSeen):
+            self._working.pop(entity_id, None)  # of the empty classic group whose place it took
+            consumer_group = self.durable.consumers.get(entity_id)
+            if consumer_group is not None:
+                consumer_group.metadata_seen = volatile
+            return
         before = self._working.get(entity_id) or from_stored(entity_id, self.durable.stored(entity_id))
         if volatile.state is not before.state:
             _log.info(_line_of(volatile))
@@ -79,16 +95,23 @@ class GroupMachine:
     def _is_as_stored(self, group: Group) -> bool:
         return group.state is State.EMPTY and group == from_stored(group.group_id, self.durable.stored(group.group_id))
 
-    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> GroupOutcome:
-        return sessions.timer_fired(self.group(entity_id), timer, now_ms=now_ms, config=self.config)
+    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
+        consumer_group = self.durable.consumers.get(entity_id)
+        if is_of_consumer_group(timer):
+            return leaving.timer_fired(consumer_group, timer, topics=self.consumer.topics)
+        if consumer_group is not None:
+            return Outcome()
+        return sessions.timer_fired(self.classic(entity_id), timer, now_ms=now_ms, config=self.config)
 
-    def loaded(self, now_ms: int) -> Iterator[tuple[str, GroupOutcome]]:
+    def loaded(self, now_ms: int) -> Iterator[tuple[str, AnyOutcome]]:
         """What is to be done once the log was replayed: the members' sessions begin anew."""
         for group_id in list(self.durable.group_ids()):
             stored = self.durable.stored(group_id)
             if stored is not None and stored.members:
                 group = from_stored(group_id, stored)
                 yield group_id, sessions.loaded(group, now_ms=now_ms, config=self.config)
+        for group_id, consumer_group in list(self.durable.consumers.items()):
+            yield group_id, leaving.loaded(consumer_group, config=self.consumer.config_of(group_id))
 
 
 def _line_of(group: Group) -> str:

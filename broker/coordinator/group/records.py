@@ -1,8 +1,9 @@
 """The group coordinator's records as `__consumer_offsets` has them: values to bytes and back.
 
 Knows which versions are written, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 when the client
-asked for an expiry of its own), groups as version 3. All older ones are read. Records of other kinds of groups
-(KIP-848, share, streams) are passed over. A key starts with the record's type, a value with its version, both i16.
+asked for an expiry of its own), groups as version 3. All older ones are read. Those of consumer groups are in
+`consumer/records.py`; records of other kinds of groups (share, streams) are passed over. A key starts with the record's
+type, a value with its version, both i16.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from barnabas.broker.coordinator.group.classic.model import (
     NO_EXPIRY_MS,
     NO_TOPIC_ID,
     CommittedOffset,
-    GroupRecord,
     GroupStored,
     OffsetCommitted,
     StoredGroup,
     StoredMember,
 )
+from barnabas.broker.coordinator.group.consumer import records as consumer_records
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.kinds import AnyRecord
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
 from barnabas.protocol.log_records.group import (
@@ -32,18 +35,25 @@ from barnabas.protocol.log_records.group import (
 from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
 from barnabas.protocol.schema import Stored
 
-_KEYS: dict[int, type[Stored]] = {0: LegacyOffsetCommitKey, 1: OffsetCommitKey, 2: GroupMetadataKey}
+_KEYS: dict[int, type[Stored]] = {
+    0: LegacyOffsetCommitKey,
+    1: OffsetCommitKey,
+    2: GroupMetadataKey,
+    **consumer_records.KEYS,
+}
 _OFFSET_VERSION = 4
 _OFFSET_WITH_EXPIRY_VERSION = 1
 _GROUP_VERSION = 3
 _new_tuple = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
-def encode(record: GroupRecord) -> tuple[bytes, bytes | None]:
+def encode(record: AnyRecord) -> tuple[bytes, bytes | None]:
     """Key and value; a value of None is a tombstone. Raises EncodeError for names that do not fit the format."""
     if isinstance(record, GroupStored):
         key = encode_key(GroupMetadataKey(group=record.group_id))
         return key, None if record.stored is None else encode_value(_group_value(record.stored), _GROUP_VERSION)
+    if isinstance(record, ConsumerRecord):
+        return consumer_records.encode(record)
     committed = record.committed
     if committed is not None and (usual := _usual(record, committed)) is not None:
         return usual
@@ -62,8 +72,8 @@ def encode(record: GroupRecord) -> tuple[bytes, bytes | None]:
     return key, encode_value(value, _OFFSET_WITH_EXPIRY_VERSION if has_expiry else _OFFSET_VERSION)
 
 
-def decode(key: bytes | None, value: bytes | None) -> GroupRecord | None:
-    """The record, or None for one of a kind that classic groups have no use for. Raises DecodeError for damage."""
+def decode(key: bytes | None, value: bytes | None) -> AnyRecord | None:
+    """The record, or None for one of a kind of groups that is not offered. Raises DecodeError for damage."""
     if key is None:
         raise DecodeError("a record of __consumer_offsets has no key")
     usual = read_usual_commit(key, value)
@@ -78,7 +88,7 @@ def decode(key: bytes | None, value: bytes | None) -> GroupRecord | None:
         )
     if isinstance(decoded, GroupMetadataKey):
         return GroupStored(decoded.group, None if value is None else _stored(value))
-    return None
+    return None if decoded is None else consumer_records.decode(decoded, value)
 
 
 def _usual(record: OffsetCommitted, committed: CommittedOffset) -> tuple[bytes, bytes] | None:

@@ -14,9 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupRecord, GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.consumer.replay import replay as replay_consumer
+from barnabas.broker.coordinator.group.kinds import AnyRecord
 from barnabas.broker.coordinator.group.offsets.by_topic import GroupsByTopic
 from barnabas.broker.coordinator.group.offsets.pending import Key, Pending, PendingOffsets
+from barnabas.protocol.log_records.group import ConsumerGroupMetadataKey
 
 NO_PRODUCER_ID = -1
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
@@ -27,6 +32,8 @@ class DurableGroups:
 
     def __init__(self) -> None:
         self._stored: dict[str, StoredGroup] = {}
+        self.consumers: dict[str, ConsumerGroup] = {}
+        """Those of the consumer protocol. None of them is a stored one."""
         self._offsets: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
         self._record_offsets: dict[Key, int] = {}  # of what was committed while a transaction was open
         self._pending = PendingOffsets()
@@ -36,17 +43,23 @@ class DurableGroups:
         """Whether both say the same of every group: what a client could ever see."""
         if not isinstance(other, DurableGroups):
             return NotImplemented
-        return (self._stored, self._offsets, self._pending) == (other._stored, other._offsets, other._pending)
+        return self._visible() == other._visible()
 
     __hash__ = None  # type: ignore[assignment]  # because it changes
+
+    def _visible(self) -> tuple[object, ...]:
+        return self._stored, self.consumers, self._offsets, self._pending
 
     def group_ids(self) -> Iterator[str]:
         """Every group there is: stored, or known by its commits alone."""
         yield from self._stored
-        yield from (group_id for group_id in self._offsets if group_id not in self._stored)
+        yield from self.consumers
+        yield from (
+            group_id for group_id in self._offsets if group_id not in self._stored and group_id not in self.consumers
+        )
 
     def __contains__(self, group_id: str) -> bool:
-        return group_id in self._stored or group_id in self._offsets
+        return group_id in self._stored or group_id in self.consumers or group_id in self._offsets
 
     def stored(self, group_id: str) -> StoredGroup | None:
         """The last finished generation; None for a group that only commits offsets, or is unknown."""
@@ -84,10 +97,13 @@ class DurableGroups:
         """Whether any offset of this partition waits for a marker."""
         return bool(self._pending)
 
-    def replay(self, record: GroupRecord, record_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
+    def replay(self, record: AnyRecord, record_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply one record of the log."""
         if isinstance(record, GroupStored):
             self._replay_group(record)
+            return
+        if isinstance(record, ConsumerRecord):
+            self._replay_consumer(record)
             return
         group_id, topic, partition, committed = record
         if committed is None:
@@ -123,10 +139,23 @@ class DurableGroups:
     def _replay_group(self, record: GroupStored) -> None:
         if record.stored is not None:
             self._stored[record.group_id] = record.stored
+            self.consumers.pop(record.group_id, None)
             return
         self._stored.pop(record.group_id, None)
-        if not self._offsets.get(record.group_id, True):
-            del self._offsets[record.group_id]
+        self._forget_if_bare(record.group_id)
+
+    def _replay_consumer(self, record: ConsumerRecord) -> None:
+        group_id: str = record.key.group_id  # type: ignore[attr-defined]  # every key of KEYS has it
+        replay_consumer(self.consumers, record)
+        if group_id in self.consumers:
+            self._stored.pop(group_id, None)
+        elif isinstance(record.key, ConsumerGroupMetadataKey):
+            self._forget_if_bare(group_id)
+
+    def _forget_if_bare(self, group_id: str) -> None:
+        """A group that is gone, and has no offsets left, is not known by its commits either."""
+        if not self._offsets.get(group_id, True):
+            del self._offsets[group_id]
 
     def _commit(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
         topics = self._offsets.get(group_id)

@@ -19,9 +19,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from barnabas.protocol.errors import ErrorCode
 
-R = TypeVar("R")
+R = TypeVar("R", covariant=True)
 """The coordinator's records, as values: past participles such as `OffsetCommitted`."""
-V = TypeVar("V")
+V = TypeVar("V", covariant=True)
 """The volatile state of one entity (a group)."""
 
 
@@ -72,7 +72,16 @@ class FinishTransaction(NamedTuple):
     """
 
 
-Effect = Answer | SetTimer | CancelTimer | FinishTransaction
+class ResolveTopics(NamedTuple):
+    """Effect: find the topics that match each of the entity's, a consumer group's, regular expressions.
+
+    Not the runtime's own, like `FinishTransaction`: it looks at every topic there is.
+    """
+
+    regexes: tuple[str, ...]
+
+
+Effect = Answer | SetTimer | CancelTimer | FinishTransaction | ResolveTopics
 
 
 class Producer(NamedTuple):

@@ -25,7 +25,6 @@ from barnabas.broker.coordinator.runtime.outcome import (
     Answer,
     CancelTimer,
     Effect,
-    FinishTransaction,
     Outcome,
     Park,
     Producer,
@@ -144,7 +143,7 @@ class Shard(Generic[R, V]):
         if not effects and synced is None:
             return reply
         answers: list[Answer] = []
-        others: list[FinishTransaction] = []
+        others: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Answer):
                 answers.append(effect)
@@ -210,7 +209,7 @@ class Shard(Generic[R, V]):
                 future.set_result(answer.reply)
 
     def _answer_when_synced(
-        self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[FinishTransaction], reply: Any
+        self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[Effect], reply: Any
     ) -> Future[Any]:
         """Hold everything back until the records are on disk; if they never will be, or not in time, say so.
 

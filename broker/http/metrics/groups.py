@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.group.consumer.model import GroupState
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from barnabas.broker.context import Services
 
 _SLICE = 100  # groups looked at in a step
+_CONSUMER_GROUPS = "kafka_server_group_coordinator_metrics_consumer_group_count"
 _OF_STATE = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 
 
@@ -28,7 +30,7 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of groups."""
     begin_loading(sources.services)
     found = loaded_groups(sources.services)
-    states: Counter[State] = Counter()
+    states: Counter[State | GroupState] = Counter()
     reader = _GroupReader(sources.services, readings)
     for number, group in enumerate(found, start=1):
         summary = group.summary()
@@ -39,9 +41,11 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
                 reader.read(group)
         if number % _SLICE == 0:
             yield
-    readings.add(_OF_STATE, states.total())
+    readings.add(_OF_STATE, sum(states[state] for state in State))
     for state in State:
         readings.add(_OF_STATE + state.value.lower(), states[state])
+    for consumer_state in GroupState:
+        readings.add(_CONSUMER_GROUPS, states[consumer_state], consumer_state.value.lower())
     readings.add("barnabas_metrics_left_out", max(0, len(found) - GROUPS_MAX), "groups")
     readings.add("barnabas_metrics_left_out", reader.left_out, "committed offsets")
 

@@ -132,7 +132,7 @@ METRICS = (
         "partition is used for the first time in a run.",
         OWN,
     ),
-    Metric("kafka_coordinator_group_groupmetadatamanager_numgroups", GAUGE, (), "Groups there are.", JMX),
+    Metric("kafka_coordinator_group_groupmetadatamanager_numgroups", GAUGE, (), "Groups of the classic protocol.", JMX),
     Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsempty", GAUGE, (), "Those without members.", JMX),
     Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsstable", GAUGE, (), "Those at work.", JMX),
     Metric(
@@ -150,6 +150,13 @@ METRICS = (
         JMX,
     ),
     Metric("kafka_coordinator_group_groupmetadatamanager_numgroupsdead", GAUGE, (), "0: they are forgotten.", JMX),
+    Metric(
+        "kafka_server_group_coordinator_metrics_consumer_group_count",
+        GAUGE,
+        ("state",),
+        "Groups of the consumer protocol, by state.",
+        JMX,
+    ),
     Metric("barnabas_transactions", GAUGE, ("state",), "Transactional ids by the state of their transaction.", OWN),
     Metric("barnabas_transactions_open", GAUGE, (), "Transactions that are open, or ended and not complete.", OWN),
     Metric(

@@ -26,10 +26,13 @@ from typing import Any
 
 from barnabas.broker.coordinator.group import records
 from barnabas.broker.coordinator.group.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
+from tests.support.stories.consumer_records import told_record
 from tests.support.worlds.group import GroupWorld, reply_of
 
 _UUID = re.compile(r"-00000000-0000-4000-8000-([0-9a-f]{12})")
@@ -50,6 +53,7 @@ class Story:
 
     def __init__(self) -> None:
         self.config = GroupConfig()
+        self.consumer_config = ConsumerConfig()
         self._world: GroupWorld | None = None
         self._clients: dict[str, _Client] = {}
         self._waiting: list[tuple[str, str, asyncio.Future[Any]]] = []
@@ -59,7 +63,7 @@ class Story:
     @property
     def world(self) -> GroupWorld:
         if self._world is None:
-            self._world = GroupWorld(self.config)
+            self._world = GroupWorld(self.config, consumer_config=self.consumer_config)
         return self._world
 
     def run(self, text: str) -> str:
@@ -295,6 +299,8 @@ class Story:
                 record = records.decode(raw.key, raw.value)
                 if isinstance(record, GroupStored):
                     self._lines.append(f"log: {_stored(record)}")
+                elif isinstance(record, ConsumerRecord):
+                    self._lines.append(f"log: {told_record(record)}")
                 elif record is not None:
                     offset = "deleted" if record.committed is None else record.committed.offset
                     self._lines.append(f"log: {record.topic}-{record.partition}={offset}{whose}")

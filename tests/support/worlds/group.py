@@ -19,6 +19,10 @@ from barnabas.broker.coordinator.group.classic.model import (
     OffsetToCommit,
     SyncRequest,
 )
+from barnabas.broker.coordinator.group.consumer.model import (
+    ConsumerConfig,
+    ConsumerContext,
+)
 from barnabas.broker.coordinator.groups import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.slices import Slices
@@ -26,6 +30,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.memory_topic import MemoryTopic
+from tests.support.worlds.memory_topics import MemoryTopics
 
 TOPIC_IDS = {"t": b"\x01" * 16, "u": b"\x02" * 16}
 
@@ -33,8 +38,15 @@ TOPIC_IDS = {"t": b"\x01" * 16, "u": b"\x02" * 16}
 class GroupWorld:
     """One broker's groups."""
 
-    def __init__(self, config: GroupConfig | None = None, topic: MemoryTopic | None = None) -> None:
+    def __init__(
+        self,
+        config: GroupConfig | None = None,
+        topic: MemoryTopic | None = None,
+        consumer_config: ConsumerConfig | None = None,
+    ) -> None:
         self.config = config or GroupConfig()
+        self.consumer_config = consumer_config or ConsumerConfig()
+        self.topics = MemoryTopics()
         self.loop = asyncio.new_event_loop()
         self.topic = topic or MemoryTopic()
         self.topic_ids = dict(TOPIC_IDS)
@@ -59,6 +71,7 @@ class GroupWorld:
             upkeep=self.upkeep,
             random_bytes=self._random_bytes,
             topic_ids=self.topic_ids.get,
+            consumer=ConsumerContext(lambda group_id: self.consumer_config, self.topics),
         )
 
     def _random_bytes(self, size: int) -> bytes:

@@ -279,3 +279,5 @@ class CommitRequest(NamedTuple):
     member_id: str
     group_instance_id: str | None
     offsets: tuple[OffsetToCommit, ...]
+    has_member_epoch: bool = True
+    """Of a version that knows member epochs: v9 and later of OffsetCommit, v6 of TxnOffsetCommit."""

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from barnabas.broker.coordinator.group.classic.draft import Draft, GroupOutcome
+from barnabas.broker.coordinator.group.classic.draft import Draft
 from barnabas.broker.coordinator.group.classic.model import (
     NO_EXPIRY_MS,
     CommitRequest,
     CommittedOffset,
     Group,
     GroupConfig,
-    GroupRecord,
-    GroupStored,
     OffsetCommitted,
     OffsetToCommit,
 )
@@ -26,6 +24,9 @@ from barnabas.broker.coordinator.group.classic.subscription import (
     subscribed_topics,
     topics_in_use,
 )
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord, tombstones
+from barnabas.broker.coordinator.group.offsets.admission import commit_refusal, transactional_refusal
 from barnabas.broker.coordinator.runtime.outcome import Outcome, Producer
 from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.protocol.errors import ErrorCode
@@ -37,41 +38,55 @@ Partitions = Collection[tuple[str, int]]
 
 
 def commit(
-    group: Group | None, request: CommitRequest, *, missing_group: ErrorCode, now_ms: int, config: GroupConfig
-) -> GroupOutcome:
+    group: AnyGroup | None, request: CommitRequest, *, missing_group: ErrorCode, now_ms: int, config: GroupConfig
+) -> AnyOutcome:
     """Decide an OffsetCommit. The reply is one error code per offset, in their order.
 
     `missing_group` is the answer to a member of a group that does not exist; it depends on the request's version.
     """
-    error = _refusal(group, request, missing_group)
+    if isinstance(group, ConsumerGroup):
+        error = commit_refusal(group, request, _with_good_metadata(request, config))
+    else:
+        error = _refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
         return Outcome(reply=tuple(error for _ in request.offsets))
     records, reply = _committed(request, now_ms, config)
+    if isinstance(group, ConsumerGroup):
+        return Outcome(records=records, reply=reply)
     counts_as_heartbeat = group is not None and request.member_id in group.members
     effects = (still_alive(group, request.member_id),) if group is not None and counts_as_heartbeat else ()
     return Outcome(records=records, reply=reply, effects=effects)
 
 
 def commit_in_transaction(
-    group: Group | None,
+    group: AnyGroup | None,
     request: CommitRequest,
     producer: Producer,
     *,
     missing_group: ErrorCode,
     now_ms: int,
     config: GroupConfig,
-) -> GroupOutcome:
+) -> AnyOutcome:
     """Decide a TxnOffsetCommit; reply and `missing_group` are as those of `commit`.
 
     The offsets wait for the transaction's marker.
 
     Who names a member or a generation is held to it (KIP-447); who does not may commit in any state of the group.
     """
-    error = _transactional_refusal(group, request, missing_group)
+    if isinstance(group, ConsumerGroup):
+        error = transactional_refusal(group, request, _with_good_metadata(request, config))
+    else:
+        error = _transactional_refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
         return Outcome(reply=tuple(error for _ in request.offsets))
     records, reply = _committed(request, now_ms, config)
     return Outcome(records=records, producer=producer, reply=reply)
+
+
+def _with_good_metadata(request: CommitRequest, config: GroupConfig) -> list[OffsetToCommit]:
+    """The offsets that are not refused for their metadata; only these have to be the member's own."""
+    limit = config.offset_metadata_max_bytes
+    return [each for each in request.offsets if _check_metadata(each.metadata, limit) is ErrorCode.NONE]
 
 
 def _committed(
@@ -131,18 +146,21 @@ def _as_committed(offset: OffsetToCommit, now_ms: int) -> CommittedOffset:
 
 
 def delete_offsets(
-    group: Group | None, offsets: Offsets, wanted: Sequence[tuple[str, int]], *, unstable: Partitions = ()
-) -> tuple[ErrorCode, GroupOutcome]:
+    group: AnyGroup | None, offsets: Offsets, wanted: Sequence[tuple[str, int]], *, unstable: Partitions = ()
+) -> tuple[ErrorCode, AnyOutcome]:
     """Decide an OffsetDelete: an error for the whole group, or an outcome with one code per wanted partition.
 
     `unstable` are partitions with an offset in an open transaction, which goes too.
     """
     if group is None or group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
-    is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE
-    if group.members and not is_consumer_group:
+    if group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NON_EMPTY_GROUP, Outcome()
-    in_use = topics_in_use(group, {topic for topic, _ in wanted})
+    topics = {topic for topic, _ in wanted}
+    if isinstance(group, ConsumerGroup):
+        in_use: Collection[str] = set(filter(group.is_subscribed_to, topics))
+    else:
+        in_use = topics_in_use(group, topics)
     reply = tuple(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if topic in in_use else ErrorCode.NONE for topic, _ in wanted)
     records = tuple(
         OffsetCommitted(group.group_id, topic, partition, None)
@@ -152,51 +170,57 @@ def delete_offsets(
     return ErrorCode.NONE, Outcome(records=records, reply=reply)
 
 
-def delete_group(group: Group | None, offsets: Offsets, *, unstable: Partitions = (), now_ms: int) -> GroupOutcome:
+def delete_group(group: AnyGroup | None, offsets: Offsets, *, unstable: Partitions = (), now_ms: int) -> AnyOutcome:
     """Decide the deletion of a group. The reply is an error code; only an empty group can go.
 
     What it committed in open transactions (`unstable`) goes with it.
     """
     if group is None:
         return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
-    meaning = on(group.state, Event.DELETED)
-    if isinstance(meaning, Say):
+    if isinstance(group, ConsumerGroup):
+        if group.members:
+            return Outcome(reply=ErrorCode.NON_EMPTY_GROUP)
+    elif isinstance(meaning := on(group.state, Event.DELETED), Say):
         return Outcome(reply=meaning.code)
-    draft = Draft(group, now_ms)
-    _bury(draft, offsets, unstable)
-    return draft.outcome(ErrorCode.NONE)
+    return _buried(group, offsets, now_ms, unstable)._replace(reply=ErrorCode.NONE)
 
 
-def _bury(draft: Draft, offsets: Offsets, unstable: Partitions = ()) -> None:
-    group_id = draft.group.group_id
+def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions = ()) -> AnyOutcome:
+    """The end of a group and of all it committed."""
     partitions = dict.fromkeys((topic, partition) for topic in offsets for partition in offsets[topic])
-    draft.records += [
-        OffsetCommitted(group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
+    records: list[AnyRecord] = [
+        OffsetCommitted(group.group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
     ]
-    draft.records.append(GroupStored(group_id, None))
+    records += tombstones(group)
+    if isinstance(group, ConsumerGroup):
+        return Outcome(records=tuple(records))
+    draft = Draft(group, now_ms)
     draft.transition(Event.DELETED)
+    return Outcome(records=tuple(records), volatile=draft.group)
 
 
-def expire(group: Group, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> GroupOutcome:
+def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: int, config: GroupConfig) -> AnyOutcome:
     """Decide which commits are too old, and whether the group goes with its last one.
 
     `unstable` are partitions with an offset in an open transaction: neither they nor their group expire.
     """
     expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in unstable]
-    is_deserted = group.state is State.EMPTY and not group.pending and not unstable
+    is_deserted = not group.members and not unstable
+    if isinstance(group, Group):
+        is_deserted = is_deserted and group.state is State.EMPTY and not group.pending
     if is_deserted and len(expired) == sum(map(len, offsets.values())):
-        draft = Draft(group, now_ms)
-        _bury(draft, offsets)
-        return draft.outcome()
-    records: tuple[GroupRecord, ...] = tuple(OffsetCommitted(group.group_id, *partition, None) for partition in expired)
+        return _buried(group, offsets, now_ms)
+    records: tuple[AnyRecord, ...] = tuple(OffsetCommitted(group.group_id, *partition, None) for partition in expired)
     return Outcome(records=records)
 
 
-def _expired(group: Group, offsets: Offsets, now_ms: int, config: GroupConfig) -> Iterator[tuple[str, int]]:
+def _expired(group: AnyGroup, offsets: Offsets, now_ms: int, config: GroupConfig) -> Iterator[tuple[str, int]]:
     """The commits that are too old. An expiry the client asked for goes before the broker's retention."""
     since_emptied = False
     subscribed: Collection[str] | None = ()
-    if group.protocol_type or group.members:
+    if isinstance(group, ConsumerGroup):
+        subscribed = group.subscribed_topics()
+    elif group.protocol_type or group.members:
         since_emptied = group.state is State.EMPTY and group.state_timestamp_ms >= 0
         if group.state is not State.EMPTY:
             subscribed = subscribed_topics(group) if group.state is State.STABLE else None
@@ -204,7 +228,9 @@ def _expired(group: Group, offsets: Offsets, now_ms: int, config: GroupConfig) -
         return  # nobody knows what the members still need
     for topic in offsets.keys() - set(subscribed):
         for partition, committed in offsets[topic].items():
-            since_ms = group.state_timestamp_ms if since_emptied else committed.commit_timestamp_ms
+            since_ms = committed.commit_timestamp_ms
+            if since_emptied and isinstance(group, Group):
+                since_ms = group.state_timestamp_ms
             expires_ms = since_ms + config.offsets_retention_ms
             if committed.expire_timestamp_ms != NO_EXPIRY_MS:
                 expires_ms = committed.expire_timestamp_ms

@@ -17,13 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.group.classic.draft import as_stored
-from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, GroupRecord, JoinReply, SyncReply
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.group.kinds import AnyRecord
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.group import GroupWorld, reply_of
+from tests.support.worlds.memory_topics import no_consumers
 
 _PARTITION = partition_for("g", 50)
 _TOPIC_PARTITIONS = 4
@@ -279,8 +281,8 @@ class _Life:
         assert counts == group.protocol_counts
 
     def _check_replay(self, group: Group) -> None:
-        machine = GroupMachine(self.world.config)
-        loader = Loader[GroupRecord](self.world.topic, _PARTITION, machine)
+        machine = GroupMachine(self.world.config, no_consumers())
+        loader = Loader[AnyRecord](self.world.topic, _PARTITION, machine)
         while not loader.step():
             pass
         live = next(partition for partition in self.world.coordinator.loaded() if partition.index == _PARTITION)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, GroupRecord, OffsetCommitted
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupConfig, OffsetCommitted
+from barnabas.broker.coordinator.group.kinds import AnyRecord
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.records import encode
 from barnabas.broker.coordinator.runtime.loading import SLICE_BYTES, Loader
@@ -14,6 +15,7 @@ from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from tests.support.worlds.group import GroupWorld, refusal
 from tests.support.worlds.memory_topic import MemoryTopic
+from tests.support.worlds.memory_topics import no_consumers
 
 _PARTITION = partition_for("g", 50)
 _NOW_MS = 1_700_000_000_000
@@ -37,8 +39,8 @@ def _marker(topic: MemoryTopic, producer_id: int, *, commit: bool) -> None:
 
 
 def _loaded(topic: MemoryTopic) -> GroupMachine:
-    machine = GroupMachine(GroupConfig())
-    loader = Loader[GroupRecord](topic, _PARTITION, machine)
+    machine = GroupMachine(GroupConfig(), no_consumers())
+    loader = Loader[AnyRecord](topic, _PARTITION, machine)
     while not loader.step():
         pass
     return machine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from barnabas.broker.coordinator.expiries import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.group.classic.model import GroupConfig, JoinReply
-from barnabas.broker.coordinator.groups import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError

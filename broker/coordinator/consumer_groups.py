@@ -1,0 +1,153 @@
+"""Consumer groups (KIP-848): what handlers ask of the group coordinator about them.
+
+Finds the partition of a group, asks the decisions in `group/consumer`, and has the runtime carry them out. The topics
+that match regular expressions are looked for here, in slices, because there may be many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Protocol
+
+from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.group.classic.model import Group
+from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.coordinator.group.consumer import leaving, regexes
+from barnabas.broker.coordinator.group.consumer.checks import check_request
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.consumer.heartbeat import heartbeat
+from barnabas.broker.coordinator.group.consumer.model import (
+    JOINING_EPOCH,
+    ConsumerContext,
+    HeartbeatReply,
+    HeartbeatRequest,
+    ResolvedRegex,
+)
+from barnabas.broker.coordinator.group.consumer.re2.pattern import RegexError, compile_pattern
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, tombstones
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.replies import Reply
+from barnabas.broker.slices import Kind, Slices
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+_log = logger("coordinator")
+
+_RESOLVING = Kind(steps_max=500, slice_ms=5, may_begin_again=False)
+
+GroupPartition = CoordinatorPartition[GroupMachine]
+
+
+class Partitions(Protocol):
+    """Where groups are: `runtime.ownership.CoordinatorPartitions`."""
+
+    def of(self, entity_id: str) -> GroupPartition:
+        """The loaded partition of a group. KafkaError."""
+
+    def loaded(self) -> Iterable[GroupPartition]:
+        """Those that are in use and ready."""
+
+
+class ConsumerGroups:
+    """The consumer groups of this broker."""
+
+    def __init__(
+        self,
+        context: ConsumerContext,
+        partitions: Partitions,
+        clock: Clock,
+        upkeep: Slices,
+        fresh_id: Callable[[], str],
+    ) -> None:
+        self.context = context
+        self._partitions = partitions
+        self._clock = clock
+        self._upkeep = upkeep
+        self._fresh_id = fresh_id
+        self._resolving: set[str] = set()
+
+    def heartbeat(self, request: HeartbeatRequest) -> Reply[HeartbeatReply]:
+        """ConsumerGroupHeartbeat. Raises KafkaError with Kafka's sentence."""
+        check_request(request, self.context.config_of(request.group_id))
+        partition = self._partitions.of(request.group_id)
+        outcome = self._decided(partition.machine.group(request.group_id), request)
+        reply: Reply[HeartbeatReply] = partition.shard.execute(request.group_id, outcome)
+        return reply
+
+    def describe(self, group_id: str) -> ConsumerGroup:
+        """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
+        return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
+
+    def _decided(self, group: AnyGroup | None, request: HeartbeatRequest) -> AnyOutcome:
+        if request.member_epoch < JOINING_EPOCH:
+            return leaving.leave(_consumer_group(group, request.group_id), request, topics=self.context.topics)
+        outcome: AnyOutcome = heartbeat(
+            self._joined(group, request),
+            request,
+            topics=self.context.topics,
+            now_ms=self._clock.now_ms(),
+            config=self.context.config_of(request.group_id),
+            fresh_member_id=self._fresh_id(),
+        )
+        if isinstance(group, Group):
+            return outcome._replace(records=(*tombstones(group), *outcome.records))
+        return outcome
+
+    def _joined(self, group: AnyGroup | None, request: HeartbeatRequest) -> ConsumerGroup:
+        """The group of a heartbeat; an empty classic one makes room for it. GROUP_ID_NOT_FOUND."""
+        if isinstance(group, ConsumerGroup):
+            return group
+        if request.member_epoch != JOINING_EPOCH:
+            why = "Consumer group %s not found." if group is None else "Group %s is not a consumer group."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
+        if group is not None and group.state is not State.EMPTY:
+            why = "Cannot upgrade classic group %s to consumer group because online upgrade is disabled."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
+        return ConsumerGroup(request.group_id)
+
+    # Regular expressions
+
+    def resolve(self, partition_index: int, group_id: str, wanted: ResolveTopics) -> None:
+        """Find the topics of a group's regular expressions, unless that is being done."""
+        if group_id not in self._resolving:
+            self._resolving.add(group_id)
+            self._upkeep.in_slices(partial(self._resolve, partition_index, group_id, wanted.regexes), _RESOLVING)
+
+    def _resolve(self, partition_index: int, group_id: str, wanted: tuple[str, ...]) -> Steps[None]:
+        topics = self.context.topics
+        version, now_ms = topics.version, self._clock.now_ms()
+        found: dict[str, list[str]] = {regex: [] for regex in wanted}
+        try:
+            for regex in wanted:
+                try:
+                    pattern = compile_pattern(regex)
+                except RegexError:
+                    continue  # of a record that another broker wrote: it matches nothing
+                for name in sorted(topics.ids):
+                    if (yield from pattern.matching(name)):
+                        found[regex].append(name)
+                    yield
+        finally:
+            self._resolving.discard(group_id)
+        results = {regex: ResolvedRegex(tuple(names), version, now_ms) for regex, names in found.items()}
+        self._resolved(partition_index, group_id, results)
+
+    def _resolved(self, partition_index: int, group_id: str, results: dict[str, ResolvedRegex]) -> None:
+        for partition in self._partitions.loaded():
+            if partition.index == partition_index:
+                group = partition.machine.durable.consumers.get(group_id)
+                try:
+                    partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
+                except KafkaError as refusal:
+                    _log.warning(line("topics not resolved", group=group_id, error=refusal))
+
+
+def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:
+    if isinstance(group, ConsumerGroup):
+        return group
+    why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+    raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why)

@@ -1,0 +1,72 @@
+"""Offsets that grew too old are looked for by the clock, in slices, in the partitions that are loaded.
+
+Which ones go is decided in `group/expiry.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from barnabas.broker.clock import Clock, Timer
+from barnabas.broker.coordinator.group import expiry
+from barnabas.broker.coordinator.group.classic.model import GroupConfig
+from barnabas.broker.coordinator.group.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.slices import Kind, Slices
+from barnabas.protocol.errors import KafkaError
+from barnabas.storage.steps import Steps
+
+_log = logger("coordinator")
+
+EXPIRED_IN_A_TURN = 300
+"""How many groups are looked at for old offsets before others get their turn: some milliseconds."""
+_EXPIRY = Kind(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
+
+GroupPartition = CoordinatorPartition[GroupMachine]
+
+
+class OffsetExpiries:
+    """The expiry of all groups of one broker."""
+
+    def __init__(
+        self,
+        config: GroupConfig,
+        clock: Clock,
+        upkeep: Slices,
+        loaded: Callable[[], Iterable[GroupPartition]],
+        execute: Callable[[GroupPartition, str, AnyOutcome], object],
+    ) -> None:
+        """`execute` carries an outcome of a group out; it may raise KafkaError."""
+        self._config = config
+        self._clock = clock
+        self._upkeep = upkeep
+        self._loaded = loaded
+        self._execute = execute
+        self._timer: Timer | None = None
+        self._arm()
+
+    def close(self) -> None:
+        """The broker stops."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _arm(self) -> None:
+        self._timer = self._clock.call_later(self._config.offsets_retention_check_interval_ms, self._expire)
+
+    def _expire(self) -> None:
+        """Drop what is too old, in the partitions used in this run; the others wait until they are."""
+        self._arm()
+        groups = ((partition, group_id) for partition in self._loaded() for group_id in partition.machine.group_ids())
+        self._upkeep.in_slices(lambda: self._expire_all(groups), _EXPIRY)
+
+    def _expire_all(self, groups: Iterator[tuple[GroupPartition, str]]) -> Steps[None]:
+        for partition, group_id in groups:
+            if not partition.shard.is_closed:
+                for outcome in expiry.expire(partition.machine, group_id, self._clock.now_ms(), self._config):
+                    try:
+                        self._execute(partition, group_id, outcome)
+                    except KafkaError as refusal:
+                        _log.warning(line("offsets not expired", group=group_id, error=refusal))
+            yield

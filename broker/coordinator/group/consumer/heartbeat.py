@@ -1,0 +1,253 @@
+"""ConsumerGroupHeartbeat decided: joining, staying, and static members that come back under a new id (KIP-848).
+
+One heartbeat does, in this order: the member is stored if it changed; the group's epoch rises if what it subscribes to
+changed; a new target is computed if the epoch rose; the member takes its next step towards its target. All of it is one
+batch of records, and the answer says what the member now has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.group.consumer import records, regexes
+from barnabas.broker.coordinator.group.consumer.assignors.model import SubscriptionType
+from barnabas.broker.coordinator.group.consumer.checks import (
+    check_epoch,
+    check_released,
+    check_room,
+    known_member,
+    known_static_member,
+)
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup, assignor_of, counted, preferred
+from barnabas.broker.coordinator.group.consumer.model import (
+    JOINING_EPOCH,
+    ConsumerConfig,
+    HeartbeatReply,
+    HeartbeatRequest,
+    Member,
+    MemberState,
+    MetadataSeen,
+    Topics,
+)
+from barnabas.broker.coordinator.group.consumer.reconciliation import Circumstances, reconcile
+from barnabas.broker.coordinator.group.consumer.regexes import ConsumerOutcome, Status
+from barnabas.broker.coordinator.group.consumer.subscriptions import (
+    Subscriptions,
+    metadata_hash,
+    topic_ids_of,
+    utf16,
+)
+from barnabas.broker.coordinator.group.consumer.targets import Target, last_target, may_compute, new_target
+from barnabas.broker.coordinator.group.consumer.timers import rebalance_timer, session_timer
+from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
+
+
+class _Epoch(NamedTuple):
+    """What the group's epoch is to be."""
+
+    number: int
+    kind: SubscriptionType
+    records: tuple[records.ConsumerRecord, ...] = ()
+    seen: MetadataSeen | None = None
+
+
+def heartbeat(
+    group: ConsumerGroup,
+    request: HeartbeatRequest,
+    *,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+    fresh_member_id: str,
+) -> ConsumerOutcome:
+    """Decide a heartbeat of a member that does not leave; the reply is a HeartbeatReply. Raises KafkaError."""
+    check_room(group, request, config.max_size)
+    before, replaced = _member(group, request, request.member_id or fresh_member_id)
+    written: list[records.ConsumerRecord] = []
+    effects: list[Effect] = []
+    if replaced is not None:
+        written += _replacement(group, replaced, before)
+        effects += [CancelTimer(session_timer(replaced.member_id)), CancelTimer(rebalance_timer(replaced.member_id))]
+    member = _updated(before, request)
+    if member != before:
+        written.append(records.member_stored(group.group_id, member))
+    regex = regexes.update(
+        group,
+        before,
+        member,
+        topics=topics,
+        now_ms=now_ms,
+        refresh_interval_ms=config.regex_refresh_interval_ms,
+    )
+    written += regex.records
+    epoch = _epoch(group, before, member, regex.status, topics, config)
+    written += epoch.records
+    target = _target(group, before, member, epoch, topics, now_ms, config)
+    written += target.records
+    has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
+    reconciled = _reconciled(group, member, target, request, has_subscription_changed, topics)
+    if reconciled != member:
+        written.append(records.current_stored(group.group_id, reconciled))
+        effects.append(_revocation_effect(reconciled))
+    effects.append(SetTimer(session_timer(reconciled.member_id), config.session_timeout_ms))
+    if regex.to_resolve:
+        effects.append(ResolveTopics(regex.to_resolve))
+    is_told = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != reconciled.assigned
+    reply = HeartbeatReply(
+        reconciled.member_id,
+        reconciled.member_epoch,
+        config.heartbeat_interval_ms,
+        reconciled.assigned if is_told else None,
+    )
+    return Outcome(records=tuple(written), volatile=epoch.seen, reply=reply, effects=tuple(effects))
+
+
+# The member
+
+
+def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> tuple[Member, Member | None]:
+    """The member as it was, and the one whose place it takes, if any."""
+    is_joining = request.member_epoch == JOINING_EPOCH
+    if request.instance_id is None:
+        member = Member(member_id) if is_joining else known_member(group, member_id)
+        member = group.members.get(member_id, member)
+        check_epoch(member, request.member_epoch, request.owned)
+        return member, None
+    if not is_joining:
+        member = known_static_member(group, member_id, request.instance_id)
+        check_epoch(member, request.member_epoch, request.owned)
+        return member, None
+    holder = group.static_member(request.instance_id)
+    if holder is None:
+        return group.members.get(member_id, Member(member_id)), None
+    check_released(holder, member_id)
+    return holder._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0), holder
+
+
+def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records.ConsumerRecord]:
+    """A static member is back under a new id, with all that was kept for it."""
+    group_id = group.group_id
+    return [
+        records.current_gone(group_id, old.member_id),
+        records.target_gone(group_id, old.member_id),
+        records.member_gone(group_id, old.member_id),
+        records.member_stored(group_id, new),
+        records.target_stored(group_id, new.member_id, group.target_of(old)),
+        records.current_stored(group_id, new),
+    ]
+
+
+def _updated(member: Member, request: HeartbeatRequest) -> Member:
+    """The member with what the request says of it."""
+    names = request.topic_names
+    rebalance_timeout_ms = request.rebalance_timeout_ms
+    return member._replace(
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if rebalance_timeout_ms == -1 else rebalance_timeout_ms,
+        assignor=member.assignor if request.assignor is None else request.assignor,
+        topic_names=member.topic_names if names is None else tuple(sorted(set(names), key=utf16)),
+        topic_regex=member.topic_regex if request.topic_regex is None else request.topic_regex,
+        client_id=request.client_id,
+        client_host=request.client_host,
+    )
+
+
+def _has_names_changed(before: Member, member: Member) -> bool:
+    return set(before.topic_names) != set(member.topic_names)
+
+
+# The group's epoch and its target
+
+
+def _epoch(
+    group: ConsumerGroup, before: Member, member: Member, regex: Status, topics: Topics, config: ConsumerConfig
+) -> _Epoch:
+    """The group's epoch, one higher if what is subscribed to, or the assignor, is to be another."""
+    is_bumped = (
+        _has_names_changed(before, member)
+        or regex is Status.UPDATED_AND_RESOLVED
+        or (group.preferred_assignor() or config.assignors[0]) != _assignor(group, before, member, config)
+    )
+    if not is_bumped and not _is_metadata_stale(group, topics):
+        return _Epoch(group.group_epoch, _kind_now(group))
+    subscriptions = Subscriptions(group, [before], [member])
+    fresh_hash = metadata_hash(subscriptions.topics(), topics)
+    is_newcomer = member.member_id not in group.members and member.instance_id not in group.instances
+    kind = subscriptions.kind(len(group.members) + is_newcomer)
+    epoch, written = group.group_epoch, []
+    if is_bumped or fresh_hash != group.metadata_hash:
+        epoch += 1
+        written.append(records.epoch_bumped(group.group_id, epoch, fresh_hash))
+    if group.has_partition_metadata:
+        written.append(records.partition_metadata_gone(group.group_id))
+    return _Epoch(epoch, kind, tuple(written), MetadataSeen(topics.version, epoch))
+
+
+def _is_metadata_stale(group: ConsumerGroup, topics: Topics) -> bool:
+    """Topics may have changed since the hash was last compared, or what it was compared for was never written."""
+    seen = group.metadata_seen
+    return seen is None or seen.version != topics.version or group.group_epoch < seen.group_epoch
+
+
+def _kind_now(group: ConsumerGroup) -> SubscriptionType:
+    return Subscriptions(group).kind(len(group.members))
+
+
+def _assignor(group: ConsumerGroup, before: Member, member: Member, config: ConsumerConfig) -> str:
+    """Whose target it is to be: the assignor most members ask for."""
+    counts = counted(group.assignor_counts, assignor_of(before), assignor_of(member))
+    wished = preferred(counts)
+    return config.assignors[0] if wished is None else wished
+
+
+def _target(
+    group: ConsumerGroup,
+    before: Member,
+    member: Member,
+    epoch: _Epoch,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+) -> Target:
+    """The target the member goes by: a new one if there is a new epoch, and not too soon after the last."""
+    if group.assignment_epoch >= epoch.number or not may_compute(group, config.assignment_interval_ms, now_ms):
+        return last_target(group, member)
+    return new_target(
+        group,
+        epoch.number,
+        member,
+        assignor=_assignor(group, before, member, config),
+        kind=epoch.kind,
+        topics=topics,
+        now_ms=now_ms,
+    )
+
+
+def _reconciled(
+    group: ConsumerGroup,
+    member: Member,
+    target: Target,
+    request: HeartbeatRequest,
+    has_subscription_changed: bool,
+    topics: Topics,
+) -> Member:
+    if not has_subscription_changed and member.is_reconciled_to(target.epoch):
+        return member
+    given = Circumstances(
+        target_epoch=target.epoch,
+        target=target.assignment,
+        subscribed=topic_ids_of(member, group.regexes, topics),
+        epoch_of=group.epoch_of,
+        owned=request.owned,
+        has_subscription_changed=has_subscription_changed,
+    )
+    return reconcile(member, given)
+
+
+def _revocation_effect(member: Member) -> Effect:
+    """Who has to give partitions up has its rebalance timeout for it."""
+    timer = rebalance_timer(member.member_id)
+    if member.state is MemberState.UNREVOKED_PARTITIONS:
+        return SetTimer(timer, member.rebalance_timeout_ms)
+    return CancelTimer(timer)

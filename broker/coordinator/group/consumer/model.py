@@ -1,0 +1,176 @@
+"""The values a consumer group (KIP-848) is made of: members, what they own, what is asked and what is answered.
+
+Plain values. A member is replaced by its successor, never changed; only replay puts one into a group (`replay`).
+Nothing here knows how records look on disk or requests on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeAlias
+
+JOINING_EPOCH = 0
+"""What a member says that joins, and is known as until it has an assignment."""
+LEAVING_EPOCH = -1
+LEAVING_FOR_A_WHILE_EPOCH = -2
+"""What a static member says that will come back; its partitions are kept for it until its session ends."""
+
+Owned: TypeAlias = Mapping[bytes, Mapping[int, int]]
+"""Topic id -> partition -> the assignment epoch from which on the member has it."""
+Claimed: TypeAlias = Mapping[bytes, frozenset[int]]
+"""Topic id -> the partitions that a member says it has."""
+NOTHING_OWNED: Owned = MappingProxyType({})
+
+
+class MemberState(IntEnum):
+    """How far a member is on its way to its target assignment; the number is in its record."""
+
+    STABLE = 0
+    """It has all of the target of its epoch."""
+    UNREVOKED_PARTITIONS = 1
+    """It has to give partitions up, and has not said yet that it did."""
+    UNRELEASED_PARTITIONS = 2
+    """It waits for partitions that others still have."""
+    UNKNOWN = 127
+    """A state of a later release."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+class GroupState(Enum):
+    """The value is the name that ListGroups and ConsumerGroupDescribe use."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    """The target assignment is older than the group's epoch."""
+    RECONCILING = "Reconciling"
+    """Some member is on its way to its target."""
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class Member(NamedTuple):
+    """A member as its records have it."""
+
+    member_id: str
+    member_epoch: int = JOINING_EPOCH
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topic_names: tuple[str, ...] = ()
+    """Each once, in the order of Java's strings."""
+    topic_regex: str | None = ""
+    assignor: str | None = None
+    assigned: Owned = NOTHING_OWNED
+    pending_revocation: Owned = NOTHING_OWNED
+
+    def moved_to(self, member_epoch: int) -> Member:
+        """The same member in another epoch; it remembers the one before."""
+        return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that match a regular expression, as of a version of the metadata and a time."""
+
+    topics: tuple[str, ...]
+    version: int
+    timestamp_ms: int
+
+
+BUILT_IN_ASSIGNORS = ("uniform", "range")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerConfig:
+    """What the settings `group.consumer.*` say; a group's own settings replace some of them."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    assignment_interval_ms: int = 1_000
+    max_size: int = 2_147_483_647
+    assignors: tuple[str, ...] = BUILT_IN_ASSIGNORS
+    """The first is the default."""
+    regex_refresh_interval_ms: int = 600_000
+
+
+class Topics(Protocol):
+    """The topics there are."""
+
+    @property
+    def version(self) -> int:
+        """Changes whenever a topic is made, grown or deleted."""
+
+    @property
+    def newest_topic_version(self) -> int:
+        """The version in which a topic was last made."""
+
+    @property
+    def ids(self) -> Mapping[str, bytes]:
+        """Topic ids by name."""
+
+    @property
+    def partition_counts(self) -> Mapping[bytes, int]:
+        """Numbers of partitions by topic id."""
+
+    def hash(self, name: str) -> int:
+        """Kafka's hash of what the assignment depends on: id, name, partitions and their racks. Signed, 64 bits."""
+
+
+class HeartbeatRequest(NamedTuple):
+    """ConsumerGroupHeartbeat, whatever its version; None is what has not changed since the last one."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    topic_names: tuple[str, ...] | None = None
+    topic_regex: str | None = None
+    assignor: str | None = None
+    owned: Claimed | None = None
+    client_id: str = ""
+    client_host: str = ""
+    chooses_member_id: bool = True
+    """v1 and later: the client has chosen its member id."""
+
+    @property
+    def is_full(self) -> bool:
+        """Everything is said, as after a lost answer; the answer then says everything, too."""
+        has_subscription = self.topic_names is not None or self.topic_regex is not None
+        return self.rebalance_timeout_ms != -1 and has_subscription and self.owned is not None
+
+
+class HeartbeatReply(NamedTuple):
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    assignment: Owned | None = None
+    """None: as it was."""
+
+
+class ConsumerContext(NamedTuple):
+    """What decisions about consumer groups stand on."""
+
+    config_of: Callable[[str], ConsumerConfig]
+    """The settings of a group, by its id: the broker's, where it has none of its own."""
+    topics: Topics
+
+
+class MetadataSeen(NamedTuple):
+    """The volatile part of a group: the version of the topics that its metadata hash was last compared with."""
+
+    version: int
+    group_epoch: int

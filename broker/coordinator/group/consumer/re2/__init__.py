@@ -1,0 +1,1 @@
+"""Regular expressions as RE2 has them, matched against names of topics in bounded time (KIP-848)."""

@@ -1,0 +1,29 @@
+"""Groups of whatever kind: what the machine, offsets and the coordinator handle alike."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from barnabas.broker.coordinator.group.classic.model import Group, GroupRecord, GroupStored
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.consumer.model import MetadataSeen
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord, everything_gone
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+
+AnyGroup: TypeAlias = Group | ConsumerGroup
+AnyRecord: TypeAlias = GroupRecord | ConsumerRecord
+AnyOutcome: TypeAlias = Outcome[AnyRecord, Group | MetadataSeen]
+
+CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
+
+
+def type_of(group: AnyGroup) -> str:
+    """The type that ListGroups names."""
+    return CONSUMER_TYPE if isinstance(group, ConsumerGroup) else CLASSIC_TYPE
+
+
+def tombstones(group: AnyGroup) -> list[AnyRecord]:
+    """The records that delete the group, without its offsets."""
+    if isinstance(group, ConsumerGroup):
+        return [*everything_gone(group.group_id, group.members, group.regexes)]
+    return [GroupStored(group.group_id, None)]

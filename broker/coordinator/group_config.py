@@ -1,0 +1,36 @@
+"""The groups' part of the broker's configuration, as the decisions take it: they know no configuration keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.group.classic.model import GroupConfig
+from barnabas.broker.coordinator.group.consumer.model import BUILT_IN_ASSIGNORS, ConsumerConfig
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+
+
+def group_config(config: BrokerConfig) -> GroupConfig:
+    """What the keys say of all groups, and of classic ones."""
+    return GroupConfig(
+        min_session_timeout_ms=config.integer("group.min.session.timeout.ms"),
+        max_session_timeout_ms=config.integer("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=config.integer("group.initial.rebalance.delay.ms"),
+        max_size=config.integer("group.max.size"),
+        offset_metadata_max_bytes=config.integer("offset.metadata.max.bytes"),
+        offsets_commit_timeout_ms=config.integer("offsets.commit.timeout.ms"),
+        offsets_retention_ms=config.integer("offsets.retention.minutes") * 60_000,
+        offsets_retention_check_interval_ms=config.integer("offsets.retention.check.interval.ms"),
+    )
+
+
+def consumer_config(config: BrokerConfig, group_id: str) -> ConsumerConfig:
+    """What the keys say of a consumer group. All groups have the broker's settings."""
+    return ConsumerConfig(
+        session_timeout_ms=config.integer("group.consumer.session.timeout.ms"),
+        heartbeat_interval_ms=config.integer("group.consumer.heartbeat.interval.ms"),
+        assignment_interval_ms=config.integer("group.consumer.assignment.interval.ms"),
+        max_size=config.integer("group.consumer.max.size"),
+        assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
+    )

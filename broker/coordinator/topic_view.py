@@ -1,0 +1,70 @@
+"""The topics of the catalogue as consumer groups look at them: ids, numbers of partitions, and Kafka's hashes of them.
+
+Kept in step with the catalogue, of which it is a listener, so that a heartbeat costs nothing for topics that have not
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.group.consumer.subscriptions import topic_hash
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue, Topic
+
+
+class CatalogueTopics:
+    """A view of the catalogue, as `group.consumer.model.Topics`."""
+
+    def __init__(self, catalogue: Catalogue, rack: str | None) -> None:
+        """`rack` is this broker's, where all replicas are."""
+        self._catalogue = catalogue
+        self._racks = () if rack is None else (rack,)
+        self.version = self.newest_topic_version = catalogue.features_epoch
+        self._ids = {topic.name: topic.topic_id for topic in catalogue.topics.values()}
+        self._counts = {topic.topic_id: len(topic.partitions) for topic in catalogue.topics.values()}
+        self._hashes: dict[str, int] = {}
+        catalogue.subscribe(self)
+
+    @property
+    def ids(self) -> Mapping[str, bytes]:
+        return self._ids
+
+    @property
+    def partition_counts(self) -> Mapping[bytes, int]:
+        return self._counts
+
+    def hash(self, name: str) -> int:
+        found = self._hashes.get(name)
+        if found is None:
+            topic_id = self._ids[name]
+            racks = [self._racks] * self._counts[topic_id]
+            found = self._hashes[name] = topic_hash(name, topic_id, racks)
+        return found
+
+    # The catalogue's listener
+
+    def on_topic_created(self, topic: Topic) -> None:
+        self._changed(topic)
+        self.newest_topic_version = self.version
+        self._ids[topic.name] = topic.topic_id
+        self._counts[topic.topic_id] = len(topic.partitions)
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        self._changed(topic)
+        if self._ids.get(topic.name) == topic.topic_id:
+            del self._ids[topic.name]
+        self._counts.pop(topic.topic_id, None)
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        self._changed(topic)
+        self._counts[topic.topic_id] = len(topic.partitions)
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Settings do not matter here."""
+
+    def _changed(self, topic: Topic) -> None:
+        self.version = self._catalogue.features_epoch
+        self._hashes.pop(topic.name, None)

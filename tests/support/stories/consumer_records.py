@@ -1,0 +1,62 @@
+"""Records of consumer groups in words, for stories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from barnabas.broker.coordinator.group.consumer.model import MemberState
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
+
+
+def told_record(record: ConsumerRecord) -> str:
+    """One line; topics are told by the first byte of their id."""
+    name = type(record.key).__name__.removeprefix("ConsumerGroup").removesuffix("Key")
+    key: Any = record.key
+    whose = getattr(key, "member_id", None) or getattr(key, "regular_expression", None)
+    head = name if whose is None else f"{name} {whose}"
+    return f"{head} deleted" if record.value is None else f"{head}: {_TELL[name](record.value)}"
+
+
+def told_partitions(topics: Iterable[tuple[bytes, Iterable[object]]]) -> str:
+    told = (f"{topic_id[0]}:{','.join(map(str, partitions))}" for topic_id, partitions in topics)
+    return " ".join(told) or "nothing"
+
+
+def _member(value: Any) -> str:
+    told = [f"names={','.join(value.subscribed_topic_names)}", f"rebalance={value.rebalance_timeout_ms}"]
+    for name in ("instance_id", "rack_id", "subscribed_topic_regex", "server_assignor"):
+        if getattr(value, name):
+            told.append(f"{name}={getattr(value, name)}")
+    return " ".join(told)
+
+
+def _current(value: Any) -> str:
+    told = f"epoch={value.member_epoch} before={value.previous_member_epoch} {MemberState(value.state).name}"
+    told += f" has {_with_epochs(value.assigned_partitions)}"
+    if value.partitions_pending_revocation:
+        told += f" revokes {_with_epochs(value.partitions_pending_revocation)}"
+    return told
+
+
+def _with_epochs(topics: Any) -> str:
+    return told_partitions(
+        (
+            each.topic_id,
+            [f"{number}@{epoch}" for number, epoch in zip(each.partitions, each.assignment_epochs, strict=True)],
+        )
+        for each in topics
+    )
+
+
+_TELL: dict[str, Callable[[Any], str]] = {
+    "Metadata": lambda value: f"epoch={value.epoch}" + (" hash" if value.metadata_hash else ""),
+    "MemberMetadata": _member,
+    "TargetAssignmentMetadata": lambda value: f"epoch={value.assignment_epoch} at={value.assignment_timestamp}",
+    "TargetAssignmentMember": lambda value: told_partitions(
+        (each.topic_id, each.partitions) for each in value.topic_partitions
+    ),
+    "CurrentMemberAssignment": _current,
+    "RegularExpression": lambda value: f"{','.join(value.topics) or 'nothing'} version={value.version}",
+    "PartitionMetadata": lambda value: "of Kafka 4.0",
+}

@@ -1,0 +1,49 @@
+"""Topics in memory, as consumer groups look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext
+from barnabas.broker.coordinator.group.consumer.subscriptions import topic_hash
+
+
+class MemoryTopics:
+    """Topics that a test makes, grows and deletes. The first has the id 01 01 01 …, the second 02 02 02 …."""
+
+    def __init__(self) -> None:
+        self.version = self.newest_topic_version = 0
+        self._ids: dict[str, bytes] = {}
+        self._counts: dict[bytes, int] = {}
+        self._made = 0
+
+    @property
+    def ids(self) -> Mapping[str, bytes]:
+        return self._ids
+
+    @property
+    def partition_counts(self) -> Mapping[bytes, int]:
+        return self._counts
+
+    def hash(self, name: str) -> int:
+        topic_id = self._ids[name]
+        return topic_hash(name, topic_id, [()] * self._counts[topic_id])
+
+    def make(self, name: str, partitions: int) -> bytes:
+        """A new topic, or one with more partitions."""
+        self.version += 1
+        if name not in self._ids:
+            self._made += 1
+            self._ids[name] = bytes([self._made]) * 16
+            self.newest_topic_version = self.version
+        self._counts[self._ids[name]] = partitions
+        return self._ids[name]
+
+    def delete(self, name: str) -> None:
+        self.version += 1
+        del self._counts[self._ids.pop(name)]
+
+
+def no_consumers() -> ConsumerContext:
+    """For a machine whose consumer groups do not matter."""
+    return ConsumerContext(lambda group_id: ConsumerConfig(), MemoryTopics())
