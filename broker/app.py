@@ -11,23 +11,24 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas import form
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
-from barnabas.broker.cluster.cluster import Cluster, Node
+from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.context import Deferred, Services
+from barnabas.broker.context import Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, open_directory, sockets_max, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.net.advertised import AdvertisedAddress
+from barnabas.broker.member import Member, node_of, open_listener
 from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.net.listener import Listener
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.catalogue.topics import NewTopic
-    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.http.server import HttpServer
-    from barnabas.protocol.files.meta_properties import MetaProperties
+    from barnabas.broker.net.listener import Listener
+    from barnabas.broker.together import Together
     from barnabas.storage.log_directories import LogDirectories
 
 _log = logger("app")
@@ -72,11 +73,12 @@ class Broker:
         sockets_max: int = sys.maxsize,
         sync_helpers_max: int = 0,
         cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+        others: Sequence[Sequence[BoundAddress]] = (),
     ) -> None:
         """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
 
         sockets_max: how many connections there are descriptors for. sync_helpers_max: threads that sync files beside
-        the flush thread. cluster: makes the cluster of this node's id and catalogue.
+        the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
         """
         self.bound = bound
         self._directory = directory
@@ -93,7 +95,7 @@ class Broker:
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
-        partitions = Partitions(
+        self._partitions = partitions = Partitions(
             self.catalogue,
             directory,
             config,
@@ -104,21 +106,21 @@ class Broker:
             flush=flush,
             random_bytes=environment.random,
         )
+        producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
+        parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
+        groups, transactions = deferred_coordinators(parts, partitions)
         self.services = Services(
-            node=_node(directory.meta, bound[0], config),
+            node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,
             config=config,
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
-            deferred_groups=Deferred(lambda: self._open_groups(partitions)),
-            deferred_transactions=Deferred(lambda: self._open_transactions(partitions)),
-            producer_ids=ProducerIds(self.catalogue.allocate_producer_ids),
-            fetch_sessions=FetchSessions(
-                lambda: config.integer("max.incremental.fetch.session.cache.slots"),
-                clock,
-                lambda: int.from_bytes(environment.random(4), "big") & 0x7FFF_FFFF or 1,
-            ),
+            deferred_groups=groups,
+            deferred_transactions=transactions,
+            transactions_of=lambda _: transactions.get(),
+            producer_ids=producer_ids,
+            fetch_sessions=self._fetch_sessions(config),
             waiters=waiters,
             slices=slices,
             walks=Walks(slices),
@@ -128,38 +130,39 @@ class Broker:
         self._housekeeping = Housekeeping(
             partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
         )
-        self.listener = _listener(config, environment, sockets_max)
+        self.together = self._join([bound, *others], parts) if others else None
+        self.members = self._members([bound, *others], sockets_max)
 
-    def _open_groups(self, partitions: Partitions) -> GroupCoordinator:
-        from barnabas.broker.coordinator.groups import (
-            GroupCoordinator,  # thirty milliseconds that a start need not wait for
+    def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
+        """The nodes, where there are several."""
+        from barnabas.broker.together import join
+
+        sessions = partial(self._fetch_sessions, parts.config)
+        return join(self.services, bound, parts, self.flush, sessions, self._directory.root)
+
+    def _members(self, bound: Sequence[Sequence[BoundAddress]], sockets_max: int) -> list[Member]:
+        of_node = {self.services.node.node_id: self.services}
+        if self.together is not None:
+            self.services, of_node = self.together.everything, self.together.of_node
+        listening = partial(open_listener, self.services.config, self._clock, self._environment.network, sockets_max)
+        return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
+
+    @property
+    def listener(self) -> Listener:
+        """What accepts the first node's connections."""
+        return self.members[0].listener
+
+    def _fetch_sessions(self, config: BrokerConfig) -> FetchSessions:
+        return FetchSessions(
+            lambda: config.integer("max.incremental.fetch.session.cache.slots"),
+            self._clock,
+            lambda: int.from_bytes(self._environment.random(4), "big") & 0x7FFF_FFFF or 1,
         )
 
-        return GroupCoordinator.open(
-            self.services.config,
-            catalogue=self.catalogue,
-            partitions=partitions,
-            clock=self._clock,
-            upkeep=self.services.upkeep,
-            random_bytes=self._environment.random,
-        )
-
-    def _open_transactions(self, partitions: Partitions) -> TransactionCoordinator:
-        from barnabas.broker.coordinator.transactions import TransactionCoordinator
-
-        return TransactionCoordinator.open(
-            self.services.config,
-            catalogue=self.catalogue,
-            partitions=partitions,
-            offsets=self.services.deferred_groups.get,
-            clock=self._clock,
-            upkeep=self.services.upkeep,
-            fresh_producer_id=self.services.producer_ids.next,
-        )
-
-    def _advertised(self, bound: BoundAddress) -> AdvertisedAddress:
-        gateways = self._environment.network.default_gateways if self.services.config.is_container else None
-        return AdvertisedAddress(self.services.node, bound.listener, bound.advertised, bound.port, gateways)
+    def _running(self) -> Sequence[Member]:
+        """The nodes that are not stopped."""
+        stopped = self.together.nodes.stopped if self.together is not None else ()
+        return [member for member in self.members if member.node_id not in stopped]
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are given its advertised address."""
@@ -167,10 +170,8 @@ class Broker:
         for notice in self._directory.notices:
             _log.warning(notice)
         await self.settle_transactions()
-        dispatcher = Dispatcher(self.services, meter=self._meter)
-        for bound in self.bound:
-            await self.listener.listen(bound.sockets, dispatcher, self._advertised(bound), bound.listener.name)
-        self.listener.watch_idle()
+        network = self._environment.network
+        dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
         self._housekeeping.start()
         self.state = _RUNNING
         self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
@@ -214,11 +215,13 @@ class Broker:
         if self._directory.was_clean:
             self._clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
         else:
-            await recover_transactions(self.services.transactions)
+            for member in self._running():
+                await recover_transactions(member.services.transactions)
 
     def _load_transactions(self) -> None:
         if self.state != _STOPPING:
-            self.services.transactions.load_in_background()
+            for member in self._running():
+                member.services.transactions.load_in_background()
 
     async def stop(self) -> None:
         """A clean stop. StorageError when the disk failed: there is no clean-shutdown marker then.
@@ -226,19 +229,21 @@ class Broker:
         Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
         """
         self.state = _STOPPING
-        self.listener.stop_accepting()
+        for member in self.members:
+            member.listener.stop_accepting()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
         are_finished = True
-        if self.services.deferred_transactions.built is not None:
-            are_finished = await finish_transactions(self.services.transactions)
-            self.services.transactions.close()
-        if self.services.deferred_groups.built is not None:
-            self.services.groups.close()
+        coordinators = [member.services.deferred_transactions.built for member in self.members]
+        for transactions in filter(None, coordinators):
+            are_finished &= await finish_transactions(transactions)
+        for member in self.members:
+            member.close_coordinators()
         self.services.waiters.wake_all()
-        await self.listener.drain(_DRAIN_MS)
+        for member in self.members:
+            await member.listener.drain(_DRAIN_MS)
         await self.thread_is_idle()
-        self.services.partitions.close_all()  # what a client left behind may still be about to append
+        self._close_partitions()  # what a client left behind may still be about to append
         self._give_up_slices()
         self.flush.close()
         if self._flush_thread is not None:
@@ -253,16 +258,22 @@ class Broker:
     def abandon(self) -> None:
         """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
         self._close_http()
-        self.listener.stop_accepting()
-        self.listener.abort()
+        for member in self.members:
+            member.listener.stop_accepting()
+            member.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
-        self.services.partitions.close_all()
+        self._close_partitions()
         self._give_up_slices()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
+
+    def _close_partitions(self) -> None:
+        self._partitions.close_all()
+        for member in self.members:
+            member.services.partitions.close_all()
 
     def _give_up_slices(self) -> None:
         self.services.slices.close()
@@ -301,13 +312,14 @@ async def start_broker(
     features: Mapping[str, int] | None = None,
     http: Sequence[socket.socket] = (),
     environment: Environment | None = None,
+    others: Sequence[Sequence[BoundAddress]] = (),
 ) -> Broker:
     """A broker over the configuration's directory that accepts connections, on the running loop.
 
     `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
     sockets to tell on how the broker is, from before it can be used until it has stopped. `environment`: this
-    machine's unless given. CatalogueError, StorageError and KafkaError say why it cannot be; then the directory is as a
-    kill leaves it, and one that is new is gone again.
+    machine's unless given. `others`: where the other nodes are to be reached. CatalogueError, StorageError and
+    KafkaError say why it cannot be; then the directory is as a kill leaves it, and one that is new is gone again.
     """
     environment = environment or Environment()
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
@@ -320,6 +332,7 @@ async def start_broker(
             bound,
             sockets_max=sockets_max(descriptor_limit),
             sync_helpers_max=SYNC_HELPERS_MAX,
+            others=others,
         )
         broker.catalogue.set_features(features or {})
         for topic in topics:
@@ -336,21 +349,3 @@ async def start_broker(
         directory.close(clean=False)
         raise
     return broker
-
-
-def _listener(config: BrokerConfig, environment: Environment, sockets_max: int) -> Listener:
-    return Listener(
-        environment.clock,
-        environment.network,
-        request_bytes_max=config.integer("socket.request.max.bytes"),
-        queued_bytes_max=config.integer("queued.max.request.bytes"),
-        connections_max=lambda: config.integer("max.connections"),
-        connections_idle_ms_max=config.integer("connections.max.idle.ms"),
-        sockets_max=sockets_max,
-    )
-
-
-def _node(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> Node:
-    address, rack = bound.advertised or bound.listener, config.value("broker.rack")
-    host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
-    return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)

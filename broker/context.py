@@ -68,6 +68,8 @@ class Services:
     partitions: Partitions
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
+    transactions_of: Callable[[str], TransactionCoordinator]
+    """The coordinator of a transactional id, whichever node it is on: what is appended is verified with it."""
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters

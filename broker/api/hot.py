@@ -1,7 +1,8 @@
 """The entries of Produce and Fetch: tuples instead of message objects, and no more calls than needed.
 
 What these two share with every other API (the header, the error boundary's rules) is in `dispatch.py`. Their handlers
-take and give the shapes of `barnabas.protocol.hot`.
+take and give the shapes of `barnabas.protocol.hot`. Where other nodes lead, their answers also say who does; whether
+they may is decided when an entry is made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
+from barnabas.broker.api.leaders import FETCH_TELLS_SINCE, PRODUCE_TELLS_SINCE, with_leaders
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.partitions.waiters import Waiting
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -33,6 +35,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
     """Serve Produce in one version."""
     is_flexible = ApiKey.PRODUCE.is_flexible(version)
     decode, encode = produce.decode_request, produce.encode_response
+    tells_leaders = services.cluster.has_others and version >= PRODUCE_TELLS_SINCE
 
     def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         try:
@@ -57,12 +60,14 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             if request[1] == 0:
                 _close_if_failed(produced)
                 return None
+            if tells_leaders:
+                return encode(version, correlation_id, *with_leaders(produced, services, client))
             return encode(version, correlation_id, produced)
         # What was decoded refers to the frame, which is gone when the answer comes.
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
-        late_answer = partial(_produced_late, asked, request[1], context, meter)
+        late_answer = partial(_produced_late, asked, request[1], context, meter, client if tells_leaders else None)
         return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
@@ -73,6 +78,7 @@ def _produced_late(
     acks: int,
     context: RequestContext,
     meter: Meter | None,
+    told: Client | None,
     done: asyncio.Future[Produced],
 ) -> Answer:
     """No closure: mypyc makes a cycle of a function within one that is nested itself."""
@@ -86,6 +92,10 @@ def _produced_late(
     if acks == 0:
         _close_if_failed(results)
         return None
+    if told is not None:
+        return produce.encode_response(
+            context.api_version, context.correlation_id, *with_leaders(results, context.services, told)
+        )
     return produce.encode_response(context.api_version, context.correlation_id, results)
 
 
@@ -113,6 +123,7 @@ def _close_if_failed(results: Produced) -> None:
 def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> Entry:
     """Serve Fetch in one version."""
     is_flexible = ApiKey.FETCH.is_flexible(version)
+    tells_leaders = services.cluster.has_others and version >= FETCH_TELLS_SINCE
 
     def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         try:
@@ -124,37 +135,45 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
         context = RequestContext(
             services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
         )
+        told = client if tells_leaders else None
         try:
             answer = handle(request, context)
             if isinstance(answer, fetch.FetchAnswer):
-                return _fetched(answer, context, meter)
+                return _fetched(answer, context, meter, told)
         except Exception as error:
-            return _fetched(_fetch_failed(request, error, context), context, meter)
-        return Parked(answer, partial(_fetched_late, request, context, meter), may_be_given_up=True)
+            return _fetched(_fetch_failed(request, error, context), context, meter, told)
+        return Parked(answer, partial(_fetched_late, request, context, meter, told), may_be_given_up=True)
 
     return serve
 
 
 def _fetched_late(
-    request: fetch.FetchRequest, context: RequestContext, meter: Meter | None, waiting: Waiting[fetch.FetchAnswer]
+    request: fetch.FetchRequest,
+    context: RequestContext,
+    meter: Meter | None,
+    told: Client | None,
+    waiting: Waiting[fetch.FetchAnswer],
 ) -> Answer:
     failure = failure_of(waiting)
     answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
     try:
-        return _fetched(answer, context, meter)
+        return _fetched(answer, context, meter, told)
     except Exception as error:
-        return _fetched(_fetch_failed(request, error, context), context, meter)
+        return _fetched(_fetch_failed(request, error, context), context, meter, told)
 
 
-def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None) -> Answer:
+def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, told: Client | None) -> Answer:
+    """`told`: who hears of other leaders, if anybody."""
     if meter is not None:
         _note_fetched(meter, answer)
+    topics, endpoints = (answer.topics, ()) if told is None else with_leaders(answer.topics, context.services, told)
     parts = fetch.encode_response(
         context.api_version,
         context.correlation_id,
-        answer.topics,
+        topics,
         error_code=answer.error_code,
         session_id=answer.session_id,
+        node_endpoints=endpoints,
     )
     return parts if len(parts) > 1 else parts[0]
 

@@ -164,7 +164,7 @@ class ShortProduce:
         if producer_id < 0 or log.is_fenced(producer_id, producer_epoch):
             return False
         try:
-            transactions = self._services.transactions
+            transactions = self._services.transactions_of(transactional_id)
             if self._adds:  # what is no whole batch begins nothing
                 return LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] == len(batch) and add_at_once(
                     transactions, transactional_id, producer_id, producer_epoch, key

@@ -23,16 +23,18 @@ from barnabas.broker.catalogue.alterations import (
 from barnabas.broker.catalogue.features import KRAFT_LEVEL, KRAFT_VERSION, FeatureUpdate, UpgradeType, update_features
 from barnabas.broker.catalogue.framing import Versioned
 from barnabas.broker.catalogue.identity import Identity
-from barnabas.broker.catalogue.image import BROKER_RESOURCE, NO_LEADER, RESOURCES, TOPIC_RESOURCE, Partition, Topic
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES, TOPIC_RESOURCE, Partition, Topic
 from barnabas.broker.catalogue.journal import Journal, failed
-from barnabas.broker.catalogue.listener import CatalogueListener
-from barnabas.broker.catalogue.placement import Placement
+from barnabas.broker.catalogue.listener import CatalogueListener, Placing
+from barnabas.broker.catalogue.places import Places
 from barnabas.broker.catalogue.quorum import Leadership
+from barnabas.broker.catalogue.registration import fenced, registered_with
 from barnabas.broker.catalogue.topics import (
     CreatedTopic,
     NewPartitions,
     NewTopic,
     Writer,
+    additional,
     check_request_size,
     create_partitions,
     create_topic,
@@ -44,7 +46,7 @@ from barnabas.broker.config.dynamic import usable
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
-from barnabas.protocol.log_records.catalogue import BrokerRegistrationChangeRecord, ConfigRecord, ProducerIdsRecord
+from barnabas.protocol.log_records.catalogue import ConfigRecord, ProducerIdsRecord
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
@@ -66,8 +68,9 @@ class Catalogue:
         self._identity = identity
         self._config = config
         self._random_bytes = random_bytes
-        self._writer = Writer(identity, self._image)
-        self._placement: Placement | None = None
+        self._writer = Writer(identity, self._image, (identity.node_id,))
+        self._places = Places(self._image, lambda: (identity.directory_id,))
+        self._placing: Placing | None = None
         self._listeners: list[CatalogueListener] = []
         self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
         self.topics: Mapping[str, Topic] = self._image.topics
@@ -101,22 +104,17 @@ class Catalogue:
         """Report every change from now on to `listener`."""
         self._listeners.append(listener)
 
+    def place_with(self, placing: Placing) -> None:
+        """Topics may have replicas on several nodes from now on, which `placing` keeps."""
+        self._placing = placing
+        self._writer = self._writer._replace(brokers=placing.brokers)
+
     def close(self) -> None:
         """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""
-        led = [
-            self._writer.resignation(topic.topic_id, number)
-            for topic in self.topics.values()
-            for number, partition in enumerate(topic.partitions)
-            if partition.leader != NO_LEADER
-        ]
+        led = self._writer.resignations()
         for start in range(0, len(led), _CHANGES_PER_BATCH):
             self._journal.commit(led[start : start + _CHANGES_PER_BATCH])
-        registration = self._image.registration
-        if registration is not None and not registration.fenced:
-            fence = BrokerRegistrationChangeRecord(
-                broker_id=self._identity.node_id, broker_epoch=registration.broker_epoch, fenced=1
-            )
-            self._journal.commit([Versioned(fence)])
+        self._journal.commit(fenced(self._image))
         self._journal.close()
 
     # --- what it says ---
@@ -188,15 +186,23 @@ class Catalogue:
             for topic, number in partitions
             if self._partition(topic, number).elected_in != self._journal.epoch
         ]
-        for start in range(0, len(elections), _CHANGES_PER_BATCH):
-            self._commit(elections[start : start + _CHANGES_PER_BATCH])
+        self._commit_each(elections)
+
+    def raise_leader_epochs(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Others lead these partitions from now on: the epochs that clients get rise, durably. KafkaError."""
+        elections: list[Versioned] = []
+        for topic, number in partitions:
+            is_announced_only = self._partition(topic, number).elected_in != self._journal.epoch
+            election = self._writer.election(self.topics[topic].topic_id, number)
+            elections += [election] * (1 + is_announced_only)  # the first makes true what was announced
+        self._commit_each(elections)
 
     def create_topics(
         self, wishes: Sequence[NewTopic], *, validate_only: bool = False
     ) -> list[CreatedTopic | KafkaError]:
         """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
         check_request_size(max(wish.num_partitions, 1) for wish in wishes)
-        self._begin_placing()
+        self._places.begin()
         results: list[CreatedTopic | KafkaError] = []
         records: list[Versioned] = []
         for wish in wishes:
@@ -211,14 +217,14 @@ class Catalogue:
             self._commit(records)
             for result in results:
                 if isinstance(result, CreatedTopic):
-                    self._created(self.topics[result.name])
+                    self._created(self.topics[result.name], result)
         return results
 
     def create_topic(
-        self, name: str, num_partitions: int = -1, configs: Mapping[str, str | None] | None = None
+        self, name: str, num_partitions: int = -1, configs: Mapping[str, str | None] | None = None, factor: int = -1
     ) -> Topic:
         """Create one topic. KafkaError when it may not be."""
-        (result,) = self.create_topics([NewTopic(name, num_partitions, configs=configs or {})])
+        (result,) = self.create_topics([NewTopic(name, num_partitions, factor, configs=configs or {})])
         if isinstance(result, KafkaError):
             raise result
         return self.topics[name]
@@ -227,10 +233,13 @@ class Catalogue:
         """A coordinator's topic, made as Kafka makes it if it is not there."""
         if name in self.topics:
             return self.topics[name]
-        return self.create_topic(name, *internal_topic(name, self._config.integer))
+        factor = -1 if self._placing is None else self._placing.factor(name)
+        return self.create_topic(name, *internal_topic(name, self._config.integer), factor)
 
-    def _created(self, topic: Topic) -> None:
+    def _created(self, topic: Topic, wished: CreatedTopic) -> None:
         self._deleted_names.pop(topic.name, None)
+        if self._placing is not None:
+            self._placing.place(topic, wished.replication_factor, wished.assignments)
         _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))
         for listener in self._listeners:
             listener.on_topic_created(topic)
@@ -256,28 +265,27 @@ class Catalogue:
         """Give topics more partitions, all in one batch. None where it was done."""
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
-        grown: list[tuple[str, int]] = []
-        self._begin_placing()
-        check_request_size((self._partitions_wished(wish) for wish in wishes), "additional partitions")
+        grown: list[tuple[str, int, Sequence[Sequence[int]]]] = []
+        self._places.begin()
+        check_request_size((additional(wish, self.topics) for wish in wishes), "additional partitions")
         for wish in wishes:
             try:
-                records += create_partitions(wish, self._writer)
+                factor = 1 if self._placing is None or wish.name not in self.topics else self._placing.factor(wish.name)
+                records += create_partitions(wish, self._writer, factor)
             except KafkaError as refusal:
                 results.append(refusal)
             else:
                 results.append(None)
-                grown.append((wish.name, len(self.topics[wish.name].partitions)))
+                grown.append((wish.name, len(self.topics[wish.name].partitions), wish.assignments or ()))
         if not validate_only:
             self._commit(records)
-            for name, first_new in grown:
+            for name, first_new, assignments in grown:
+                if self._placing is not None:
+                    self._placing.place_more(self.topics[name], first_new, assignments)
                 _log.info(line("partitions added", topic=name, partitions=len(self.topics[name].partitions)))
                 for listener in self._listeners:
                     listener.on_partitions_added(self.topics[name], first_new)
         return results
-
-    def _partitions_wished(self, wish: NewPartitions) -> int:
-        topic = self.topics.get(wish.name)
-        return 0 if topic is None else max(0, wish.total - len(topic.partitions))
 
     # --- data directories ---
 
@@ -286,35 +294,20 @@ class Catalogue:
 
         every: the ids of all of them, which the broker is registered with.
         """
-        self._placement = Placement(self._image, usable)
-        self._writer = self._writer._replace(place=self._placement.next)
-        registration = self._image.registration
-        if registration is None or registration.record.log_dirs == list(every) or not self._writer.names_directories:
-            return
-        change = BrokerRegistrationChangeRecord(
-            broker_id=self._identity.node_id, broker_epoch=registration.broker_epoch, log_dirs=list(every)
-        )
-        self._commit([Versioned(change, 2)])
+        self._places = Places(self._image, usable)
+        self._writer = self._writer._replace(place=self._places.next)
+        if self._writer.names_directories:
+            self._commit(registered_with(self._image, every))
 
     def assign(self, directories: Mapping[tuple[str, int], bytes]) -> None:
         """Note in which data directories (ids) these partitions lie, in as few batches as can be. KafkaError."""
-        if not self._writer.names_directories:
-            return
-        changes = [
-            self._writer.assignment(self.topics[topic].topic_id, number, directory_id)
-            for (topic, number), directory_id in directories.items()
-        ]
-        for start in range(0, len(changes), _CHANGES_PER_BATCH):
-            self._commit(changes[start : start + _CHANGES_PER_BATCH])
+        if self._writer.names_directories:
+            note, topics = self._writer.assignment, self.topics
+            self._commit_each([note(topics[name].topic_id, number, at) for (name, number), at in directories.items()])
 
     def next_place(self) -> bytes:
         """The data directory of a partition that has none yet."""
-        assert self._placement is not None, "asked only where there are several directories"
-        return self._placement.next()
-
-    def _begin_placing(self) -> None:
-        if self._placement is not None:
-            self._placement.begin()
+        return self._places.next()
 
     # --- settings ---
 
@@ -393,6 +386,11 @@ class Catalogue:
         except StorageError as error:
             _log.error(line("change not made", reason=error))
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failed(error)) from error
+
+    def _commit_each(self, records: Sequence[Versioned]) -> None:
+        """Records that are good one by one: they may be more than a batch takes."""
+        for start in range(0, len(records), _CHANGES_PER_BATCH):
+            self._commit(records[start : start + _CHANGES_PER_BATCH])
 
     def _follow_broker_configs(self) -> None:
         own, everywhere = (usable(self.configs_of(BROKER_RESOURCE, name)) for name in (str(self._identity.node_id), ""))

@@ -125,7 +125,7 @@ class Journal:
 
     def _write_snapshot(self) -> None:
         content = snapshot(
-            Writer(self._identity, self.image),
+            Writer(self._identity, self.image, (self._identity.node_id,)),
             self._quorum,
             self._carried,
             _registration_version(self.image.metadata_version),

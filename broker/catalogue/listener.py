@@ -1,8 +1,26 @@
 """Who wants to know what changed in the catalogue."""
 
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from barnabas.broker.catalogue.image import Topic
+
+
+class Placing(Protocol):
+    """Who keeps where partitions are, while several nodes share the directory: the catalogue knows of one."""
+
+    @property
+    def brokers(self) -> Collection[int]:
+        """The ids of all nodes."""
+
+    def factor(self, topic: str) -> int:
+        """How many replicas the partitions of a topic have; for a coordinator's that is not there yet, will have."""
+
+    def place(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
+        """The topic was created. `assignments`: the replicas of each partition, or none for automatic ones."""
+
+    def place_more(self, topic: Topic, first_new: int, assignments: Sequence[Sequence[int]]) -> None:
+        """Partitions from `first_new` on are new."""
 
 
 class CatalogueListener(Protocol):

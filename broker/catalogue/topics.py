@@ -1,11 +1,12 @@
 """What creating, growing and deleting topics takes: pure decisions, from the image and a wish to records or a refusal.
 
 Knows Kafka's rules, codes and sentences for them; writes nothing and changes nothing. The rules and their order are
-those of Apache Kafka 4.4.0's controller with one broker.
+those of Apache Kafka 4.4.0's controller. Replicas are checked here and go into no record: the catalogue's partitions
+are on this node alone, whoever else shares its directory (`broker/cluster/nodes.py`).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from barnabas.broker.catalogue.framing import Versioned
@@ -55,6 +56,8 @@ class CreatedTopic(NamedTuple):
     num_partitions: int
     replication_factor: int
     configs: dict[str, str]
+    assignments: Sequence[Sequence[int]] = ()
+    """The replicas of each partition, where the wish names them."""
 
 
 class NewPartitions(NamedTuple):
@@ -73,6 +76,8 @@ class Writer(NamedTuple):
 
     identity: Identity
     image: Image
+    brokers: Collection[int]
+    """The ids of the nodes that a partition may have replicas on."""
     place: Callable[[], bytes] | None = None
 
     def partition(self, topic_id: bytes, number: int, directory_id: bytes = b"") -> Versioned:
@@ -104,6 +109,15 @@ class Writer(NamedTuple):
     def election(self, topic_id: bytes, number: int) -> Versioned:
         """This node leads the partition from now on: its leader epoch rises."""
         return self._change(topic_id, number, self.identity.node_id)
+
+    def resignations(self) -> list[Versioned]:
+        """The records of a broker that stops leading everything that it leads."""
+        return [
+            self.resignation(topic.topic_id, number)
+            for topic in self.image.topics.values()
+            for number, partition in enumerate(topic.partitions)
+            if partition.leader != NO_LEADER
+        ]
 
     def resignation(self, topic_id: bytes, number: int) -> Versioned:
         """Nobody leads the partition, as after a clean stop; the next start elects without force."""
@@ -151,14 +165,21 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
     _check_collision(wish.name, image)
     own = {name: text for name, text in wish.configs.items() if text is not None}
     validate(wish.configs, config)
-    count, replication_factor = _partition_count(wish, writer.identity, config)
-    created = CreatedTopic(wish.name, new_topic_id(image, random_bytes), count, replication_factor, own)
+    count, replication_factor = _partition_count(wish, writer.brokers, config)
+    assignments = [brokers for _, brokers in sorted(wish.assignments)]
+    created = CreatedTopic(wish.name, new_topic_id(image, random_bytes), count, replication_factor, own, assignments)
     records = [
         Versioned(TopicRecord(name=created.name, topic_id=created.topic_id)),
         *writer.configs(created.name, own),
         *(writer.partition(created.topic_id, number) for number in range(count)),
     ]
     return records, created
+
+
+def replication_factor_key(name: str) -> str:
+    """The setting that says how many replicas a coordinator's topic has."""
+    prefix = "offsets.topic" if name == CONSUMER_OFFSETS_TOPIC else "transaction.state.log"
+    return f"{prefix}.replication.factor"
 
 
 def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[str, str]]:
@@ -208,10 +229,10 @@ def _check_collision(name: str, image: Image) -> None:
             )
 
 
-def _partition_count(wish: NewTopic, identity: Identity, config: BrokerConfig) -> tuple[int, int]:
+def _partition_count(wish: NewTopic, brokers: Collection[int], config: BrokerConfig) -> tuple[int, int]:
     """Partitions and replication factor."""
     if wish.assignments:
-        return _assigned_count(wish, identity), 1
+        return _assigned_count(wish, brokers), len(wish.assignments[0][1])
     if wish.replication_factor < -1 or wish.replication_factor == 0:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -221,17 +242,17 @@ def _partition_count(wish: NewTopic, identity: Identity, config: BrokerConfig) -
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
     default = config.integer("default.replication.factor")
     replication_factor = default if wish.replication_factor == -1 else wish.replication_factor
-    if replication_factor > 1:
+    if replication_factor > len(brokers):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): "
             f"The target replication factor of {replication_factor} cannot be reached because "
-            "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
+            f"only {len(brokers)} broker(s) are registered or some brokers have all their log directories cordoned.",
         )
-    return config.integer("num.partitions") if wish.num_partitions == -1 else wish.num_partitions, 1
+    return config.integer("num.partitions") if wish.num_partitions == -1 else wish.num_partitions, replication_factor
 
 
-def _assigned_count(wish: NewTopic, identity: Identity) -> int:
+def _assigned_count(wish: NewTopic, registered: Collection[int]) -> int:
     if wish.replication_factor != -1:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -243,26 +264,35 @@ def _assigned_count(wish: NewTopic, identity: Identity) -> int:
             "A manual partition assignment was specified, but numPartitions was not set to -1.",
         )
     numbers = Counter(number for number, _ in wish.assignments)
+    factor = None
     for number, brokers in wish.assignments:
         if numbers[number] > 1:
             raise _bad_assignment(f"Found multiple manual partition assignments for partition {number}")
-        check_replicas(brokers, identity.node_id)
+        check_replicas(brokers, registered, factor)
+        factor = len(brokers)
     if sorted(numbers) != list(range(len(numbers))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
     return len(numbers)
 
 
-def check_replicas(brokers: Sequence[int], node_id: int) -> None:
-    """INVALID_REPLICA_ASSIGNMENT unless the list of replicas is this node, once."""
+def check_replicas(brokers: Sequence[int], registered: Collection[int], factor: int | None = None) -> None:
+    """INVALID_REPLICA_ASSIGNMENT unless the replicas are nodes there are, each once, and `factor` of them if given."""
     if not brokers:
         raise _bad_assignment("The manual partition assignment includes an empty replica list.")
-    for position, broker in enumerate(sorted(brokers)):
-        if broker != node_id:
+    before = None
+    for broker in sorted(brokers):
+        if broker not in registered:
             raise _bad_assignment(
                 f"The manual partition assignment includes broker {broker}, but no such broker is registered."
             )
-        if position > 0:
-            raise _bad_assignment(f"The manual partition assignment includes the broker {node_id} more than once.")
+        if broker == before:
+            raise _bad_assignment(f"The manual partition assignment includes the broker {broker} more than once.")
+        before = broker
+    if factor is not None and len(brokers) != factor:
+        raise _bad_assignment(
+            f"The manual partition assignment includes a partition with {len(brokers)} replica(s), but this is not "
+            f"consistent with previous partitions, which have {factor} replica(s)."
+        )
 
 
 def _bad_assignment(sentence: str) -> KafkaError:
@@ -282,8 +312,17 @@ def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
             return topic_id
 
 
-def create_partitions(wish: NewPartitions, writer: Writer) -> list[Versioned]:
-    """The records of the partitions a topic gains. KafkaError with Kafka's code when it may not."""
+def additional(wish: NewPartitions, topics: Mapping[str, Topic]) -> int:
+    """How many partitions the wish adds, if it is granted."""
+    topic = topics.get(wish.name)
+    return 0 if topic is None else max(0, wish.total - len(topic.partitions))
+
+
+def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> list[Versioned]:
+    """The records of the partitions a topic gains. KafkaError with Kafka's code when it may not.
+
+    `factor`: how many replicas its partitions have.
+    """
     topic = writer.image.topics.get(wish.name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
@@ -302,7 +341,7 @@ def create_partitions(wish: NewPartitions, writer: Writer) -> list[Versioned]:
                 f"but only {len(wish.assignments)} assignment(s) were specified."
             )
         for brokers in wish.assignments:
-            check_replicas(brokers, writer.identity.node_id)
+            check_replicas(brokers, writer.brokers, factor)
     return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
 
 

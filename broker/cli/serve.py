@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import itertools
 import os
 import signal
 import sys
@@ -18,7 +19,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.serve_options import Options, Wishes, http_address, load, parse, table_text, wishes
+from barnabas.broker.cli.serve_options import (
+    Options,
+    Wishes,
+    brokers_count,
+    http_address,
+    load,
+    parse,
+    table_text,
+    wishes,
+)
+from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
     import socket
@@ -50,25 +61,27 @@ def run(arguments: Sequence[str]) -> int:
 
 def _serve(options: Options) -> int:
     from barnabas.broker import log_lines
-    from barnabas.broker.net.bound import bind_listeners, close_sockets
+    from barnabas.broker.net.bound import bind_nodes, close_sockets
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
-    wished, address = wishes(options), http_address(options)
+    wished, address, count = wishes(options), http_address(options), brokers_count(options)
     config = _config(options)
-    bound: list[BoundAddress] = []
+    bound: list[list[BoundAddress]] = []
     try:
         http = [] if address is None else _bind_http(*address)
-        bound = bind_listeners(config)
+        bound = bind_nodes(config, count)
     except OSError as error:
         print(f"barnabas: {_cannot_listen(error)}", file=sys.stderr)
         return 1
+    except ValueError as error:
+        raise UsageError(f"serve: --brokers {count}: {error}") from error
     loop = _new_loop()
     asyncio.set_event_loop(loop)
     try:
         ends_with_stdin = "--stop-with-stdin" in options
         return loop.run_until_complete(_run(config, bound, wished, http, ends_with_stdin=ends_with_stdin))
     finally:
-        for each in bound:
+        for each in itertools.chain.from_iterable(bound):
             close_sockets(each)
         asyncio.set_event_loop(None)
         loop.close()
@@ -115,7 +128,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 async def _run(
     config: BrokerConfig,
-    bound: list[BoundAddress],
+    bound: list[list[BoundAddress]],
     wished: Wishes,
     http: list[socket.socket],
     *,
@@ -132,13 +145,14 @@ async def _run(
         )
     broker = await start_broker(
         config,
-        bound,
+        bound[0],
         descriptor_limit=raise_descriptor_limit(),
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
         http=http,
+        others=bound[1:],
     )
-    addresses = ",".join(each.address for each in bound)
+    addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     print(f"barnabas ready {addresses} data={','.join(config.data_dirs)}", flush=True)
     if config.is_container:
         print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
+BROKERS_MAX = 16
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
 
@@ -32,6 +33,7 @@ OPTIONS: Table = {
     "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
     "--config": ("FILE", "a server.properties of Apache Kafka's"),
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
+    "--brokers": ("N", "be N nodes on N ports, so that leaders and coordinators can move (default 1)"),
     "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
@@ -119,6 +121,14 @@ def http_address(options: Options) -> tuple[str, int] | None:
     if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
         raise UsageError(f"--http {given} is not HOST:PORT")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def brokers_count(options: Options) -> int:
+    """How many nodes there are to be. UsageError for what is no number of nodes."""
+    given = options.get("--brokers", ["1"])[-1]
+    if not (given.isascii() and given.isdecimal() and 1 <= int(given) <= BROKERS_MAX):
+        raise UsageError(f"--brokers {given} is not a number from 1 to {BROKERS_MAX}")
+    return int(given)
 
 
 def wishes(options: Options) -> Wishes:

@@ -1,13 +1,14 @@
 """The cluster as this node sees it: who is in it, who leads a partition, who coordinates a key.
 
 Whoever has to know asks here, and says NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR by the answer; no other module takes
-for granted that it is this node. Answers do not change while a broker runs, so they are asked where something is opened
-or loaded: a partition that this node does not lead is not opened (`broker/partitions/partitions.py`), one of a
-coordinator's topic not loaded (`broker/coordinator/runtime/ownership.py`). What is open was asked about.
+for granted that it is this node. It is asked where something is opened or loaded: a partition that this node does not
+lead is not opened (`broker/partitions/partitions.py`), one of a coordinator's topic not loaded
+(`broker/coordinator/runtime/ownership.py`). What is open was asked about; whoever moves leaders takes it away
+(`broker/members.py`).
 
-Today there is one node in it, and it leads everything. Were there more, the records of the catalogue would say so,
-which has the leader epochs now. A key's coordinator is the node that leads the partition it is kept in
-(`broker/coordinator/runtime/placement.py`). Each partition has one replica: its leader's.
+This is the cluster of one node, which leads everything and is every partition's one replica. With `--brokers` there
+are more (`member.py`). A key's coordinator is the node that leads the partition it is kept in
+(`broker/coordinator/runtime/placement.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.cluster.placement import Placement
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ class Node(NamedTuple):
 class Cluster:
     """Of this node, and perhaps of others."""
 
+    has_others = False
+    """Whether other nodes may lead what this one does not."""
+
     def __init__(
         self,
         node_id: int,
@@ -46,7 +51,8 @@ class Cluster:
         """`leader_of`: the id of the node that leads (topic, partition); None if it is always this one."""
         self.node_id = node_id
         """This node's."""
-        self.controller_id = node_id
+        self._alone = Placement((node_id,), (node_id,), node_id)
+        self._leads_all = leader_of is None
         self.leader_of = leader_of or (lambda topic, partition: node_id)
         """The id of the node that leads (topic, partition), which has to exist."""
         self.coordinator_of = self.leader_of
@@ -54,6 +60,16 @@ class Cluster:
         self.leader_epoch = catalogue.announced_epoch
         """The leader epoch that clients are given for a partition of the catalogue."""
         self._others = tuple(others)
+
+    @property
+    def controller_id(self) -> int:
+        """The id of the node that is the controller."""
+        return self.node_id
+
+    @property
+    def brokers(self) -> Sequence[int]:
+        """The ids of the nodes that a partition may have replicas on."""
+        return (self.node_id,)
 
     def nodes(self, own: Node) -> tuple[Node, ...]:
         """All nodes, by their ids; `own` is this one as the peer is to know it."""
@@ -63,9 +79,16 @@ class Cluster:
         """The node of this id, which is in the cluster; `own` as for `nodes`."""
         return next(node for node in self.nodes(own) if node.node_id == node_id)
 
-    def replicas_of(self, topic: str, partition: int) -> list[int]:
-        """The ids of the nodes that have a copy of the partition, all of them in sync."""
-        return [self.leader_of(topic, partition)]
+    def placement_of(self, topic: str, partition: int) -> Placement:
+        """The nodes that have a copy of the partition, which has to exist, and which of them leads."""
+        if self._leads_all:
+            return self._alone
+        leader = self.leader_of(topic, partition)
+        return Placement((leader,), (leader,), leader)
+
+    def offline(self, placement: Placement) -> list[int]:
+        """The replicas on nodes that do not run."""
+        return []
 
     def led(self, topic: Topic) -> Sequence[int]:
         """The numbers of the topic's partitions that this node leads."""

@@ -146,6 +146,10 @@ class GroupCoordinator:
         self._removals.close()
         self._partitions.close()
 
+    def resign(self, index: int) -> None:
+        """Another node coordinates the groups of this partition from now on."""
+        self._partitions.resign(index)
+
     def prepare(self, group_id: str) -> int:
         """Somebody asked where this group is: its partition, which begins to load if this node leads it.
 

@@ -118,13 +118,14 @@ class TransactionCoordinator:
         clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
+        marked: Partitions | None = None,
     ) -> TransactionCoordinator:
-        """The coordinator of a broker; `offsets` gives its group coordinator."""
+        """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(partitions, offsets, clock=clock, upkeep=upkeep),
+            markers=MarkerWriter(marked or partitions, offsets, clock=clock, upkeep=upkeep),
             config=transaction_config(config),
             clock=clock,
             upkeep=upkeep,
@@ -140,6 +141,10 @@ class TransactionCoordinator:
             timer.cancel()
         self.markers.close()
         self._partitions.close()
+
+    def resign(self, index: int) -> None:
+        """Another node coordinates the ids of this partition from now on."""
+        self._partitions.resign(index)
 
     def prepare(self, transactional_id: str) -> int:
         """Somebody asked where this id is: its partition, which begins to load if this node leads it.

@@ -73,7 +73,7 @@ def _why_not(name: str, wish: ReassignablePartition, services: Services) -> Kafk
     if wish.replicas is None:
         return KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     try:
-        check_replicas(wish.replicas, services.cluster.node_id)
+        check_replicas(wish.replicas, services.cluster.brokers)
     except KafkaError as refusal:
         return refusal
     return None

@@ -7,6 +7,7 @@ negative partition, or at a topic that was not asked for, is INVALID_REQUEST for
 
 from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
@@ -75,17 +76,17 @@ def _describe(topic: Topic, first: int, limit: int, services: Services) -> Descr
 
 
 def _describe_partition(topic: Topic, number: int, cluster: Cluster) -> DescribeTopicPartitionsResponsePartition:
-    replicas = cluster.replicas_of(topic.name, number)
+    placement = cluster.placement_of(topic.name, number)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.NONE,
+        error_code=ErrorCode.LEADER_NOT_AVAILABLE if placement.leader == NO_LEADER else ErrorCode.NONE,
         partition_index=number,
-        leader_id=cluster.leader_of(topic.name, number),
+        leader_id=placement.leader,
         leader_epoch=cluster.leader_epoch(topic.partitions[number]),
-        replica_nodes=replicas,
-        isr_nodes=replicas,
+        replica_nodes=list(placement.replicas),
+        isr_nodes=list(placement.isr),
         eligible_leader_replicas=[],  # empty, never null: Java's admin client cannot read null
         last_known_elr=[],
-        offline_replicas=[],
+        offline_replicas=cluster.offline(placement),
     )
 
 

@@ -7,6 +7,7 @@ INVALID_REQUEST. v0-3 carry one key, v4 and later a list with an error for each.
 
 from __future__ import annotations
 
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.context import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -40,11 +41,14 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
             where = TRANSACTION_STATE_TOPIC, services.transactions.prepare(key)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
+        coordinator = services.cluster.coordinator_of(*where)
+        if coordinator == NO_LEADER:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody leads {where[0]}-{where[1]}")
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message
         )
-    node = services.cluster.node(services.cluster.coordinator_of(*where), context.node)
+    node = services.cluster.node(coordinator, context.node)
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=ErrorCode.NONE, error_message=""
     )

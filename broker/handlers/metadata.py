@@ -3,14 +3,15 @@
 A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where
 Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
 as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
-is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION.
+is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION. A partition
+that nobody leads is LEADER_NOT_AVAILABLE.
 """
 
 from asyncio import Future
 
 from barnabas.broker.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
-from barnabas.broker.catalogue.image import INTERNAL_TOPICS, Partition
+from barnabas.broker.catalogue.image import INTERNAL_TOPICS, NO_LEADER, Partition
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
@@ -132,15 +133,16 @@ def _describe(topic: Topic, operations: int, services: Services) -> MetadataResp
 
 
 def _describe_partition(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
-    replicas = cluster.replicas_of(topic, number)
+    placement = cluster.placement_of(topic, number)
+    replicas, isr, leader = placement
     return MetadataResponsePartition(
-        error_code=ErrorCode.NONE,
+        error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader == NO_LEADER else ErrorCode.NONE,
         partition_index=number,
-        leader_id=cluster.leader_of(topic, number),
+        leader_id=leader,
         leader_epoch=cluster.leader_epoch(partition),
-        replica_nodes=replicas,
-        isr_nodes=replicas,
-        offline_replicas=[],
+        replica_nodes=list(replicas),
+        isr_nodes=list(isr),
+        offline_replicas=cluster.offline(placement),
     )
 
 

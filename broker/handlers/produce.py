@@ -225,7 +225,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
     producer = _Producer(transactional_id, *writer)
     if not beginning:
         return _append_all(request, context, producer=producer)
-    verdicts = admit(services.transactions, *producer, list(beginning), adds=adds)  # not the views
+    verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
     if isinstance(verdicts, asyncio.Future):
         return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
@@ -293,7 +293,7 @@ def _append_if_it_holds(
 ) -> Reply[Produced]:
     """As soon as the coordinator's answer is there, and only if it still holds then."""
     taken = [where for where, code in admitted.items() if code is ErrorCode.NONE]
-    verdicts = {**admitted, **confirm(context.services.transactions, *producer, taken)}
+    verdicts = {**admitted, **confirm(context.services.transactions_of(producer[0]), *producer, taken)}
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
 
 
@@ -363,6 +363,6 @@ def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Prod
     _, producer_id, producer_epoch = producer
     if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL and not log.has_open_transaction(producer_id, producer_epoch):
         where = log.topic, log.partition
-        code = confirm(context.services.transactions, *producer, [where])[where]
+        code = confirm(context.services.transactions_of(producer[0]), *producer, [where])[where]
         if code is not ErrorCode.NONE:
             raise KafkaError(produce_error(code, context.api_version))

@@ -90,7 +90,7 @@ def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
     if not is_verified or log.has_open_transaction(request.producer_id, request.producer_epoch):
         return {where: ErrorCode.NONE}
     return admit(
-        services.transactions,
+        services.transactions_of(request.transactional_id),
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -104,8 +104,8 @@ def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -
     if code is ErrorCode.NONE:
         request = asked.request
         producer = request.producer_id, request.producer_epoch
-        services = asked.context.services
-        code = confirm(services.transactions, request.transactional_id, *producer, [where])[where]
+        transactions = asked.context.services.transactions_of(request.transactional_id)
+        code = confirm(transactions, request.transactional_id, *producer, [where])[where]
     return _commit(_without_deleted(asked), code)
 
 

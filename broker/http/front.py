@@ -20,9 +20,12 @@ class Observed(Protocol):
     """What is asked of a broker."""
 
     services: Services
-    listener: Listener
     state: int
     """Kafka's number of it: metrics/sources.py."""
+
+    @property
+    def listener(self) -> Listener:
+        """What accepts its connections."""
 
     def unready_reason(self) -> str | None:
         """Why clients cannot work with it now, or None."""

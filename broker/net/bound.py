@@ -33,14 +33,47 @@ class BoundAddress(NamedTuple):
         return self.listener.port or int(self.sockets[0].getsockname()[1])
 
     @property
+    def client_port(self) -> int:
+        """The port that clients are told to connect to."""
+        return (self.advertised.port if self.advertised else 0) or self.port
+
+    @property
     def address(self) -> str:
         """`host:port` as the ready line has it."""
         return address_text(self.listener.host or "0.0.0.0", self.port)
 
 
-def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
-    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`."""
-    listeners = config.listeners
+def bind_nodes(config: BrokerConfig, count: int) -> list[list[BoundAddress]]:
+    """Sockets for every listener of this many nodes: the ports of each follow those of the one before.
+
+    ValueError where they would meet those of another listener, OSError as `bind_listeners`.
+    """
+    first: dict[int, Address] = {}
+    for listener in config.listeners if count > 1 else ():
+        for port in range(listener.port, listener.port + count) if listener.port else ():
+            other = first.setdefault(port, listener)
+            if other.port != listener.port:
+                raise ValueError(
+                    f"{count} nodes need {count} ports from each listener's on: {other.name} has {port}, too"
+                )
+    bound: list[list[BoundAddress]] = []
+    try:
+        for shift in range(count):
+            bound.append(bind_listeners(config, shift))
+    except OSError:
+        for each in bound:
+            for listening in each:
+                close_sockets(listening)
+        raise
+    return bound
+
+
+def bind_listeners(config: BrokerConfig, shift: int = 0) -> list[BoundAddress]:
+    """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`.
+
+    `shift`: how far its ports are behind those of the configuration, bound and advertised ones; 0 stays 0.
+    """
+    listeners = [_shifted(listener, shift) for listener in config.listeners]
     ports = [listener.port for listener in listeners]
     bound: list[BoundAddress] = []
     try:
@@ -50,12 +83,17 @@ def bind_listeners(config: BrokerConfig) -> list[BoundAddress]:
             except OSError as error:
                 error.filename = listener.address
                 raise
-            bound.append(BoundAddress(listener, config.advertised(listener), sockets))
+            advertised = config.advertised(_shifted(listener, -shift))
+            bound.append(BoundAddress(listener, advertised and _shifted(advertised, shift), sockets))
     except OSError:
         for each in bound:
             close_sockets(each)
         raise
     return bound
+
+
+def _shifted(address: Address, shift: int) -> Address:
+    return address._replace(port=address.port + shift) if address.port and shift else address
 
 
 def close_sockets(bound: BoundAddress) -> None:

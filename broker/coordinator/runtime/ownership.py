@@ -195,6 +195,12 @@ class CoordinatorPartitions(Generic[M]):
         self._is_closed = True
         self.forget()
 
+    def resign(self, index: int) -> None:
+        """Another node leads the partition from now on, which loads what is in its log."""
+        partition = self._used.pop(index, None)
+        if partition is not None:
+            partition.shard.close(ErrorCode.NOT_COORDINATOR)
+
     def forget(self) -> None:
         """Answer everybody who waits and forget all partitions; the log, if it still is there, has what is durable."""
         used, self._used = self._used, {}

@@ -265,7 +265,7 @@ class Shard(Generic[R, V]):
         except KafkaError as refusal:
             _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
 
-    def close(self) -> None:
+    def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
         self._is_closed = True
         timers, self._timers = self._timers, {}
@@ -274,7 +274,7 @@ class Shard(Generic[R, V]):
                 timer.cancel()
         parked, self._parked = self._parked, {}
         for future in parked.values():
-            _refuse(future, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+            _refuse(future, code, "this is the coordinator no more")
 
 
 class _WhenSynced:

@@ -69,10 +69,12 @@ class BrokerWorld:
         stopwatch: Stopwatch = lambda: 0.0,
         network: Network | None = None,
         cluster: Callable[[int, Catalogue], Cluster] = Cluster,
+        nodes: int = 1,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
-        `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's.
+        `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's. `nodes`: how many are
+        in this process, on ports from 9092 on.
         """
         self.is_closed = False
         self.clock = VirtualClock()
@@ -88,14 +90,16 @@ class BrokerWorld:
             random=self.dice.randbytes,
         )
         directory = open_directory(self.config, self.files, self.dice.randbytes, 1000)
-        address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
+        addresses = [Listener(PLAINTEXT, "127.0.0.1", 9092 + number, PLAINTEXT) for number in range(nodes)]
+        bound = [[BoundAddress(address, address, [])] for address in addresses]
         self.broker = Broker(
             self.config,
             directory,
             self.environment,
             asyncio.get_running_loop(),
-            [BoundAddress(address, address, [])],
+            bound[0],
             cluster=cluster,
+            others=bound[1:],
         )
         self.services = self.broker.services
         self.dispatcher = Dispatcher(self.services)
@@ -103,6 +107,11 @@ class BrokerWorld:
     @property
     def listener(self) -> Any:
         return self.broker.listener
+
+    def connect_to(self, node_id: int) -> Peer:
+        """A new connection to one of several nodes."""
+        (member,) = (member for member in self.broker.members if member.node_id == node_id)
+        return Peer(MemoryTransport(Connection(member.listener, Dispatcher(member.services)), 1 << 30))
 
     def connect(self, kernel_bytes: int = 1 << 30) -> Peer:
         """A new connection."""

@@ -11,7 +11,7 @@ from barnabas.broker.catalogue.image import Image
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
-class Placement:
+class Places:
     """The places of one catalogue. `usable`: the ids of the directories that can be used now, in their order."""
 
     def __init__(self, image: Image, usable: Callable[[], Sequence[bytes]]) -> None:

@@ -1,0 +1,53 @@
+"""Who leads a partition that Produce or Fetch asked the wrong node for, and where that node is (KIP-951).
+
+Knows answers, and the cluster as the node sees it that gives them. Where there is one node there is nothing to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.hot.fetch import FetchedPartition
+from barnabas.protocol.hot.produce import PartitionResult
+from barnabas.protocol.hot.writing import NodeEndpoint, Topic
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Client
+    from barnabas.broker.context import Services
+
+PRODUCE_TELLS_SINCE: Final = 10
+FETCH_TELLS_SINCE: Final = 16
+_ASKS_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+Result = TypeVar("Result", PartitionResult, FetchedPartition)
+
+
+def with_leaders(
+    topics: Sequence[tuple[Topic, Sequence[Result]]], services: Services, client: Client
+) -> tuple[list[tuple[Topic, list[Result]]], list[NodeEndpoint]]:
+    """The results, with leader and epoch in those that send the client elsewhere; and where these leaders are."""
+    endpoints: dict[int, NodeEndpoint] = {}
+    told = [(topic, list(results)) for topic, results in topics]
+    for topic, results in told:
+        for position, result in enumerate(results):
+            found = _leader(topic, result.partition, services) if result.error_code in _ASKS_ELSEWHERE else None
+            if found is None:
+                continue
+            results[position] = result._replace(current_leader=found)
+            if found[0] != NO_LEADER and found[0] not in endpoints:
+                node = services.cluster.node(found[0], client.node or services.node)
+                endpoints[node.node_id] = node.node_id, node.host, node.port, node.rack
+    return told, list(endpoints.values())
+
+
+def _leader(topic: Topic, partition: int, services: Services) -> tuple[int, int] | None:
+    """(node id, leader epoch); None without such a partition."""
+    catalogue = services.catalogue
+    found = catalogue.topics_by_id.get(topic) if isinstance(topic, bytes) else catalogue.topics.get(topic)
+    if found is None or not 0 <= partition < len(found.partitions):
+        return None
+    cluster = services.cluster
+    return cluster.placement_of(found.name, partition).leader, cluster.leader_epoch(found.partitions[partition])

@@ -1,0 +1,179 @@
+"""The nodes of one process: which of them run, and where each partition is. The one state that all of them share.
+
+Knows ids of nodes and placements; what a node does with what it leads is told to `on_moved`. The catalogue knows one
+node, so what it cannot say is kept in a file beside it (`kept.py`).
+
+Invariants: every partition of the catalogue has a placement, on nodes there are. A change is in the catalogue (the
+leader epochs it raises) and in the file before anybody is told of it. The order is that one: a crash in between leaves
+an epoch that is too high, never one that was used by two leaders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.catalogue.topics import replication_factor_key
+from barnabas.broker.cluster import kept, placement
+from barnabas.broker.cluster.placement import Placement
+from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue, Topic
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.storage.disk.directory import Directory
+
+_log = logger("cluster")
+
+PartitionKey = tuple[str, int]
+INTERNAL_FACTOR = 3
+"""How many replicas a coordinator's topic has where nobody set it and there are as many nodes: Kafka's default."""
+
+
+class Nodes:
+    """All nodes, those stopped and those that run. A `CatalogueListener`, and what `Catalogue.place_with` takes."""
+
+    def __init__(self, ids: Sequence[int], catalogue: Catalogue, config: BrokerConfig, root: Directory) -> None:
+        """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError."""
+        self.brokers: Collection[int] = tuple(ids)
+        self._catalogue = catalogue
+        self._config = config
+        self._root = root
+        before = kept.read(root)
+        self.stopped = {node for node in before.stopped if node in self.brokers}
+        self._placements: dict[str, list[Placement]] = {}
+        self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
+        """Called with the placements before, of the partitions that have others now."""
+        for topic in catalogue.topics.values():
+            self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
+        if self._kept() != before:
+            self._keep()
+        catalogue.place_with(self)
+        catalogue.subscribe(self)
+
+    @property
+    def running(self) -> list[int]:
+        """The ids of the nodes that are not stopped."""
+        return [node for node in self.brokers if node not in self.stopped]
+
+    def of(self, topic: str, partition: int) -> Placement:
+        """Where a partition is that exists."""
+        return self._placements[topic][partition]
+
+    def led_by(self, node: int, topic: str) -> list[int]:
+        """The numbers of the topic's partitions that the node leads."""
+        return [number for number, each in enumerate(self._placements[topic]) if each.leader == node]
+
+    # --- what the catalogue asks and tells ---------------------------------------------------------------------------
+
+    def factor(self, topic: str) -> int:
+        """As `Placing.factor`."""
+        there = self._placements.get(topic)
+        if there:
+            return len(there[0].replicas)
+        key = replication_factor_key(topic)
+        is_set = any(key in layer for _, layer in self._config.layers())
+        return min(self._config.integer(key) if is_set else INTERNAL_FACTOR, len(self.brokers))
+
+    def place(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
+        """As `Placing.place`."""
+        self._placements[topic.name] = []
+        self._add(topic, factor, assignments)
+
+    def place_more(self, topic: Topic, first_new: int, assignments: Sequence[Sequence[int]]) -> None:
+        """As `Placing.place_more`."""
+        self._add(topic, self.factor(topic.name), assignments)
+
+    def _add(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
+        placements = self._placements[topic.name]
+        numbers = range(len(placements), len(topic.partitions))
+        replicas = assignments or placement.spread(topic.name, numbers, factor, self._nodes_for(factor))
+        placements += [placement.placed(each, self.running) for each in replicas]
+        self._keep()
+
+    def _nodes_for(self, factor: int) -> Sequence[int]:
+        """Where new replicas go: nodes that run, if these are enough."""
+        running = self.running
+        return running if len(running) >= factor else list(self.brokers)
+
+    def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
+        """What the file says of a topic, as far as its nodes are there; partitions it does not have are placed anew."""
+        running = self.running
+        fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, self._nodes_for(1))
+        placements = []
+        for number, replicas in enumerate(fresh):
+            old = before[number] if number < len(before) else None
+            left = old and tuple(node for node in old.replicas if node in self.brokers)
+            if old is not None and left == old.replicas:
+                placements.append(old)
+            else:
+                placements.append(placement.placed(left or replicas, running))
+        self._placements[topic.name] = placements
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """It was placed before anybody was told."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """As above."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """No setting moves a partition."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        """It is nowhere any more; a topic of its name has another id, so the file need not be written for it."""
+        self._placements.pop(topic.name, None)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
+        """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError."""
+        before = {key: self.of(*key) for key in wanted}
+        self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if now.leader != before[key].leader)
+        for (topic, number), now in wanted.items():
+            self._placements[topic][number] = now
+        self._keep()
+        for key, now in wanted.items():
+            if now.leader != before[key].leader:
+                _log.info(line("leader moved", topic=key[0], partition=key[1], was=before[key].leader, now=now.leader))
+        self.on_moved(before)
+
+    def stop(self, node: int) -> None:
+        """The node runs no more: what it led is led by others in sync, or by nobody. KafkaError, StorageError."""
+        running = [other for other in self.running if other != node]
+        wanted = {key: placement.stopped(each, node, running) for key, each in self.every() if node in each.isr}
+        self.stopped.add(node)
+        try:
+            self.change(wanted)
+        except BaseException:
+            self.stopped.discard(node)
+            raise
+
+    def start(self, node: int) -> None:
+        """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError."""
+        running = [other for other in self.brokers if other == node or other not in self.stopped]
+        wanted = {key: placement.started(each, running) for key, each in self.every() if node in each.replicas}
+        self.stopped.discard(node)
+        try:
+            self.change(wanted)
+        except BaseException:
+            self.stopped.add(node)
+            raise
+
+    def every(self) -> Iterable[tuple[PartitionKey, Placement]]:
+        """Every partition, and where it is."""
+        for topic, placements in self._placements.items():
+            for number, each in enumerate(placements):
+                yield (topic, number), each
+
+    def _keep(self) -> None:
+        names = {uuid_text(topic.topic_id): topic.name for topic in self._catalogue.topics.values()}
+        kept.write(self._root, self._kept(), names)
+
+    def _kept(self) -> kept.Kept:
+        topics = {
+            uuid_text(topic.topic_id): self._placements[topic.name]
+            for topic in self._catalogue.topics.values()
+            if topic.name in self._placements
+        }
+        return kept.Kept(tuple(self.brokers), frozenset(self.stopped), topics)

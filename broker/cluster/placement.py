@@ -1,0 +1,91 @@
+"""Where a partition is: its replicas, those in sync, and the one that leads. Pure decisions over several nodes.
+
+Knows ids of nodes, no topic's content and no file. Every node reads the same log (decision 0112), so a replica that
+runs is in sync at once: out of sync is only who is stopped. The rules are those of Apache Kafka's controller: a new
+partition's replicas stripe over the nodes; the leader is the first replica that is in sync and runs; the last replica
+in sync stays so when it stops, and nobody leads then; a node that comes back leads what nobody led, and nothing else.
+
+Invariants: `isr` is a part of `replicas`, in their order, and never empty; the leader is in it and runs, or is
+NO_LEADER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from barnabas.broker.catalogue.image import NO_LEADER
+
+
+class Placement(NamedTuple):
+    """Of one partition; all are ids of nodes."""
+
+    replicas: tuple[int, ...]
+    """The first is the preferred leader."""
+    isr: tuple[int, ...]
+    leader: int
+    """NO_LEADER while no replica in sync runs."""
+
+    @property
+    def preferred(self) -> int:
+        """The replica that leads when leaders are evened out."""
+        return self.replicas[0]
+
+
+def placed(replicas: Sequence[int], running: Container[int]) -> Placement:
+    """A partition with these replicas, as it begins: all that run are in sync, all if none does."""
+    isr = [node for node in replicas if node in running]
+    return _led(replicas, isr or replicas, running)
+
+
+def spread(topic: str, numbers: Iterable[int], factor: int, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+    """The replicas of a topic's new partitions: leaders in turn over the nodes, followers on the nodes after them.
+
+    Where the leaders begin depends on the topic's name; with each round of them the followers shift by one, so that a
+    stopped node's partitions do not all fall to its neighbour. `factor`: at most as many as there are nodes.
+    """
+    count, begin = len(nodes), crc32(topic.encode())
+    found = []
+    for number in numbers:
+        first = (begin + number) % count
+        others = [nodes[(first + 1 + step) % count] for step in range(count - 1)]
+        shift = number // count % max(1, count - 1)
+        found.append((nodes[first], *(others[shift:] + others[:shift])[: factor - 1]))
+    return found
+
+
+def stopped(placement: Placement, node: int, running: Container[int]) -> Placement:
+    """`node` has stopped, and is not in `running`: it leaves the ISR unless it is alone there, and leads no more."""
+    if node not in placement.isr:
+        return placement
+    isr = [replica for replica in placement.isr if replica != node]
+    return _led(placement.replicas, isr or placement.isr, running, placement.leader)
+
+
+def started(placement: Placement, running: Container[int]) -> Placement:
+    """A node has started, and is in `running`: replicas that run are in sync where somebody leads, or now can."""
+    after = _led(placement.replicas, placement.isr, running, placement.leader)
+    if after.leader == NO_LEADER:
+        return after
+    isr = [replica for replica in after.replicas if replica in after.isr or replica in running]
+    return after._replace(isr=tuple(isr))
+
+
+def reassigned(placement: Placement, replicas: Sequence[int], running: Container[int]) -> Placement:
+    """The partition is on these replicas from now on; its leader stays if it can."""
+    isr = [replica for replica in replicas if replica in running]
+    return _led(replicas, isr or replicas, running, placement.leader)
+
+
+def elected(placement: Placement) -> Placement:
+    """The preferred replica leads, which is in sync and runs."""
+    return placement._replace(leader=placement.preferred)
+
+
+def _led(replicas: Sequence[int], isr: Sequence[int], running: Container[int], leader: int = NO_LEADER) -> Placement:
+    """Led by `leader` if it is in sync and runs, else by the first replica that is and does."""
+    in_order = tuple(replica for replica in replicas if replica in isr)
+    if leader not in in_order or leader not in running:
+        leader = next((replica for replica in in_order if replica in running), NO_LEADER)
+    return Placement(tuple(replicas), in_order, leader)

@@ -1,0 +1,83 @@
+"""The two coordinators of a node, built when they are first asked for: a start need not wait for their thirty ms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.context import Deferred
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.markers import OffsetMarkers
+    from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.slices import Slices
+
+
+class Parts(NamedTuple):
+    """What the coordinators of all nodes share."""
+
+    config: BrokerConfig
+    catalogue: Catalogue
+    clock: Clock
+    upkeep: Slices
+    producer_ids: ProducerIds
+    random_bytes: Callable[[int], bytes]
+
+
+def deferred_groups(parts: Parts, partitions: Partitions) -> Deferred[GroupCoordinator]:
+    """The group coordinator of the node that has these partitions."""
+
+    def build() -> GroupCoordinator:
+        from barnabas.broker.coordinator.groups import GroupCoordinator
+
+        return GroupCoordinator.open(
+            parts.config,
+            catalogue=parts.catalogue,
+            partitions=partitions,
+            clock=parts.clock,
+            upkeep=parts.upkeep,
+            random_bytes=parts.random_bytes,
+        )
+
+    return Deferred(build)
+
+
+def deferred_transactions(
+    parts: Parts,
+    partitions: Partitions,
+    offsets: Callable[[], OffsetMarkers],
+    marked: Partitions | None = None,
+) -> Deferred[TransactionCoordinator]:
+    """The transaction coordinator of the node. `offsets`: where it ends transactions in `__consumer_offsets`.
+
+    `marked`: the partitions it may end transactions in, unless these are the node's own.
+    """
+
+    def build() -> TransactionCoordinator:
+        from barnabas.broker.coordinator.transactions import TransactionCoordinator
+
+        return TransactionCoordinator.open(
+            parts.config,
+            catalogue=parts.catalogue,
+            partitions=partitions,
+            marked=marked,
+            offsets=offsets,
+            clock=parts.clock,
+            upkeep=parts.upkeep,
+            fresh_producer_id=parts.producer_ids.next,
+        )
+
+    return Deferred(build)
+
+
+def deferred_coordinators(
+    parts: Parts, partitions: Partitions
+) -> tuple[Deferred[GroupCoordinator], Deferred[TransactionCoordinator]]:
+    """Both coordinators of a node that has no other beside it."""
+    groups = deferred_groups(parts, partitions)
+    return groups, deferred_transactions(parts, partitions, groups.get)

@@ -1,0 +1,87 @@
+"""One node of a process: what serves its clients, and where they come in. Most processes have one.
+
+Knows sockets and services; which node leads what is the services' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.cluster.cluster import Node
+from barnabas.broker.net.advertised import AdvertisedAddress
+from barnabas.broker.net.listener import Listener
+
+if TYPE_CHECKING:
+    from barnabas.broker.api.metering import Meter
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.context import Services
+    from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.net.network import Network
+    from barnabas.protocol.files.meta_properties import MetaProperties
+
+
+class Member:
+    """One node: what serves its clients, and where they come in."""
+
+    def __init__(
+        self, services: Services, bound: Sequence[BoundAddress], make_listener: Callable[[], Listener]
+    ) -> None:
+        """`services` are the node's, `bound` its listeners' sockets."""
+        self.services = services
+        self.bound = bound
+        self.listener = make_listener()
+        self._make_listener = make_listener
+
+    @property
+    def node_id(self) -> int:
+        return self.services.node.node_id
+
+    async def listen(self, network: Network, meter: Meter | None) -> Dispatcher:
+        """Accept connections. Clients of each listener are given its advertised address."""
+        dispatcher = Dispatcher(self.services, meter=meter)
+        gateways = network.default_gateways if self.services.config.is_container else None
+        for bound in self.bound:
+            node, listener = self.services.node, bound.listener
+            advertised = AdvertisedAddress(node, listener, bound.advertised, bound.port, gateways)
+            await self.listener.listen(bound.sockets, dispatcher, advertised, listener.name)
+        self.listener.watch_idle()
+        return dispatcher
+
+    async def leave(self, drain_ms: int) -> None:
+        """Accept no more, and close what there is once it is answered."""
+        self.listener.stop_accepting()
+        await self.listener.drain(drain_ms)
+
+    def come_back(self, bound: Sequence[BoundAddress]) -> None:
+        """After `leave`: these sockets are to be listened on."""
+        self.bound = bound
+        self.listener = self._make_listener()
+
+    def close_coordinators(self) -> None:
+        """The process stops: whoever waits for them is to look for the coordinator again."""
+        for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
+            if deferred.built is not None:
+                deferred.built.close()
+
+
+def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int) -> Listener:
+    """What accepts a node's connections, nowhere yet."""
+    return Listener(
+        clock,
+        network,
+        request_bytes_max=config.integer("socket.request.max.bytes"),
+        queued_bytes_max=config.integer("queued.max.request.bytes"),
+        connections_max=lambda: config.integer("max.connections"),
+        connections_idle_ms_max=config.integer("connections.max.idle.ms"),
+        sockets_max=sockets_max,
+    )
+
+
+def node_of(meta: MetaProperties, bound: BoundAddress, config: BrokerConfig) -> Node:
+    """The node whose directory this is, under the address of its first listener."""
+    address, rack = bound.advertised or bound.listener, config.value("broker.rack")
+    host, port = "localhost" if address.is_every_interface else address.host, address.port or bound.port
+    return Node(meta.node_id, meta.cluster_id, host, port, rack if isinstance(rack, str) else None)

@@ -1,0 +1,67 @@
+"""Where partitions are: replicas, leaders and who is in sync, as nodes come and go."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.cluster.placement import Placement, elected, placed, reassigned, spread, started, stopped
+
+NODES = [1, 2, 3]
+WHOLE = Placement((1, 2, 3), (1, 2, 3), 1)
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_leaders_take_turns_and_no_node_has_a_partition_twice(factor: int) -> None:
+    replicas = spread("orders", range(9), factor, NODES)
+    assert Counter(each[0] for each in replicas) == {1: 3, 2: 3, 3: 3}
+    assert all(len(each) == factor == len(set(each)) for each in replicas)
+
+
+def test_the_followers_of_a_node_are_not_always_the_same() -> None:
+    followers = {each[1] for each in spread("orders", range(9), 2, NODES) if each[0] == 1}
+    assert followers == {2, 3}
+
+
+def test_partitions_that_are_added_go_on_where_the_others_ended() -> None:
+    assert spread("t", range(6), 2, NODES) == spread("t", range(4), 2, NODES) + spread("t", range(4, 6), 2, NODES)
+
+
+def test_topics_of_one_partition_are_on_all_nodes() -> None:
+    assert {spread(f"t{number}", range(1), 1, NODES)[0] for number in range(30)} == {(1,), (2,), (3,)}
+
+
+def test_a_new_partition_is_led_by_the_first_replica_that_runs() -> None:
+    assert placed([3, 1, 2], NODES) == ((3, 1, 2), (3, 1, 2), 3)
+    assert placed([3, 1, 2], [1, 2]) == ((3, 1, 2), (1, 2), 1)
+    assert placed([3], [1, 2]) == ((3,), (3,), NO_LEADER)
+
+
+def test_a_stopped_leader_is_followed_by_the_next_replica_in_sync() -> None:
+    assert stopped(WHOLE, 1, [2, 3]) == ((1, 2, 3), (2, 3), 2)
+    assert stopped(Placement((1, 2, 3), (1, 3), 1), 1, [2, 3]) == ((1, 2, 3), (3,), 3), "2 is not in sync"
+
+
+def test_a_stopped_follower_leaves_the_isr_and_nothing_else_changes() -> None:
+    assert stopped(WHOLE, 2, [1, 3]) == ((1, 2, 3), (1, 3), 1)
+
+
+def test_the_last_replica_in_sync_stays_so_and_nobody_leads() -> None:
+    assert stopped(Placement((1, 2), (1,), 1), 1, [2]) == ((1, 2), (1,), NO_LEADER)
+
+
+def test_a_node_that_comes_back_is_in_sync_and_leads_only_what_nobody_led() -> None:
+    assert started(Placement((1, 2, 3), (2, 3), 2), NODES) == ((1, 2, 3), (1, 2, 3), 2)
+    assert started(Placement((1, 2), (1,), NO_LEADER), [1, 2]) == ((1, 2), (1, 2), 1)
+    assert started(Placement((1, 2), (1,), NO_LEADER), [2]) == ((1, 2), (1,), NO_LEADER), "2 was not in sync"
+
+
+def test_a_moved_partition_keeps_its_leader_if_it_can() -> None:
+    assert reassigned(WHOLE, [3, 1], NODES) == ((3, 1), (3, 1), 1)
+    assert reassigned(WHOLE, [3, 2], NODES) == ((3, 2), (3, 2), 3)
+
+
+def test_the_preferred_replica_is_elected() -> None:
+    assert elected(Placement((1, 2), (1, 2), 2)).leader == 1

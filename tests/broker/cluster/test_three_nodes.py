@@ -1,0 +1,301 @@
+"""Three nodes in one process, over one storage: what each of them says of itself, of the others, and of their data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from barnabas.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from barnabas.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.schema import Request
+from barnabas.storage.log.offsets import LATEST
+from tests.support.worlds.broker import BrokerWorld, settle
+
+E = ErrorCode
+NODES = 1, 2, 3
+BY_NAME = 12
+GROUPS = 50
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld(nodes=3)
+    await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    yield world
+    await world.close()
+
+
+async def ask(world: BrokerWorld, node: int, request: Request, version: int | None = None) -> Any:
+    peer = world.connect_to(node)
+    peer.ask(request, version)
+    await settle()
+    return peer.answer()
+
+
+async def create(
+    world: BrokerWorld,
+    name: str,
+    partitions: int = -1,
+    factor: int = -1,
+    assignments: list[list[int]] | None = None,
+) -> Any:
+    assigned = [
+        CreatableReplicaAssignment(partition_index=n, broker_ids=ids) for n, ids in enumerate(assignments or [])
+    ]
+    topic = CreatableTopic(
+        name=name, num_partitions=partitions, replication_factor=factor, assignments=assigned, configs=[]
+    )
+    (result,) = (await ask(world, 1, CreateTopicsRequest(topics=[topic], timeout_ms=1000, validate_only=False))).topics
+    return result
+
+
+async def metadata(world: BrokerWorld, node: int = 1, name: str = "t") -> list[Any]:
+    (topic,) = [each for each in (await ask(world, node, MetadataRequest(topics=None))).topics if each.name == name]
+    return list(topic.partitions)
+
+
+def produce(world: BrokerWorld, partition: int, acks: int = -1) -> ProduceRequest:
+    rows = [PartitionProduceData(index=partition, records=world.batch(b"v"))]
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=rows)])
+
+
+async def produced(world: BrokerWorld, node: int, partition: int, acks: int = -1) -> Any:
+    ((topic,),) = [(await ask(world, node, produce(world, partition, acks), BY_NAME)).responses]
+    (result,) = topic.partition_responses
+    return result
+
+
+def fetch(partition: int, epoch: int = -1, wait_ms: int = 0) -> FetchRequest:
+    wanted = FetchPartition(
+        partition=partition, fetch_offset=0, partition_max_bytes=1 << 20, current_leader_epoch=epoch
+    )
+    return FetchRequest(max_wait_ms=wait_ms, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])])
+
+
+def kept_at(node: int) -> str:
+    """A group or transactional id whose partition has this number modulo three."""
+    return next(f"id-{n}" for n in itertools.count() if partition_for(f"id-{n}", GROUPS) % 3 == node)
+
+
+async def coordinator_of(world: BrokerWorld, key: str, kind: int, asked: int = 1) -> Any:
+    (found,) = (await ask(world, asked, FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]))).coordinators
+    return found
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("node", NODES)
+async def test_every_node_tells_the_same_addresses_leaders_and_replicas(world: BrokerWorld, node: int) -> None:
+    answer = await ask(world, node, MetadataRequest(topics=None))
+    assert [(each.node_id, each.port) for each in answer.brokers] == [(1, 9092), (2, 9093), (3, 9094)]
+    assert answer.controller_id == 1
+    (topic,) = answer.topics
+    assert [each.leader_id for each in topic.partitions] == [1, 2, 3]
+    assert [each.replica_nodes for each in topic.partitions] == [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+    assert [each.isr_nodes for each in topic.partitions] == [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+    cluster = await ask(world, node, DescribeClusterRequest(include_cluster_authorized_operations=False))
+    assert [each.broker_id for each in cluster.brokers] == [1, 2, 3]
+
+
+async def test_a_client_that_means_another_node_than_it_reached_is_told_so(world: BrokerWorld) -> None:
+    (cluster_id,) = {(await ask(world, 1, MetadataRequest(topics=None))).cluster_id}
+    asked = ApiVersionsRequest(client_software_name="c", client_software_version="1", cluster_id=cluster_id, node_id=2)
+    assert [(await ask(world, node, asked, 5)).error_code for node in NODES] == [
+        E.REBOOTSTRAP_REQUIRED,
+        E.NONE,
+        E.REBOOTSTRAP_REQUIRED,
+    ]
+
+
+async def test_a_topic_may_have_as_many_replicas_as_there_are_nodes(world: BrokerWorld) -> None:
+    assert (await create(world, "u", 3, 3)).replication_factor == 3
+    assert sorted(each.leader_id for each in await metadata(world, name="u")) == [1, 2, 3]
+    refused = await create(world, "v", 3, 4)
+    assert refused.error_code == E.INVALID_REPLICATION_FACTOR
+    assert "only 3 broker(s) are registered" in refused.error_message
+
+
+@pytest.mark.parametrize(
+    ("assignments", "says"),
+    [
+        ([[4]], "includes broker 4, but no such broker is registered"),
+        ([[1, 2, 2]], "includes the broker 2 more than once"),
+        ([[1, 2], [3]], "a partition with 1 replica(s), but this is not consistent"),
+    ],
+)
+async def test_a_bad_assignment_is_refused(world: BrokerWorld, assignments: list[list[int]], says: str) -> None:
+    refused = await create(world, "u", assignments=assignments)
+    assert refused.error_code == E.INVALID_REPLICA_ASSIGNMENT
+    assert says in refused.error_message
+
+
+async def test_partitions_that_are_added_have_as_many_replicas_as_the_others(world: BrokerWorld) -> None:
+    grown = CreatePartitionsTopic(name="t", count=5, assignments=None)
+    (result,) = (
+        await ask(world, 1, CreatePartitionsRequest(topics=[grown], timeout_ms=1000, validate_only=False))
+    ).results
+    assert result.error_code == E.NONE
+    assert [len(each.replica_nodes) for each in await metadata(world)] == [3] * 5
+
+
+# --- partitions ------------------------------------------------------------------------------------------------------
+
+
+async def test_only_the_leader_takes_records_and_the_others_say_who_it_is(world: BrokerWorld) -> None:
+    for partition, leader in enumerate(NODES):
+        for node in NODES:
+            answer = await ask(world, node, produce(world, partition), BY_NAME)
+            ((result,),) = [topic.partition_responses for topic in answer.responses]
+            if node == leader:
+                assert (result.error_code, result.base_offset) == (E.NONE, 0)
+                assert answer.node_endpoints == []
+                continue
+            assert result.error_code == E.NOT_LEADER_OR_FOLLOWER
+            assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (leader, 0)
+            assert [(each.node_id, each.port) for each in answer.node_endpoints] == [(leader, 9091 + leader)]
+
+
+async def test_what_the_leader_took_is_read_there_and_nowhere_else(world: BrokerWorld) -> None:
+    await produced(world, 2, 1)
+    for node in NODES:
+        answer = await ask(world, node, fetch(1), 12)
+        ((result,),) = [topic.partitions for topic in answer.responses]
+        assert result.error_code == (E.NONE if node == 2 else E.NOT_LEADER_OR_FOLLOWER)
+        assert bool(result.records) is (node == 2)
+
+
+async def test_a_reader_is_told_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    asked = fetch(1)
+    asked.topics = [FetchTopic(topic_id=topic_id, partitions=asked.topics[0].partitions)]
+    answer = await ask(world, 3, asked, 16)
+    ((result,),) = [topic.partitions for topic in answer.responses]
+    assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (2, 0)
+    assert [(each.node_id, each.host, each.port) for each in answer.node_endpoints] == [(2, "127.0.0.1", 9093)]
+
+
+async def test_offsets_and_epochs_are_looked_up_at_the_leader(world: BrokerWorld) -> None:
+    places = [ListOffsetsPartition(partition_index=number, timestamp=LATEST) for number in range(3)]
+    listing = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=places)])
+    epochs = [OffsetForLeaderPartition(partition=number, leader_epoch=0) for number in range(3)]
+    ending = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=epochs)])
+    for node in NODES:
+        expected = [E.NONE if leader == node else E.NOT_LEADER_OR_FOLLOWER for leader in NODES]
+        assert [each.error_code for each in (await ask(world, node, listing)).topics[0].partitions] == expected
+        assert [each.error_code for each in (await ask(world, node, ending)).topics[0].partitions] == expected
+
+
+# --- coordinators ----------------------------------------------------------------------------------------------------
+
+
+async def test_coordinators_are_spread_over_the_nodes_and_every_node_names_them(world: BrokerWorld) -> None:
+    for kind in (0, 1):
+        found = [await coordinator_of(world, kept_at(number), kind) for number in range(3)]
+        assert sorted(each.node_id for each in found) == [1, 2, 3]
+        assert all(each.port == 9091 + each.node_id for each in found)
+        assert [(await coordinator_of(world, kept_at(0), kind, asked=node)).node_id for node in NODES] == (
+            [found[0].node_id] * 3
+        )
+
+
+async def test_a_group_is_only_served_by_its_coordinator(world: BrokerWorld) -> None:
+    mine = (await coordinator_of(world, kept_at(0), 0)).node_id
+    beat = HeartbeatRequest(group_id=kept_at(0), generation_id=1, member_id="m")
+    for node in NODES:
+        expected = E.UNKNOWN_MEMBER_ID if node == mine else E.NOT_COORDINATOR
+        assert (await ask(world, node, beat)).error_code == expected
+
+
+async def test_offsets_are_committed_at_the_coordinator_and_fetched_there(world: BrokerWorld) -> None:
+    group = kept_at(0)
+    mine = (await coordinator_of(world, group, 0)).node_id
+    for node in NODES:
+        assert await committed(world, node, group) == (E.NONE if node == mine else E.NOT_COORDINATOR)
+        code, offset = await fetched_offset(world, node, group)
+        assert (code, offset) == ((E.NONE, 7) if node == mine else (E.NOT_COORDINATOR, None))
+
+
+async def test_a_transactional_id_is_only_served_by_its_coordinator(world: BrokerWorld) -> None:
+    mine = (await coordinator_of(world, kept_at(1), 1)).node_id
+    init = InitProducerIdRequest(transactional_id=kept_at(1), transaction_timeout_ms=1000)
+    for node in NODES:
+        assert (await ask(world, node, init)).error_code == (E.NONE if node == mine else E.NOT_COORDINATOR)
+
+
+# --- the directory ---------------------------------------------------------------------------------------------------
+
+
+async def test_nodes_that_are_started_again_lead_what_they_led(world: BrokerWorld) -> None:
+    await create(world, "u", 5, 2)
+    before = [(each.leader_id, each.replica_nodes) for each in await metadata(world, name="u")]
+    await world.close()
+    again = BrokerWorld(files=world.files, nodes=3)
+    assert [(each.leader_id, each.replica_nodes) for each in await metadata(again, name="u")] == before
+    await again.close()
+
+
+async def test_one_node_sees_one_replica_and_all_records(world: BrokerWorld) -> None:
+    for partition, leader in enumerate(NODES):
+        await produced(world, leader, partition)
+    await world.close()
+    alone = BrokerWorld(files=world.files)
+    assert [(each.leader_id, each.replica_nodes) for each in await metadata(alone)] == [(1, [1])] * 3
+    for partition in range(3):
+        ((result,),) = [topic.partitions for topic in (await ask(alone, 1, fetch(partition), 12)).responses]
+        assert result.records
+    await alone.close()
+
+
+async def test_partitions_of_a_node_that_is_not_there_any_more_go_to_others(world: BrokerWorld) -> None:
+    await world.close()
+    two = BrokerWorld(files=world.files, nodes=2)
+    assert [each.replica_nodes for each in await metadata(two)] == [[1, 2], [2, 1], [1, 2]]
+    await two.close()
+
+
+# --- helpers ---------------------------------------------------------------------------------------------------------
+
+
+async def committed(world: BrokerWorld, node: int, group: str, offset: int = 7) -> int:
+    row = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+    request = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        topics=[OffsetCommitRequestTopic(name="t", partitions=[row])],
+    )
+    ((result,),) = [topic.partitions for topic in (await ask(world, node, request, 9)).topics]
+    return int(result.error_code)
+
+
+async def fetched_offset(world: BrokerWorld, node: int, group: str) -> tuple[int, int | None]:
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+    (found,) = (await ask(world, node, request, 9)).groups
+    offsets = [each.committed_offset for topic in found.topics for each in topic.partitions]
+    return found.error_code, offsets[0] if offsets else None
