@@ -101,7 +101,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "chaos-pipeline": (
         Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
     ),
-    "oracle": (Group("oracle", 180, ("tests/oracle",), programs=JAVA),),
+    "oracle": (Group("oracle", 240, ("tests/oracle",), programs=JAVA),),
     "container": (Group("container", 180, ("tests/container",), programs=IMAGE_BUILDERS),),
 }
 

@@ -93,7 +93,10 @@ def _why_not(update: FeatureUpdate, image: Image, node_id: int, proposed: Mappin
     if level < 0:
         return f"{invalid} A feature version cannot be less than 0."
     if high < 0:
-        return f"{invalid} Local controller {node_id} does not support this feature."
+        unknown = (
+            f"Local controller {node_id} does not support this feature." if level else f"Feature {name} not found."
+        )
+        return f"{invalid} {unknown}"
     if not low <= level <= high:
         return f"{invalid} Local controller {node_id} only supports versions {low}-{high}"
     if level < current and upgrade_type == UpgradeType.UPGRADE:

@@ -32,6 +32,7 @@ LEADER_ELECTION = f"{_PACKAGE}LeaderElectionCommand"
 REASSIGN = f"{_PACKAGE}reassign.ReassignPartitionsCommand"
 CLIENT_METRICS = f"{_PACKAGE}ClientMetricsCommand"
 QUORUM = f"{_PACKAGE}MetadataQuorumCommand"
+CLIENT_METRICS = f"{_PACKAGE}ClientMetricsCommand"
 
 
 class Said(NamedTuple):

@@ -86,6 +86,7 @@ def test_what_may_be_may_be_tried_without_being_done(api: CatalogueApi, wishes: 
             [("x.y", 1, UP)],
             "Invalid update version 1 for feature x.y. Local controller 1 does not support this feature.",
         ),
+        ([("x.y", 0, UNSAFE)], "Invalid update version 0 for feature x.y. Feature x.y not found."),
         ([(TRANSACTIONS, 3, UP)], "Local controller 1 only supports versions 0-2"),
         ([(TRANSACTIONS, -1, UP)], "A feature version cannot be less than 0."),
         ([(TRANSACTIONS, 1, UP)], "without setting the upgrade type to either safe or unsafe downgrade."),
