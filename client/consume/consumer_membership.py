@@ -107,8 +107,10 @@ class ConsumerMembership:
     @property
     def to_reconcile(self) -> Assignment | None:
         """As Membership says: also while some topics have no names yet, if there is something to do without them."""
+        if self.state is not MemberState.RECONCILING:
+            return None
         named = self._named_target()
-        if self.state is not MemberState.RECONCILING or named.keys() == self._owned.keys():
+        if named.keys() == self._owned.keys():
             return None
         kept = frozenset(place for where, place in named.items() if where in self._owned)
         return Assignment(frozenset(named.values()), kept)
@@ -254,6 +256,7 @@ class ConsumerMembership:
         if not error.code.retriable and error.code not in _NOT_FATAL:
             self._forget(MemberEvent.FAILED)
             self._failure = error
+        self.next_heartbeat = self._client.deadline(0)  # what it should have said is still to be said
         raise error
 
     def _find_names(self) -> None:

@@ -127,6 +127,22 @@ def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged(cons
         assert broker.story()[-1] == "heartbeat 2 [1, 2]"
 
 
+def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 1000
+        member = consumer_member(broker)
+        member.read()
+        broker.assign(0, 1)
+        member.clock.sleep(1)
+        broker.fail(HEARTBEAT, E.NONE, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+            member.poll()
+        assert member.state is MemberState.ACKNOWLEDGING
+        broker.recover()
+        assert member.read() == {(0, 1), (1, 0)}
+        assert (broker.story()[-1], member.state) == ("heartbeat 2 [0, 1]", MemberState.STABLE)
+
+
 # --- topics and their ids ---
 
 

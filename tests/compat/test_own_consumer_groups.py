@@ -37,6 +37,8 @@ from tests.support.waiting import until
 
 SERVED_HERE = False
 """Whether Barnabas serves the protocol."""
+CLASSIC_LET_IN_HERE = False
+"""Whether its consumer groups take classic members, too (`group.consumer.migration.policy`)."""
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 PARTITIONS = 4
@@ -157,20 +159,28 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
     return sorted(where for each in assigned for where in each) == _all(topic) and max(map(len, assigned)) <= at_most
 
 
-@pytest.mark.parametrize("kind", ["librdkafka", "classic"])
-def test_members_of_other_kinds_have_their_share(server: Server, name: str, kind: str) -> None:
-    """librdkafka's speaks the new protocol, too; a classic one is let into the group by the coordinator."""
+def test_librdkafkas_member_has_its_share(server: Server, name: str) -> None:
     with Member(server, name, [name]) as ours, ExitStack() as stack:
         until(lambda: ours.assigned == _all(name))
-        if kind == "classic":
-            other = stack.enter_context(Member(server, name, [name], ClassicProtocol(heartbeat_ms=100)))
-            until(lambda: _is_shared([ours, other], name, at_most=2))
-            return
         theirs = Consumer({"bootstrap.servers": server.address, "group.id": name, "group.protocol": "consumer"})
         stack.callback(theirs.close)
         theirs.subscribe([name])
         until(lambda: theirs.poll(0.02) is None and len(theirs.assignment()) == len(ours.assigned) == 2)
         assert sorted([*ours.assigned, *((each.topic, each.partition) for each in theirs.assignment())]) == _all(name)
+
+
+def test_a_classic_member_is_let_into_the_group(
+    request: pytest.FixtureRequest, server: Server, client: Client, name: str
+) -> None:
+    if SERVED_HERE and not CLASSIC_LET_IN_HERE and request.config.getoption("--against") != "kafka":
+        pytest.skip("Barnabas lets no classic members into consumer groups yet")
+    with (
+        Member(server, name, [name]) as ours,
+        Member(server, name, [name], ClassicProtocol(heartbeat_ms=100)) as classic,
+    ):
+        until(lambda: _is_shared([ours, classic], name, at_most=2))
+        found = {each.member_id: each.consumer and each.consumer.type for each in describe_group(client, name).members}
+        assert found == {ours.consumer.member.member_id: "consumer", classic.consumer.member.member_id: "classic"}
 
 
 def test_a_regular_expression_finds_topics_that_come_later(server: Server, client: Client, name: str) -> None:
