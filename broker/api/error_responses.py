@@ -19,6 +19,7 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
     "results": ("topics", "resources", "groups_names", "dirs.topics"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
+    "groups": ("group_ids",),
     "results_by_transaction": ("transactions",),
     "results_by_topic_v3_and_below": ("v3_and_below_topics",),
     "topic_results": ("topics",),

@@ -138,6 +138,8 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.UNREGISTER_BROKER, "unregister_broker", cluster=_ALTER),
     _row(ApiKey.DESCRIBE_TRANSACTIONS, "describe_transactions", transactional_id=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.LIST_TRANSACTIONS, "list_transactions", transactional_id=_DESCRIBE),
+    _row(ApiKey.CONSUMER_GROUP_HEARTBEAT, "consumer_group_heartbeat", group=_READ, topic=_DESCRIBE),
+    _row(ApiKey.CONSUMER_GROUP_DESCRIBE, "consumer_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.LIST_CONFIG_RESOURCES, "list_config_resources", cluster=_DESCRIBE_CONFIGS),
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", topic=_DESCRIBE),
     _row(ApiKey.ADD_RAFT_VOTER, "add_raft_voter", cluster=_ALTER),

@@ -16,22 +16,24 @@ from barnabas.protocol.log_records.catalogue import ConfigRecord, FeatureLevelRe
 from barnabas.protocol.schema import Stored
 
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 
 OFFERED_FEATURES = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
+    GROUP_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
     METADATA_VERSION: (7, 33),
     TRANSACTION_VERSION: (0, 2),
 }
-"""The features that mean something here, with the levels that are honoured. group.version and the others join this
-table with the code that honours them, whatever levels an opened directory holds."""
+"""The features that mean something here, with the levels that are honoured. The others join this table with the
+code that honours them, whatever levels an opened directory holds."""
 
 KRAFT_LEVEL = 1
 """kraft.version is no FeatureLevelRecord: the voters are in the log from the first run on."""
 
-NEW_LEVELS = {METADATA_VERSION: 25, TRANSACTION_VERSION: 2}
+NEW_LEVELS = {METADATA_VERSION: 25, GROUP_VERSION: 1, TRANSACTION_VERSION: 2}
 """What a new directory begins with. 25 (4.0-IV3) is the lowest level that carries what is stored here, so that every
 Kafka from 4.0 on opens the directory."""
 

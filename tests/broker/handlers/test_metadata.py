@@ -272,9 +272,11 @@ def test_features_are_told_that_mean_something_here(api: CatalogueApi) -> None:
         "metadata.version",
         "kraft.version",
         "eligible.leader.replicas.version",
+        "group.version",
         "transaction.version",
     }
     assert [(each.name, each.max_version_level, each.min_version_level) for each in v4.finalized_features] == [
+        ("group.version", 1, 1),
         ("kraft.version", 1, 1),
         ("metadata.version", 25, 25),
         ("transaction.version", 2, 2),

@@ -29,7 +29,8 @@ class GroupApi:
         self.catalogue = catalogue.world.catalogue
         self.world = GroupWorld(config)
         for name, partitions in (("t", 3), ("u", 1)):
-            self.world.topic_ids[name] = self.catalogue.create_topic(name, partitions).topic_id
+            topic_id = self.world.topic_ids[name] = self.catalogue.create_topic(name, partitions).topic_id
+            self.world.topics.make(name, partitions, topic_id)
         self.services = replace(
             catalogue.services, clock=self.world.clock, deferred_groups=Deferred(lambda: self.world.coordinator)
         )

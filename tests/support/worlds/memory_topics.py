@@ -29,12 +29,12 @@ class MemoryTopics:
         topic_id = self._ids[name]
         return topic_hash(name, topic_id, [()] * self._counts[topic_id])
 
-    def make(self, name: str, partitions: int) -> bytes:
+    def make(self, name: str, partitions: int, topic_id: bytes | None = None) -> bytes:
         """A new topic, or one with more partitions."""
         self.version += 1
         if name not in self._ids:
             self._made += 1
-            self._ids[name] = bytes([self._made]) * 16
+            self._ids[name] = topic_id or bytes([self._made]) * 16
             self.newest_topic_version = self.version
         self._counts[self._ids[name]] = partitions
         return self._ids[name]

@@ -1,0 +1,132 @@
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe, and what other APIs say of consumer groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.catalogue import FeatureUpdate
+from barnabas.broker.catalogue.features import GROUP_VERSION, UpgradeType
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from tests.support.worlds.group_api import GroupApi
+
+E = ErrorCode
+_VERSIONS = (0, 1)
+
+
+@pytest.fixture
+def api() -> Iterator[GroupApi]:
+    api = GroupApi()
+    yield api
+    api.close()
+
+
+def beat(api: GroupApi, member_id: str = "m", epoch: int = 0, version: int = 1, **fields: Any) -> Any:
+    if epoch == 0:
+        fields = {"rebalance_timeout_ms": 1_000, "subscribed_topic_names": ["t"], "topic_partitions": [], **fields}
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=member_id, member_epoch=epoch, **fields)
+    return api.ask(request, version)
+
+
+def assigned(answer: Any) -> list[tuple[bytes, list[int]]]:
+    return [(each.topic_id, each.partitions) for each in answer.assignment.topic_partitions]
+
+
+@pytest.mark.parametrize("version", _VERSIONS)
+def test_a_member_gets_the_topics_partitions(api: GroupApi, version: int) -> None:
+    answer = beat(api, version=version)
+    assert (answer.error_code, answer.member_id, answer.member_epoch) == (E.NONE, "m", 2)
+    assert answer.heartbeat_interval_ms == 5_000
+    assert assigned(answer) == [(api.topic_id("t"), [0, 1, 2])]
+    again = beat(api, epoch=2, version=version)
+    assert (again.error_code, again.member_epoch, again.assignment) == (E.NONE, 2, None)
+
+
+def test_a_full_heartbeat_is_answered_in_full(api: GroupApi) -> None:
+    beat(api)
+    owned = [TopicPartitions(topic_id=api.topic_id("t"), partitions=[0])]
+    answer = beat(api, epoch=2, rebalance_timeout_ms=1_000, subscribed_topic_names=["t"], topic_partitions=owned)
+    assert assigned(answer) == [(api.topic_id("t"), [0, 1, 2])]
+
+
+def test_the_coordinator_chooses_an_id_for_a_member_of_v0(api: GroupApi) -> None:
+    answer = beat(api, member_id="", version=0)
+    assert answer.member_id == "00000000-0000-4000-8000-000000000001"
+    refused = beat(api, member_id="", version=1)
+    assert (refused.error_code, refused.error_message) == (E.INVALID_REQUEST, "MemberId can't be empty.")
+
+
+def test_a_refusal_has_kafkas_sentence(api: GroupApi) -> None:
+    beat(api)
+    answer = beat(api, epoch=7)
+    assert answer.error_code == E.FENCED_MEMBER_EPOCH
+    assert answer.error_message == (
+        "The consumer group member has a greater member epoch (7) than the one known by the group coordinator (2). "
+        "The member must abandon all its partitions and rejoin."
+    )
+
+
+@pytest.mark.parametrize("version", _VERSIONS)
+def test_without_the_feature_neither_is_offered(api: GroupApi, version: int) -> None:
+    api.catalogue.update_features([FeatureUpdate(GROUP_VERSION, 0, UpgradeType.SAFE_DOWNGRADE)])
+    assert beat(api, version=version).error_code == E.UNSUPPORTED_VERSION
+    (group,) = api.ask(
+        ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False), version
+    ).groups
+    assert (group.group_id, group.error_code) == ("g", E.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.parametrize("version", _VERSIONS)
+def test_a_group_is_described(api: GroupApi, version: int) -> None:
+    beat(api, instance_id="i", rack_id="r")
+    request = ConsumerGroupDescribeRequest(group_ids=["g", "nobody"], include_authorized_operations=True)
+    group, nobody = api.ask(request, version).groups
+    assert (nobody.error_code, nobody.error_message) == (E.GROUP_ID_NOT_FOUND, "Group nobody not found.")
+    assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Stable", 2, 2)
+    assert (group.assignor_name, group.authorized_operations) == ("uniform", 3400)
+    (member,) = group.members
+    assert (member.member_id, member.instance_id, member.rack_id, member.member_epoch) == ("m", "i", "r", 2)
+    assert (member.client_id, member.client_host, member.subscribed_topic_names) == ("c", "/10.0.0.9", ["t"])
+    for assignment in (member.assignment, member.target_assignment):
+        (topic,) = assignment.topic_partitions
+        assert (topic.topic_id, topic.topic_name, topic.partitions) == (api.topic_id("t"), "t", [0, 1, 2])
+    assert member.member_type == (1 if version else -1)
+
+
+def test_it_is_listed_with_its_type_and_state(api: GroupApi) -> None:
+    beat(api)
+    for types, found in ((["Consumer"], ["g"]), (["classic"], []), ([], ["g"])):
+        listed = api.ask(ListGroupsRequest(states_filter=["stable"], types_filter=types), 5).groups
+        assert [each.group_id for each in listed] == found
+        assert all((each.group_type, each.protocol_type) == ("consumer", "consumer") for each in listed)
+
+
+@pytest.mark.parametrize(("version", "code"), [(8, E.UNSUPPORTED_VERSION), (9, E.NONE), (10, E.NONE)])
+def test_offsets_are_committed_and_fetched_by_members_that_know_epochs(
+    api: GroupApi, version: int, code: ErrorCode
+) -> None:
+    beat(api)
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")
+    request = OffsetCommitRequest(
+        group_id="g",
+        generation_id_or_member_epoch=2,
+        member_id="m",
+        topics=[OffsetCommitRequestTopic(name="t", topic_id=api.topic_id("t"), partitions=[partition])],
+    )
+    (topic,) = api.ask(request, version).topics
+    assert [each.error_code for each in topic.partitions] == [code]
+    for epoch, error in ((2, E.NONE), (1, E.STALE_MEMBER_EPOCH)):
+        asked = OffsetFetchRequestGroup(group_id="g", member_id="m", member_epoch=epoch, topics=None)
+        (group,) = api.ask(OffsetFetchRequest(groups=[asked], require_stable=False), max(version, 9)).groups
+        assert group.error_code == error
