@@ -20,7 +20,7 @@ from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.context import Services
+from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.coordinators import Parts, deferred_coordinators
@@ -38,6 +38,7 @@ from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
+from barnabas.broker.telemetry import open_telemetry
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Broker:
             partitions=partitions,
             deferred_groups=groups,
             deferred_transactions=transactions,
+            deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
             transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,
             fetch_sessions=self._fetch_sessions(config),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.walks import Walks
     from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
+    from barnabas.broker.telemetry.telemetry import Telemetry
 
 T = TypeVar("T")
 
@@ -70,6 +71,7 @@ class Services:
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]
     """The coordinator of a transactional id, whichever node it is on: what is appended is verified with it."""
+    deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
@@ -92,11 +94,19 @@ class Services:
         """The transaction coordinator."""
         return self.deferred_transactions.get()
 
+    @property
+    def telemetry(self) -> Telemetry:
+        """What clients push."""
+        return self.deferred_telemetry.get()
+
 
 class Connected(Protocol):
     """What a request knows of its connection."""
 
     session: Session
+    peer: str
+    """Address and port."""
+    is_closed: bool
 
 
 class RequestContext:

@@ -16,6 +16,8 @@ class Client(Protocol):
     client_host: str
     client_id: str | None
     client_id_raw: bytes
+    is_closed: bool
+    peer: str
     session: Session
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, Row
 from barnabas.protocol.registry import ApiKey
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "apis.md"
@@ -26,6 +26,13 @@ the cluster or Write of any topic. There is no authorizer: everybody is User:ANO
 |---:|---|---|---|---|---|---|
 """
 
+_TELEMETRY = """
+Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them where a plug-in receives metrics:
+
+| key | API | versions | flexible from | operations | message | handler |
+|---:|---|---|---|---|---|---|
+"""
+
 _TAIL = """
 Not implemented, though the codecs know their messages: {names}.
 """
@@ -33,9 +40,10 @@ Not implemented, though the codecs know their messages: {names}.
 
 def page() -> str:
     """The whole page."""
-    offered = {row.key for row in API_TABLE}
+    offered = {row.key for row in (*API_TABLE, *TELEMETRY_TABLE)}
     missing = ", ".join(key.api_name for key in ApiKey if key not in offered)
-    return _HEAD.format(count=len(API_TABLE)) + "".join(map(_line, API_TABLE)) + _TAIL.format(names=missing)
+    always, asked_for = "".join(map(_line, API_TABLE)), "".join(map(_line, TELEMETRY_TABLE))
+    return _HEAD.format(count=len(API_TABLE)) + always + _TELEMETRY + asked_for + _TAIL.format(names=missing)
 
 
 def _line(row: Row) -> str:

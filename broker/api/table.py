@@ -147,12 +147,22 @@ API_TABLE: tuple[Row, ...] = (
 )
 
 
+TELEMETRY_TABLE: tuple[Row, ...] = (
+    _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
+    _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),
+)
+"""Offered only with `barnabas.client.telemetry.enable` (KIP-714); in Kafka, where a plug-in receives metrics."""
+
+
 def table_for(config: BrokerConfig) -> tuple[Row, ...]:
-    """The table of a broker: `API_TABLE`, and versions that Kafka has not released where the settings ask for them."""
+    """The table of a broker: `API_TABLE`, and what else its settings ask for."""
+    table = API_TABLE
+    if config.boolean("barnabas.client.telemetry.enable"):
+        table = tuple(sorted((*table, *TELEMETRY_TABLE)))
     if not config.boolean("transaction.two.phase.commit.enable"):
-        return API_TABLE
-    newest = {ApiKey.INIT_PRODUCER_ID: ApiKey.INIT_PRODUCER_ID.newest_version}  # KIP-939
-    return tuple(row._replace(max_version=newest.get(row.key, row.max_version)) for row in API_TABLE)
+        return table
+    newest = {ApiKey.INIT_PRODUCER_ID: ApiKey.INIT_PRODUCER_ID.newest_version}  # KIP-939: Kafka has not released it
+    return tuple(row._replace(max_version=newest.get(row.key, row.max_version)) for row in table)
 
 
 def offered_apis(table: tuple[Row, ...] = API_TABLE) -> tuple[OfferedApi, ...]:

@@ -304,7 +304,6 @@ _TABLE = (
     Key("ssl.truststore.location", STRING, None, None, PER_BROKER),
     Key("ssl.truststore.password", PASSWORD, None, None, PER_BROKER),
     Key("ssl.truststore.type", STRING, "JKS", None, PER_BROKER),
-    Key("telemetry.max.bytes", INT, "1048576", Range(1)),
     Key("transaction.state.log.load.buffer.size", INT, "5242880", Range(1)),
     Key("transaction.state.log.replication.factor", SHORT, "1", Range(1)),
 )

@@ -1,4 +1,4 @@
-"""The broker's configuration keys that have an effect here, under Kafka's names: one row each.
+"""The broker's configuration keys that have an effect here, under Kafka's names, and one of our own: one row each.
 
 A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
 does is in `reference/descriptions.py`, which is imported only when somebody asks; the keys of Apache Kafka that are
@@ -65,6 +65,7 @@ _TABLE = (
     Key("fetch.max.bytes", INT, "57671680", Range(1024)),
     Key("max.incremental.fetch.session.cache.slots", INT, "1000", Range(0)),
     Key("max.request.partition.size.limit", INT, "2000", Range(1)),
+    Key("telemetry.max.bytes", INT, "1048576", Range(1)),
     # topics
     Key("auto.create.topics.enable", BOOLEAN, "true"),
     Key("delete.topic.enable", BOOLEAN, "true"),
@@ -152,4 +153,7 @@ _TABLE = (
     Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
 )
 
-KEYS = {key.name: key for key in _TABLE}
+OWN = (Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),)
+"""Keys that Kafka does not have. Their names begin with `barnabas.`."""
+
+KEYS = {key.name: key for key in (*_TABLE, *OWN)}

@@ -31,6 +31,8 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
     if refusal is not ErrorCode.NONE:
         return ApiVersionsResponse(error_code=refusal, api_keys=[])
     services = context.services
+    if context.api_version >= 3 and context.connection is not None:
+        context.connection.session.client_software = request.client_software_name, request.client_software_version
     finalized = {**services.catalogue.feature_levels, KRAFT_VERSION: KRAFT_LEVEL}
     return ApiVersionsResponse(
         error_code=ErrorCode.NONE,

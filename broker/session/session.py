@@ -21,13 +21,15 @@ class Authentication(Enum):
 class Session:
     """Of one connection."""
 
-    __slots__ = ("authentication", "listener", "principal")
+    __slots__ = ("authentication", "client_software", "listener", "principal")
 
     def __init__(self, listener: str, authentication: Authentication = Authentication.COMPLETE) -> None:
         """`listener`: its name. Who need not authenticate is ANONYMOUS."""
         self.listener = listener
         self.principal = ANONYMOUS
         self.authentication = authentication
+        self.client_software = ("unknown", "unknown")
+        """Name and version, as the client said in its last ApiVersions."""
 
     def authenticated(self, principal: Principal) -> None:
         """It has proven that it speaks for `principal`."""

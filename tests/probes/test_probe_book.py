@@ -11,13 +11,17 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
 from tests.support.probes.differences import DECISIONS, PLACE, Found, found, render
 from tests.support.probes.page import Page, pages, read
 from tests.support.probes.recording import record
 from tests.support.probes.servers import told_by_barnabas
 
-OFFERED = {(row.key.api_name, version) for row in API_TABLE for version in range(row.min_version, row.max_version + 1)}
+OFFERED = {
+    (row.key.api_name, version)
+    for row in (*API_TABLE, *TELEMETRY_TABLE)
+    for version in range(row.min_version, row.max_version + 1)
+}
 APIS = {api for api, _ in OFFERED}
 BOOK = [
     page for page in pages() if {api for api, _ in page.asked} <= APIS

@@ -28,6 +28,9 @@ _TEXTS = {
     "fetch.max.bytes": "The most bytes of records one answer to a fetch carries, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "How many incremental fetch sessions are remembered.",
     "max.request.partition.size.limit": "The most partitions in one page of DescribeTopicPartitions.",
+    "telemetry.max.bytes": "The most bytes of metrics that a client pushes at once, also once they are decompressed.",
+    "barnabas.client.telemetry.enable": "Whether clients may push their metrics (KIP-714). /metrics serves them; "
+    "`kafka-client-metrics.sh` says which are wanted.",
     # topics
     "auto.create.topics.enable": "Whether a topic that a client asks about, and that is missing, is created.",
     "delete.topic.enable": "Whether topics may be deleted.",

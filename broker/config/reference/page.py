@@ -16,7 +16,8 @@ from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey
 _HEAD = """\
 # Configuration
 
-Keys have Apache Kafka's names, types and ranges (4.4.0). They come from four places; the first that has a key wins:
+Keys have Apache Kafka's names, types and ranges (4.4.0); those that Kafka does not have begin with `barnabas.`. They
+come from four places; the first that has a key wins:
 
 1. the flags of `barnabas serve` (`--host`, `--port`, `--data-dir` …),
 2. `--set key=value`,

@@ -13,6 +13,7 @@ from barnabas.broker.http.metrics.table import (
     PARTITIONS_MAX,
     TOPICS_MAX,
 )
+from barnabas.broker.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
 
 _HEAD = f"""\
 # Metrics
@@ -63,9 +64,27 @@ With metrics, a Produce request of one record takes about 0.25 µs more than wit
 | topics | {TOPICS_MAX:,}, likewise |
 | groups | {GROUPS_MAX:,}, by name |
 | pairs of a group and a partition with a committed offset | {GROUP_PARTITIONS_MAX:,} |
+| metrics that clients push | {SERIES_MAX:,}, and {SERIES_OF_CLIENT_MAX:,} of one client; the first that come |
 
-`barnabas_metrics_left_out` counts the rest, which is still part of sums without such a label. No label has a client
-id, member id or transactional id. Other labels have values from Kafka's protocol: APIs, versions, error codes, states.
+`barnabas_metrics_left_out` counts the rest, which is still part of sums without such a label. No label has a member id
+or transactional id, and only what clients push has their ids. Other labels have values from Kafka's protocol: APIs,
+versions, error codes, states.
+
+## What clients push
+
+With `barnabas.client.telemetry.enable=true` clients may push their own metrics to the broker (KIP-714), and `/metrics`
+serves them. Java clients (3.7 and later) and librdkafka (2.5 and later) do so without any setting. A subscription says
+which metrics are wanted, how often, and of which clients:
+
+```sh
+kafka-client-metrics.sh --bootstrap-server localhost:9092 --alter --name producers \\
+  --metrics org.apache.kafka.producer. --interval 30000 --match client_software_name=apache-kafka-java
+```
+
+`org.apache.kafka.producer.record.queue.time.avg` is `barnabas_client_producer_record_queue_time_avg`, with the labels
+`client_instance_id`, `client_id` and those that the client gives. A sum is one from the client's start on. Histograms
+are not served. A client's series end with its connection, or when it was silent for three intervals. What clients push
+is what they say: nobody checks it.
 """
 _OF = {
     JMX: "Under the JMX exporter's names",

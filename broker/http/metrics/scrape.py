@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.http.metrics.broker import read_broker
+from barnabas.broker.http.metrics.clients import PUSHED_HELP, read_clients, read_pushed
 from barnabas.broker.http.metrics.groups import read_groups
 from barnabas.broker.http.metrics.partitions import read_partitions
 from barnabas.broker.http.metrics.requests import read_requests
@@ -39,6 +40,7 @@ def _written(client: Any, sources: Sources) -> Steps[bytes]:
     readings = yield from read_all(sources)
     families = [_family(client, metric, readings) for metric in METRICS]
     families += _pythons_own(client)
+    families += yield from _pushed(client, sources)
     text = []
     for family in families:
         text.append(client.generate_latest(_Registry([family])))
@@ -54,7 +56,18 @@ def read_all(sources: Sources) -> Steps[Readings]:
     yield from read_partitions(sources, readings)
     yield from read_groups(sources, readings)
     yield from read_transactions(sources, readings)
+    read_clients(sources, readings)
     return readings
+
+
+def _pushed(client: Any, sources: Sources) -> Steps[list[Family]]:
+    """Those that clients pushed, under names that no other metric has."""
+    families: dict[str, Family] = {}
+    for name, labels, value in (yield from read_pushed(sources)):
+        if name not in families:
+            families[name] = client.Metric(name, PUSHED_HELP, "unknown")
+        families[name].add_sample(name, labels, value)
+    return list(families.values())
 
 
 class _Registry:

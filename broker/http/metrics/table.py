@@ -175,7 +175,8 @@ METRICS = (
         "barnabas_metrics_left_out",
         GAUGE,
         ("what",),
-        "Partitions, topics and groups that have no series of their own, since there are too many.",
+        "Partitions, topics and groups that have no series of their own, since there are too many; values that clients "
+        "pushed and that were not kept.",
         OWN,
     ),
 )

@@ -48,6 +48,14 @@ def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> 
     return _java("-cp", f"{libs or tools_libs()}/*", main_class, *arguments)
 
 
+def compiled_plugin(source: Path, directory: Path) -> Path:
+    """`directory`, with the classes of `source` in it, a plug-in of the broker."""
+    subprocess.run(
+        ["javac", "-cp", f"{kafka_libs()}/*", "-d", str(directory), str(source)], check=True, timeout=TIMEOUT_S
+    )
+    return directory
+
+
 def run_program(source: Path, *arguments: str, stdin: str | None = None) -> str:
     """What the single-file Java program `source` prints on stdout, run with the broker's jars."""
     return _run(program_command(source, *arguments), stdin)

@@ -43,12 +43,15 @@ class KafkaProcess(Server):
         version: str = KAFKA_VERSION,
         format_arguments: tuple[str, ...] = (),
         jvm_options: tuple[str, ...] = ("-Xmx1g", *FAST_START),
+        plugins: Path | None = None,
     ) -> None:
+        """`plugins`: a directory of classes that its settings name."""
         super().__init__(data_dir, settings)
         self._jvm_options = jvm_options
         self._version = version
         self._format_arguments = format_arguments
         self._controller_port = 0
+        self._plugins = plugins
 
     def command(self) -> list[str]:
         if self.port == 0:
@@ -57,7 +60,8 @@ class KafkaProcess(Server):
         if not (self.data_dir / "meta.properties").exists():
             self._format(properties)
         options = [*self._jvm_options, *logging_options("INFO", "SYSTEM_OUT")]
-        return ["java", *options, "-cp", f"{kafka_libs(self._version)}/*", "kafka.Kafka", str(properties)]
+        class_path = f"{kafka_libs(self._version)}/*" + (f":{self._plugins}" if self._plugins else "")
+        return ["java", *options, "-cp", class_path, "kafka.Kafka", str(properties)]
 
     def is_ready_line(self, line: str) -> bool:
         return "Kafka Server started" in line

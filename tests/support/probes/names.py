@@ -23,6 +23,8 @@ _KINDS = {
     "cluster_id": "cluster",
     "replica_directory_id": "directory",
     "log_dir": "path",
+    "client_instance_id": "instance",
+    "subscription_id": "subscription",
 }
 _ONLY_KINDS = {
     "host": "host",
@@ -41,7 +43,7 @@ _ONLY_KINDS = {
     "last_caught_up_timestamp": "time",
     "log_end_offset": "offset",
 }
-_UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0,)}
+_UNSET: dict[str, tuple[Any, ...]] = {"session": (0,), "producer": (0,), "time": (0,), "subscription": (0,)}
 _UNSET_ANYWHERE: tuple[Any, ...] = (None, "", -1, ZERO_UUID)
 _NAME = re.compile(r"<([^>]*)>")
 _GIVEN_PRODUCER = re.compile(r"\bproducer=(\d+)")

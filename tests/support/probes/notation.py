@@ -74,7 +74,7 @@ def _scalar(word: str, kind: FieldType, names: Names) -> Any:
         return {"true": True, "false": False}[word]
     if kind is STRING:
         return unquoted(word)
-    if kind in (BYTES, RECORDS):
+    if kind in (BYTES, RECORDS, UUID):
         return bytes.fromhex(word[2:]) if word.startswith("0x") else unquoted(word).encode()
     return float(word) if kind is FLOAT64 else int(word)
 

@@ -12,6 +12,7 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from tests.support.clients.java import compiled_plugin
 from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.names import Names
 from tests.support.probes.page import Answer, Page
@@ -19,6 +20,7 @@ from tests.support.probes.player import Player
 from tests.support.probes.wire import Wire
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.processes.server import Server
+from tests.support.source_tree import ROOT
 from tests.support.waiting import until
 
 PARTITIONS = 3
@@ -27,6 +29,8 @@ SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 _NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 COORDINATED = 50  # partitions of a coordinators' topic
 
+
+_RECEIVER = ROOT / "tests" / "support" / "kafka" / "TelemetryReceiver.java"
 
 Told = list[list[list[Answer]]]
 """The answers of a page: by story, by step."""
@@ -53,7 +57,10 @@ def told_by_barnabas(page: Page, directory: Path) -> Told:
 def told_by_kafka(page: Page, directory: Path) -> Told:
     """What Apache Kafka answers to it."""
     features = tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
-    with KafkaProcess(directory / "data", SETTINGS | page.settings, format_arguments=features) as server:
+    plugins = compiled_plugin(_RECEIVER, directory / "plugins") if "metric.reporters" in page.settings else None
+    with KafkaProcess(
+        directory / "data", SETTINGS | page.settings, format_arguments=features, plugins=plugins
+    ) as server:
         return _told(page, server, is_recorded=False)
 
 

@@ -1,0 +1,100 @@
+"""OpenTelemetry's metrics: gauges and sums are read as they were written, anything else is passed over or refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from barnabas.broker.telemetry.otlp import POINTS_A_STEP, Point, Pushed, read_metrics
+from barnabas.protocol.errors import DecodeError
+from barnabas.storage.steps import finish
+from tests.support.records import otlp
+
+
+def read(data: bytes, points_max: int = 100) -> Pushed:
+    return finish(read_metrics(data, points_max))
+
+
+def test_gauges_and_sums_are_read_with_their_attributes() -> None:
+    data = otlp.metrics_data(
+        otlp.gauge("g", otlp.point(1.5, topic="t", partition="0"), otlp.whole_point(-7)),
+        otlp.sum_of("d", otlp.point(2.0), is_delta=True),
+        otlp.sum_of("c", otlp.point(3.0), is_delta=False),
+    )
+    assert read(data) == Pushed(
+        [
+            Point("g", (("partition", "0"), ("topic", "t")), 1.5),
+            Point("g", (), -7.0),
+            Point("d", (), 2.0, is_delta=True),
+            Point("c", (), 3.0),
+        ],
+        0,
+    )
+
+
+def test_attributes_that_are_no_text_are_told_as_text() -> None:
+    values = {
+        "flag": otlp.number_field(2, 1),
+        "count": otlp.number_field(3, (1 << 64) - 5),
+        "ratio": otlp.double_field(4, 0.5),
+        "list": otlp.message(5, b""),
+    }
+    attributes = b"".join(
+        otlp.message(7, otlp.message(1, key.encode()) + otlp.message(2, value)) for key, value in values.items()
+    )
+    (point,) = read(otlp.metrics_data(otlp.gauge("g", attributes + otlp.double_field(4, 1.0)))).points
+    assert dict(point.attributes) == {"flag": "true", "count": "-5", "ratio": "0.5", "list": ""}
+
+
+def test_histograms_and_points_beyond_the_most_are_counted() -> None:
+    points = [otlp.point(float(number)) for number in range(5)]
+    pushed = read(otlp.metrics_data(otlp.gauge("g", *points), otlp.histogram("h", b"", b"")), points_max=3)
+    assert ([point.value for point in pushed.points], pushed.left_out) == ([0.0, 1.0, 2.0], 4)
+
+
+def test_fields_that_nobody_knows_are_passed_over() -> None:
+    unknown = otlp.number_field(99, 5) + otlp.message(98, b"x") + otlp.double_field(97, 1.0) + b"\xb5\x06abcd"
+    data = otlp.metrics_data(unknown + otlp.gauge("g", unknown + otlp.point(1.0)) + unknown) + unknown
+    assert read(data).points == [Point("g", (), 1.0)]
+    assert read(b"") == Pushed([], 0)
+
+
+def test_many_points_take_many_steps() -> None:
+    points = [otlp.point(1.0)] * (POINTS_A_STEP * 10)
+    assert sum(1 for _ in read_metrics(otlp.metrics_data(otlp.gauge("g", *points)), 10_000)) >= 10
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x0a",  # no length
+        b"\x0a\x05ab",  # longer than there is
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  # a number that does not end
+        b"\x09\x00",  # eight bytes of which there are one
+        b"\x0b",  # a group
+        b"\x02\x00",  # field 0
+        otlp.metrics_data(otlp.message(1, b"\xff")),  # no UTF-8
+    ],
+)
+def test_what_is_no_metrics_is_refused(data: bytes) -> None:
+    with pytest.raises(DecodeError):
+        read(data)
+
+
+def test_damage_is_refused_or_read_and_nothing_else() -> None:
+    dice = random.Random(714)
+    whole = otlp.metrics_data(
+        otlp.gauge("metric", *(otlp.point(1.5, key="value") for _ in range(5))),
+        otlp.sum_of("sum", otlp.whole_point(3), is_delta=True),
+    )
+    refused = 0
+    for _ in range(3_000):
+        damaged = bytearray(whole)
+        for _ in range(dice.randrange(1, 4)):
+            damaged[dice.randrange(len(damaged))] = dice.randrange(256)
+        try:
+            read(bytes(damaged[: dice.randrange(len(damaged) + 1)]))
+        except DecodeError:
+            refused += 1
+    assert 0 < refused < 3_000
