@@ -32,6 +32,7 @@ from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
+from barnabas.broker.partitions.moves import Moves
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
@@ -117,6 +118,7 @@ class Broker:
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
+            moves=self._moves(partitions, waiters),
             deferred_groups=groups,
             deferred_transactions=transactions,
             deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
@@ -134,6 +136,18 @@ class Broker:
         )
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
+
+    def _moves(self, partitions: Partitions, waiters: Waiters) -> Moves:
+        return Moves(
+            partitions,
+            self.catalogue,
+            self.flush,
+            waiters,
+            self._clock,
+            self._loop,
+            self._environment.random,
+            lambda: self.services.config.integer("log.segment.delete.delay.ms"),
+        )
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
         """The nodes, where there are several."""
@@ -235,6 +249,7 @@ class Broker:
             member.listener.stop_accepting()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self.services.moves.close()
         are_finished = True
         coordinators = [member.services.deferred_transactions.built for member in self.members]
         for transactions in filter(None, coordinators):
@@ -265,6 +280,7 @@ class Broker:
             member.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self.services.moves.close()
         self._close_partitions()
         self._give_up_slices()
         if self._flush_thread is not None:
@@ -285,7 +301,7 @@ class Broker:
         """Wait until nothing is being synced or checkpointed."""
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-        while self.services.partitions.recoveries.is_syncing:
+        while self.services.partitions.recoveries.is_syncing or self.services.moves.is_copying:
             await self._loop.run_in_executor(None, lambda: None)
 
     def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:

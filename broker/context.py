@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.producer_ids import ProducerIds
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
+    from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.partitions.walks import Walks
@@ -67,6 +68,8 @@ class Services:
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
+    moves: Moves
+    """Partitions on their way to another data directory."""
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]

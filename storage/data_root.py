@@ -24,11 +24,15 @@ _OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_
 
 
 class Inventory(NamedTuple):
-    """What is in a root. `given_up` are names of directories whose deletion was not finished."""
+    """What is in a root. `given_up` are names of directories whose deletion was not finished.
+
+    futures: partitions on their way into this directory, with the names of their copies.
+    """
 
     live: set[TopicPartition]
     given_up: list[str]
     notices: list[str]
+    futures: list[tuple[TopicPartition, str]]
 
 
 def open_root(disk: Disk) -> tuple[Directory, bool]:
@@ -91,7 +95,7 @@ def read_meta_properties(
 
 def take_inventory(root: Directory) -> Inventory:
     """Every directory by what its name says; NotADataDirectory for one that says nothing."""
-    inventory = Inventory(set(), [], [])
+    inventory = Inventory(set(), [], [], [])
     for entry in root.entries():
         if not entry.is_directory or entry.name == _EXEMPT:
             continue
@@ -105,7 +109,9 @@ def take_inventory(root: Directory) -> Inventory:
                 inventory.live.add((found.topic, found.partition))
             case names.DirectoryState.DELETE:
                 inventory.given_up.append(entry.name)
-            case names.DirectoryState.STRAY | names.DirectoryState.FUTURE:
+            case names.DirectoryState.FUTURE:
+                inventory.futures.append(((found.topic, found.partition), entry.name))
+            case names.DirectoryState.STRAY:
                 inventory.notices.append(f"{root.path_of(entry.name)} is left alone")
     return inventory
 

@@ -60,6 +60,11 @@ class LogCheckpoints:
             }
         )
 
+    def take_over(self, key: TopicPartition, other: LogCheckpoints) -> None:
+        """A partition comes from another directory: it has the rows that it has there."""
+        for mine, theirs in zip(self._all, other._all, strict=True):
+            mine.update({key: theirs.offsets.get(key)})
+
     def forget(self, key: TopicPartition) -> None:
         """Drop a partition's rows; the files follow with the next write."""
         for checkpoint in self._all:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from barnabas.protocol.files import checkpoints as formats
-from barnabas.protocol.files import names
+from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
 from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
@@ -31,12 +31,13 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
 from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
-from barnabas.storage.errors import FileRemoved, StorageError
+from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.recovery.loader import load_log
 from barnabas.storage.recovery.opening import Opening, open_at_once
+from barnabas.storage.resting import base_offsets, size_of_segments
 
 
 class LogDirectory:
@@ -53,6 +54,8 @@ class LogDirectory:
         """There was nothing in it before this run."""
         self._is_made = False
         self.notices = inventory.notices
+        self.futures = [(key, root.subdirectory(name)) for key, name in inventory.futures]
+        """Copies of partitions that were on their way here."""
         self.deletions = Deletions()
         self._root = root
         self._lock = lock
@@ -162,13 +165,7 @@ class LogDirectory:
         self._root.disk.check_online()
         if (topic, partition) not in self._live:
             return 0
-        directory = self._root.subdirectory(names.partition_directory(topic, partition))
-        size = 0
-        for name in directory.names():
-            if name.endswith(names.FileKind.LOG.value):
-                with suppress(FileRemoved):  # by somebody else: nothing of ours runs in between
-                    size += directory.size(name)
-        return size
+        return size_of_segments(self._root.subdirectory(names.partition_directory(topic, partition)))
 
     def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
         """(log start, log end, bytes, segments) of a partition nobody opened; None if only opening it would show it.
@@ -182,10 +179,7 @@ class LogDirectory:
             return None
         if key not in self._live:
             return 0, 0, 0, 0
-        directory = self._root.subdirectory(names.partition_directory(topic, partition))
-        found = [each for each in map(names.parse_segment_file, directory.names()) if each is not None]
-        live = [each for each in found if each.state is names.FileState.LIVE]
-        bases = [each.base_offset for each in live if each.kind is names.FileKind.LOG]
+        bases = base_offsets(self._root.subdirectory(names.partition_directory(topic, partition)))
         start = max(min(bases, default=0), self._checkpoints.log_start(key))
         return start, end, self.size_of(topic, partition), len(bases)
 
@@ -231,13 +225,13 @@ class LogDirectory:
     ) -> Opening[tuple[PartitionLog, Directory]]:
         topic, partition = key
         self._root.disk.check_online()
-        directory = self._directory_of(key)
+        directory = self.directory_of(key)
         if key in self._live and (found := read_topic_id(directory)) != topic_id:
             if found is None:
                 write_topic_id(directory, topic_id)
             else:
                 self.set_aside(topic, partition)
-                directory = self._directory_of(key)
+                directory = self.directory_of(key)
         if key not in self._live:
             self._make_room(key)
             directory.create()
@@ -333,21 +327,45 @@ class LogDirectory:
             with suppress(OSError):  # somebody was quicker to put something in
                 self._root.disk.files.rmdir(self.path)
 
-    # --- helpers ---
+    # --- moving between directories: storage/moving.py ---
 
-    def _directory_of(self, key: TopicPartition) -> Directory:
+    def directory_of(self, key: TopicPartition) -> Directory:
         """The partition's directory, which need not exist yet: the same object while anybody holds it."""
         found = self._directories.get(key)
         if found is None:
             found = self._directories[key] = self._root.subdirectory(names.partition_directory(*key))
         return found
 
+    def expect(self, key: TopicPartition, source: LogDirectory) -> None:
+        """A partition is about to come from another directory, where it is closed: what its rows say holds here, too.
+
+        Durable on return. Time indexes that are not trusted there are not trusted here. StorageError.
+        """
+        self._make_room(key)
+        self._checkpoints.take_over(key, source._checkpoints)
+        self._checkpoints.write()
+        if self.meta.tells_all_times and not source.meta.tells_all_times:
+            self.meta = self.meta._replace(tells_all_times=False)
+            self._root.write_atomically(names.META_PROPERTIES, meta_properties.encode(self.meta))
+
+    def take_in(self, key: TopicPartition, future: Directory) -> None:
+        """The directory `future` is the partition from now on. Durable on return. StorageError."""
+        future.move_to(names.partition_directory(*key))
+        self._root.sync()
+        self._live.add(key)
+
+    def drop(self, future: Directory) -> None:
+        """Remove a directory that is not used, with the next that are due."""
+        self.deletions.schedule(0, future)
+
+    # --- helpers ---
+
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
         """Rename a partition's directory out of sight, and forget its rows. None if there is none."""
         key = target.topic, target.partition
         if key not in self._live:
             return None
-        directory = self._directory_of(key)
+        directory = self.directory_of(key)
         if (log := self._logs.pop(key, None)) is not None:
             log.abandon()
         directory.move_to(target.name)

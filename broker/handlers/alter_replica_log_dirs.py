@@ -1,10 +1,11 @@
-"""AlterReplicaLogDirs (key 34), v1-2: move partitions to another data directory of this broker, which has one.
+"""AlterReplicaLogDirs (key 34), v1-2: move partitions to other data directories of this broker.
 
-A partition that this node leads is there already: NONE, and nothing moves. REPLICA_NOT_AVAILABLE for one that another
-node leads, UNKNOWN_TOPIC_OR_PARTITION for one that does not exist. Before that the directory is judged:
-LOG_DIR_NOT_FOUND unless its absolute path is given, as DescribeLogDirs tells it, and KAFKA_STORAGE_ERROR while it is
-offline; and before that the name: INVALID_TOPIC_EXCEPTION where it would not fit into that of a directory for a move.
-Of a partition that is named several times the last one counts.
+The answer comes at once; the move goes on behind it, and DescribeLogDirs shows how far it is. NONE also for a partition
+that is there already, and a move of it to elsewhere is given up. REPLICA_NOT_AVAILABLE for one that another node leads,
+UNKNOWN_TOPIC_OR_PARTITION for one that does not exist, KAFKA_STORAGE_ERROR for one that is offline. Before that the
+directory is judged: LOG_DIR_NOT_FOUND unless its absolute path is given, as DescribeLogDirs tells it, and
+KAFKA_STORAGE_ERROR while it is offline; and before that the name: INVALID_TOPIC_EXCEPTION where it would not fit into
+that of a directory for a move. Of a partition that is named several times the last one counts.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from asyncio import Future
 
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.slices import Kind
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from barnabas.storage.errors import StorageError
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.steps import Steps
 
@@ -81,7 +81,7 @@ def _judge(name: str, number: int, destination: LogDirectory | ErrorCode, servic
     if not services.cluster.leads(name, number):
         return ErrorCode.REPLICA_NOT_AVAILABLE
     try:
-        place = services.partitions.directory.place(name, number, topic.partitions[number].directory_id)
-    except StorageError:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    return ErrorCode.NONE if place is destination else ErrorCode.KAFKA_STORAGE_ERROR
+        services.moves.ask(name, number, destination)
+    except KafkaError as refusal:
+        return refusal.code
+    return ErrorCode.NONE

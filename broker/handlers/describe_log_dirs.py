@@ -2,7 +2,8 @@
 
 A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
 for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
-it will have; of a list, those of it that exist; of an empty list none. None is cordoned. A directory that has failed is
+it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
+directory that it is moved to, with what is copied. None is cordoned. A directory that has failed is
 listed with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume;
 5 cordoned.
 """
@@ -42,12 +43,14 @@ def handle(
 
 def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
     directories = context.services.partitions.directory
-    by_directory = _by_directory(_wanted(request.topics, context), context)
+    wanted = _wanted(request.topics, context)
+    by_directory, coming = _by_directory(wanted, context), _coming(wanted, context)
     results = [_failed(path) for path in directories.failed]
     for directory in directories.members:
         result = _nothing(directory.path)
         try:
             result.topics = yield from _sizes(by_directory.get(directory, {}), directory)
+            result.topics += coming.get(directory, [])
             volume = directory.volume()
             result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
         except StorageError:
@@ -88,6 +91,20 @@ def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext)
     for topic in asked:
         wanted.setdefault(topic.topic, set()).update(topic.partitions)
     return {name: sorted(numbers.intersection(existing.get(name, ()))) for name, numbers in wanted.items()}
+
+
+def _coming(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, list[DescribeLogDirsTopic]]:
+    """Copies of partitions that are moved, by the directory that they are made in."""
+    partitions = context.services.partitions
+    found: dict[LogDirectory, list[DescribeLogDirsTopic]] = {}
+    for (name, number), (target, size, offset) in context.services.moves.under_way().items():
+        if number in wanted.get(name, ()):
+            end = partitions.get(name, number).log_end_offset if partitions.is_open(name, number) else offset
+            row = DescribeLogDirsPartition(
+                partition_index=number, partition_size=size, offset_lag=max(0, end - offset), is_future_key=True
+            )
+            found.setdefault(target, []).append(DescribeLogDirsTopic(name=name, partitions=[row]))
+    return found
 
 
 def _sizes(wanted: dict[str, list[int]], directory: LogDirectory) -> Steps[list[DescribeLogDirsTopic]]:

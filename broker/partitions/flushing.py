@@ -56,6 +56,10 @@ class GroupFlush:
         """A round is running or about to."""
         return self._is_running
 
+    def is_wanted(self, log: PartitionLog) -> bool:
+        """Whether somebody waits for this log to be synced, or it is being synced."""
+        return log in self._waiting
+
     def request(self, log: PartitionLog) -> None:
         """Sync this log in the next round; nobody waits."""
         self._waiting.setdefault(log, [])

@@ -140,6 +140,15 @@ class Partitions:
             except StorageError as error:
                 self.storage_failed(topic, partition, "close", error)
 
+    def let_go(self, topic: str, partition: int) -> None:
+        """Close a log that may be led, in a turn in which nobody appends to it: it opens again, wherever it lies then.
+
+        StorageError: it is open as before.
+        """
+        self.directory.close_log(topic, partition)
+        self._open.pop((topic, partition), None)
+        self.led.pop((topic, partition), None)
+
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
         return iter(list(self._open.values()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.storage.errors import StorageError
+from barnabas.storage.partition_metadata import read_topic_id
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -23,6 +24,7 @@ _log = logger("storage")
 def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catalogue) -> None:
     """Set strays aside, and tell the catalogue where the others are. KafkaError when that cannot be written."""
     set_strays_aside(partitions, directories)
+    _settle_moves(directories, catalogue)
     if not directories.is_one:
         _assign(directories, catalogue)
 
@@ -35,6 +37,21 @@ def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> Non
             directories.set_aside(topic, partition)
         except StorageError as error:
             partitions.storage_failed(topic, partition, "set aside", error)
+
+
+def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
+    """Finish a move that was cut between its two renames, and remove copies that were not whole: storage/moving.py."""
+    for directory in directories.members:
+        for (topic, number), future in directory.futures:
+            found = catalogue.topics.get(topic)
+            named = found.partitions[number] if found is not None and number < len(found.partitions) else None
+            if found is None or named is None or directories.home(topic, number) is not None:
+                directory.drop(future)
+            elif named.directory_id == directory.directory_id and read_topic_id(future) == found.topic_id:
+                directory.take_in((topic, number), future)
+                _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
+            else:
+                _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
 
 
 def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:

@@ -263,6 +263,11 @@ class PartitionLog:
         return len(self._segments.all)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How long each segment is, by its file's name: what is behind it in the file is no part of the log."""
+        return {segment.log.name: segment.size for segment in self._segments.all}
+
+    @property
     def files(self) -> list[DiskFile]:
         """The files of the segments, which open themselves when they are read."""
         return [segment.log for segment in self._segments.all]

@@ -1,0 +1,221 @@
+"""Partitions that are moved to another data directory, while they are used: AlterReplicaLogDirs.
+
+Knows when a copy is made and swapped in; how is storage/moving.py's. One partition is copied at a time, in a thread,
+the others wait in the order they were asked for.
+
+Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then, in one turn of the
+event loop, the log is closed, the rest copied, the catalogue told, and the copy takes the partition's place. Whoever
+wants the partition next opens it where it is now; nobody holds a log over turns but those that wait for a sync, and for
+them the last step waits. A move that fails leaves the partition where it was.
+
+Invariants: a partition has at most one move; no copy outlives the broker: a move that is not done when it stops is
+forgotten, as the tools that ask for one expect to have to ask again.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.disk_work import storage_failure
+from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import StorageError
+from barnabas.storage.moving import Move, Round
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.catalogue.image import Topic
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.waiters import PartitionKey, Waiters
+    from barnabas.storage.log.log import PartitionLog
+    from barnabas.storage.log_directory import LogDirectory
+
+_log = logger("storage")
+LAST_BYTES = 1 << 20
+"""With no more left the log is closed for the last round."""
+_PATIENCE = 100  # rounds, after which a log that grows as fast as it is copied is held up for what is left
+_TRY_AGAIN_MS = 5
+
+
+class _Moving:
+    """One wish: where to, and the copy once it is begun."""
+
+    def __init__(self, key: PartitionKey, target: LogDirectory) -> None:
+        self.key = key
+        self.target = target
+        self.copy: Move | None = None
+        self.rounds = 0
+        self.is_given_up = False
+
+
+class Moves:
+    """The moves of one broker. A `CatalogueListener`."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        catalogue: Catalogue,
+        flush: GroupFlush,
+        waiters: Waiters,
+        clock: Clock,
+        loop: AbstractEventLoop,
+        random_bytes: Callable[[int], bytes],
+        delete_delay_ms: Callable[[], int],
+    ) -> None:
+        self._partitions = partitions
+        self._catalogue = catalogue
+        self._flush = flush
+        self._waiters = waiters
+        self._clock = clock
+        self._loop = loop
+        self._random_bytes = random_bytes
+        self._delete_delay_ms = delete_delay_ms
+        self._asked: dict[PartitionKey, _Moving] = {}
+        self._current: _Moving | None = None
+        self.is_copying = False
+        """A round is being copied in a thread."""
+        catalogue.subscribe(self)
+
+    def under_way(self) -> dict[PartitionKey, tuple[LogDirectory, int, int]]:
+        """Where partitions are moved to, with the bytes copied and the offset below which everything is."""
+        return {
+            key: (moving.target, *((0, 0) if moving.copy is None else (moving.copy.size, moving.copy.copied_offset)))
+            for key, moving in self._asked.items()
+        }
+
+    def ask(self, topic: str, partition: int, target: LogDirectory) -> None:
+        """Move a partition that is here, or leave it where it is, whatever was asked before. KafkaError."""
+        key = topic, partition
+        before = self._asked.get(key)
+        if before is not None and before.target is not target:
+            self._give_up(before)
+        try:
+            place = self._partitions.directory.place(
+                topic, partition, self._catalogue.topics[topic].partitions[partition].directory_id
+            )
+        except StorageError as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+        if place.offline_reason is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, place.offline_reason)
+        if place is target or key in self._asked:
+            return
+        if not place.has(key):
+            self._catalogue.assign({key: target.directory_id})
+            return
+        self._asked[key] = _Moving(key, target)
+        self._begin_next()
+
+    def close(self) -> None:
+        """The broker stops: moves that are not done are forgotten."""
+        for moving in list(self._asked.values()):
+            self._give_up(moving)
+
+    # --- one move ---
+
+    def _begin_next(self) -> None:
+        if self._current is None and self._asked:
+            self._current = next(iter(self._asked.values()))
+            self._loop.call_soon(self._go_on, self._current)
+
+    def _go_on(self, moving: _Moving) -> None:
+        if moving.is_given_up:
+            self._end(moving)
+            return
+        try:
+            log = self._partitions.get(*moving.key)
+            if moving.copy is None:
+                home = self._partitions.directory.home(*moving.key)
+                assert home is not None, "an open log lies somewhere"
+                moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
+            next_round = moving.copy.round(log.sizes)
+            if next_round.size > LAST_BYTES and moving.rounds < _PATIENCE:
+                self._copy(moving, moving.copy, next_round)
+            elif self._flush.is_wanted(log):
+                self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
+            else:
+                self._swap(moving, moving.copy, log)
+        except StillRecovering as recovering:
+            recovering.when_over(lambda: self._go_on(moving))
+        except (KafkaError, StorageError) as error:
+            self._failed(moving, error)
+
+    def _copy(self, moving: _Moving, copy: Move, next_round: Round) -> None:
+        def ended(done: Future[StorageError | None]) -> None:
+            self.is_copying = False
+            copy.end_round(next_round)
+            moving.rounds += 1
+            error = done.result()
+            if error is None or moving.is_given_up:
+                self._go_on(moving)
+            else:
+                self._failed(moving, error)
+
+        self.is_copying = True
+        self._loop.run_in_executor(None, storage_failure, next_round.run).add_done_callback(ended)
+
+    def _swap(self, moving: _Moving, copy: Move, log: PartitionLog) -> None:
+        """All of it in this turn, or the partition stays where it was. KafkaError, StorageError."""
+        topic, partition = moving.key
+        self._partitions.let_go(topic, partition)
+        try:
+            copy.complete()
+            self._catalogue.assign({moving.key: copy.target.directory_id})
+            try:
+                copy.swap(self._random_bytes(16), self._clock.now_ms() + self._delete_delay_ms())
+            except StorageError:
+                if copy.source.has(moving.key):
+                    with suppress(KafkaError):  # the next start sees to it
+                        self._catalogue.assign({moving.key: copy.source.directory_id})
+                raise
+        finally:
+            self._waiters.wake(topic, partition)
+        moving.copy = None
+        _log.info(line("partition moved", topic=topic, partition=partition, data=copy.target.path))
+        self._end(moving)
+
+    def _failed(self, moving: _Moving, error: Exception) -> None:
+        topic, partition = moving.key
+        _log.error(line("partition not moved", topic=topic, partition=partition, reason=error))
+        self._end(moving)
+
+    def _give_up(self, moving: _Moving) -> None:
+        moving.is_given_up = True
+        self._asked.pop(moving.key, None)
+        if moving is self._current and not self.is_copying:
+            self._end(moving)
+
+    def _end(self, moving: _Moving) -> None:
+        """Whatever became of it; a second call does nothing."""
+        if self._asked.get(moving.key) is moving:
+            del self._asked[moving.key]
+        moving.is_given_up = True
+        copy, moving.copy = moving.copy, None
+        if copy is not None:
+            with suppress(StorageError):
+                copy.give_up()
+        if self._current is moving:
+            self._current = None
+            self._begin_next()
+
+    # --- called by the catalogue ---
+
+    def on_topic_created(self, topic: Topic) -> None:
+        """Nothing to do."""
+
+    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+        """Nothing to do."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Nothing to do."""
+
+    def on_topic_deleted(self, topic: Topic) -> None:
+        for partition in range(len(topic.partitions)):
+            moving = self._asked.get((topic.name, partition))
+            if moving is not None:
+                self._give_up(moving)

@@ -1,0 +1,310 @@
+"""Moves between data directories: what is there afterwards, what clients see meanwhile, and what a crash leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+
+import pytest
+
+from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.storage.log.log import PartitionLog
+from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+from tests.support.this_thread import HeldThread
+from tests.support.worlds.broker import BrokerWorld, settle
+
+E = ErrorCode
+RECORDS = 20
+
+
+def world_of(files: MemoryFiles | None = None, **settings: str) -> BrokerWorld:
+    named = {key.replace("_", "."): value for key, value in settings.items()}
+    return BrokerWorld({"log.dirs": "/one,/two", "log.segment.bytes": "1048576", **named}, files)
+
+
+def append(world: BrokerWorld, count: int = 1, value: bytes = b"v", topic: str = "t") -> None:
+    for _ in range(count):
+        world.services.partitions.append(topic, 0, bytearray(world.batch(value)))
+
+
+def flush(world: BrokerWorld) -> None:
+    log = world.services.partitions.get("t", 0)
+    plan = log.begin_flush()
+    if plan is not None:
+        plan.run()
+        log.end_flush(plan)
+
+
+async def ask(world: BrokerWorld, path: str, topic: str = "t", partition: int = 0) -> ErrorCode:
+    wish = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=[partition])])
+    peer = world.connect()
+    peer.ask(AlterReplicaLogDirsRequest(dirs=[wish]))
+    await settle()
+    return E(peer.answer().results[0].partitions[0].error_code)
+
+
+async def told(world: BrokerWorld) -> dict[str, list[tuple[str, int, bool]]]:
+    """(topic, partition, whether it is a copy) by directory."""
+    peer = world.connect()
+    peer.ask(DescribeLogDirsRequest(topics=None))
+    await settle()
+    return {
+        each.log_dir: [(row.name, it.partition_index, it.is_future_key) for row in each.topics for it in row.partitions]
+        for each in peer.answer().results
+    }
+
+
+def held() -> HeldThread:
+    """The thread that copies, which does nothing until it is told to."""
+    thread = HeldThread()
+    asyncio.get_running_loop().set_default_executor(thread)
+    return thread
+
+
+async def done(world: BrokerWorld) -> None:
+    for _ in range(1_000):
+        if not world.services.moves.under_way():
+            return
+        await settle()
+        world.clock.advance(5)
+    raise AssertionError("the move does not end")
+
+
+async def opened(world: BrokerWorld) -> PartitionLog:
+    while True:
+        try:
+            return world.services.partitions.get("t", 0)
+        except StillRecovering:
+            await settle()
+
+
+def directories_of(world: BrokerWorld, path: str) -> list[str]:
+    return sorted(entry.name for entry in world.files.entries(path) if entry.name.startswith("t-0"))
+
+
+async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, RECORDS)
+    world.services.partitions.delete_records_before("t", 0, 3)
+    before = world.services.partitions.get("t", 0)
+    data = before.read_own(3, 1 << 20)
+    assert await ask(world, "/two") is E.NONE
+    await done(world)
+    after = world.services.partitions.get("t", 0)
+    assert after is not before
+    assert (after.log_start_offset, after.log_end_offset, after.high_watermark) == (3, RECORDS, RECORDS)
+    assert after.read_own(3, 1 << 20) == data
+    assert await told(world) == {"/one": [], "/two": [("t", 0, False)]}
+    append(world)
+    assert directories_of(world, "/two") == ["t-0"]
+    assert [name[-7:] for name in directories_of(world, "/one")] == ["-delete"]
+    world.clock.advance(120_000)
+    assert directories_of(world, "/one") == []
+    await world.close()
+    again = world_of(world.files)
+    await again.broker.start()
+    log = again.services.partitions.get("t", 0)
+    assert (log.log_start_offset, log.log_end_offset, log.leader_epoch) == (3, RECORDS + 1, after.leader_epoch + 2)
+    await again.close()
+
+
+async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_copy() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 30, b"x" * 200_000)
+    thread = held()
+    assert await ask(world, "/two") is E.NONE
+    assert world.services.moves.is_copying
+    append(world, 5, b"y" * 1_000)
+    assert await told(world) == {"/one": [("t", 0, False)], "/two": [("t", 0, True)]}
+    data = world.services.partitions.get("t", 0).read_own(0, 1 << 30)
+    while world.services.moves.under_way():
+        thread.run_all()
+        await settle()
+    assert world.services.partitions.get("t", 0).read_own(0, 1 << 30) == data
+    assert await told(world) == {"/one": [], "/two": [("t", 0, False)]}
+    await world.close()
+
+
+async def test_a_partition_that_was_never_used_is_made_where_it_was_moved_to() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    assert await ask(world, "/two") is E.NONE
+    append(world)
+    assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], ["t-0"])
+    await world.close()
+
+
+async def test_a_move_is_given_up_by_asking_for_where_it_is() -> None:
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 30, b"x" * 200_000)
+    thread = held()
+    await ask(world, "/two")
+    assert world.services.moves.is_copying
+    assert await ask(world, "/one") is E.NONE
+    assert await told(world) == {"/one": [("t", 0, False)], "/two": []}
+    assert thread.run_all() == 1
+    await settle()
+    world.clock.advance(20_000)
+    assert (directories_of(world, "/one"), directories_of(world, "/two")) == (["t-0"], [])
+    append(world)
+    await world.close()
+
+
+async def test_a_topic_that_is_deleted_takes_its_move_with_it() -> None:
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 30, b"x" * 200_000)
+    thread = held()
+    await ask(world, "/two")
+    world.services.catalogue.delete_topics(["t"])
+    assert thread.run_all() == 1
+    await settle()
+    world.clock.advance(120_000)
+    assert (directories_of(world, "/one"), directories_of(world, "/two")) == ([], [])
+    await world.close()
+
+
+@pytest.mark.parametrize("call", ["mkdir", "create", "pwrite", "sync"])
+async def test_a_move_that_fails_leaves_the_partition_where_it_was(call: str) -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, RECORDS)
+    world.files.fail(call, errno.EIO, path="/two/t-0")
+    assert await ask(world, "/two") is E.NONE
+    await done(world)
+    append(world)
+    log = world.services.partitions.get("t", 0)
+    assert (log.log_end_offset, directories_of(world, "/one")) == (RECORDS + 1, ["t-0"])
+    world.files.heal()
+    await world.close()
+
+
+async def test_partitions_move_one_after_another() -> None:
+    world = world_of()
+    for topic in ("t", "u", "v"):
+        world.services.catalogue.create_topic(topic, 1)
+        append(world, topic=topic)
+        await ask(world, "/two", topic)
+    await done(world)
+    assert await told(world) == {"/one": [], "/two": [("t", 0, False), ("u", 0, False), ("v", 0, False)]}
+    await world.close()
+
+
+async def test_a_partition_that_is_offline_cannot_be_moved() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 2)
+    world.services.partitions.append("t", 1, bytearray(world.batch(b"v")))
+    world.services.partitions.directory.members[1].root.disk.go_offline("it broke")
+    assert await ask(world, "/two", partition=1) is E.KAFKA_STORAGE_ERROR
+    assert await ask(world, "/one", partition=1) is E.KAFKA_STORAGE_ERROR
+    assert await ask(world, "/two", partition=0) is E.KAFKA_STORAGE_ERROR
+    await world.close()
+
+
+async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 30, b"x" * 200_000)
+    await ask(world, "/two")
+    await world.close()
+    again = world_of(world.files)
+    await again.broker.start()
+    again.clock.advance(20_000)
+    assert (directories_of(again, "/one"), directories_of(again, "/two")) == (["t-0"], [])
+    assert again.services.partitions.get("t", 0).log_end_offset == 30
+    await again.close()
+
+
+# --- crashes ---
+
+
+async def moved(world: BrokerWorld) -> None:
+    """A filled partition, flushed, and its move from begin to end, in this turn."""
+    world.services.catalogue.create_topic("t", 1)
+    append(world, RECORDS)
+    world.services.partitions.delete_records_before("t", 0, 3)
+    flush(world)
+    job = world.services.partitions.directory.begin_checkpoint()
+    if job is not None:
+        job.run()
+        world.services.partitions.directory.end_checkpoint(job)
+
+
+def move_at_once(world: BrokerWorld) -> None:
+    moves = world.services.moves
+    moves.ask("t", 0, world.services.partitions.directory.members[1])
+    assert moves._current is not None
+    moves._go_on(moves._current)
+
+
+async def changes_of_a_move() -> tuple[int, int]:
+    world = world_of()
+    await moved(world)
+    before = world.files.changes_made
+    move_at_once(world)
+    after = world.files.changes_made
+    assert directories_of(world, "/two") == ["t-0"]
+    await world.close()
+    return before, after
+
+
+@pytest.mark.parametrize("survival", ["nothing", "some", "everything"])
+async def test_the_power_may_be_cut_before_any_change_of_a_move(survival: Survival) -> None:
+    before, after = await changes_of_a_move()
+    ended_in = set()
+    for change in range(before, after + 1):
+        world = world_of(MemoryFiles(change))
+        await moved(world)
+        world.files.cut_power_at(change)
+        with contextlib.suppress(PowerCut):
+            move_at_once(world)
+        world.files.crash(survival)
+        again = world_of(world.files)
+        await again.broker.start()
+        log = await opened(again)
+        assert (log.log_start_offset, log.log_end_offset) == (3, RECORDS), change
+        assert len(log.read_own(3, 1 << 20)) > 0
+        append(again)
+        again.clock.advance(120_000)
+        live = [path for path in ("/one", "/two") if "t-0" in directories_of(again, path)]
+        assert [len(directories_of(again, path)) for path in live] == [1], change
+        assert len(live) == 1
+        ended_in.add(live[0])
+        await again.close()
+    assert ended_in == {"/one", "/two"}
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+async def test_any_call_of_a_move_may_fail(error: int) -> None:
+    world = world_of()
+    await moved(world)
+    first = len(world.files.calls)
+    move_at_once(world)
+    calls = len(world.files.calls) - first
+    await world.close()
+    for call in range(calls):
+        world = world_of()
+        await moved(world)
+        world.files.fail("any", error, skip=call, times=1)
+        move_at_once(world)
+        world.files.heal()
+        world.files.crash("everything")
+        again = world_of(world.files)
+        await again.broker.start()
+        log = await opened(again)
+        assert (log.log_start_offset, log.log_end_offset) == (3, RECORDS), call
+        await again.close()

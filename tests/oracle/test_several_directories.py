@@ -1,0 +1,81 @@
+"""Data in two directories go back and forth between this broker and Apache Kafka, and stay where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.client import Client
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.broker import BrokerProcess
+from tests.support.processes.server import Server
+
+PARTITIONS, RECORDS = 5, 200
+FORBIDDEN = (
+    "marked stray",
+    "Recovering ",
+    "caused truncation of conflicting entries",
+    "using an unclean election",
+    "Found invalid messages",
+    "Corrupt",
+    "ERROR",
+)
+
+
+def ours(directories: list[Path]) -> BrokerProcess:
+    names = ",".join(map(str, directories))
+    return BrokerProcess(directories[0], flags=("--data-dir", names))
+
+
+def kafkas(directories: list[Path]) -> KafkaProcess:
+    return KafkaProcess(directories[0], {"log.dirs": ",".join(map(str, directories))})
+
+
+def produce(server: Server, first: int) -> None:
+    producer = Producer({"bootstrap.servers": server.address, "enable.idempotence": True})
+    for number in range(first, first + RECORDS):
+        producer.produce("words", str(number), partition=number % PARTITIONS)
+    assert producer.flush(30) == 0
+
+
+def consumed(server: Server, expected: int) -> set[int]:
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": "nobody", "enable.auto.commit": False})
+    consumer.assign([TopicPartition("words", number, 0) for number in range(PARTITIONS)])
+    found: list[int] = []
+    while len(found) < expected:
+        message = consumer.poll(20)
+        assert message is not None, f"only {len(found)} of {expected} records came"
+        assert message.error() is None, message.error()
+        found.append(int(message.value() or b""))
+    consumer.close()
+    return set(found)
+
+
+def places(directories: list[Path]) -> list[list[str]]:
+    return [sorted(each.name for each in directory.glob("words-*")) for directory in directories]
+
+
+@pytest.mark.parametrize("first", ["ours", "kafkas"])
+def test_two_directories_change_hands(tmp_path: Path, first: str) -> None:
+    directories = [tmp_path / "one", tmp_path / "two"]
+    turns = [ours, kafkas, ours] if first == "ours" else [kafkas, ours, kafkas]
+    before: list[list[str]] = []
+    for turn, start in enumerate(turns):
+        with start(directories) as server:
+            if turn == 0:
+                with Client(server.address) as client:
+                    create_topic(client, "words", partitions=PARTITIONS)
+            else:
+                assert consumed(server, turn * RECORDS) == set(range(turn * RECORDS))
+            produce(server, turn * RECORDS)
+            server.stop()
+            if isinstance(server, KafkaProcess):
+                lines = [line for line in server.log.splitlines() if "__cluster_metadata" not in line]
+                assert turn == 0 or [line for line in lines if any(word in line for word in FORBIDDEN)] == []
+        if turn == 0:
+            before = places(directories)
+            assert sorted(map(len, before)) == [2, 3]
+        assert places(directories) == before, start
