@@ -305,6 +305,11 @@ class Catalogue:
             note, topics = self._writer.assignment, self.topics
             self._commit_each([note(topics[name].topic_id, number, at) for (name, number), at in directories.items()])
 
+    def placed_elsewhere(self, directory_ids: Iterable[bytes]) -> int:
+        """How many partitions lie in other data directories than these."""
+        known = {b"", *directory_ids}
+        return sum(count for each, count in self._image.partitions_in.items() if each not in known)
+
     def next_place(self) -> bytes:
         """The data directory of a partition that has none yet."""
         return self._places.next()

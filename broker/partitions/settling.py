@@ -27,6 +27,9 @@ def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catal
     _settle_moves(directories, catalogue)
     if not directories.is_one:
         _assign(directories, catalogue)
+    missing = catalogue.placed_elsewhere(each.directory_id for each in directories.members)
+    if missing:
+        _log.warning(line("partitions are offline: their data directories are not there", partitions=missing))
 
 
 def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> None:
@@ -56,9 +59,7 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
 
 def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
     """As Kafka's broker tells its controller (AssignReplicasToDirs), but in one batch."""
-    usable = {each.directory_id for each in directories.members}
     moved: dict[tuple[str, int], bytes] = {}
-    missing = 0
     for topic in catalogue.topics.values():
         for number, partition in enumerate(topic.partitions):
             home = directories.home(topic.name, number)
@@ -67,8 +68,4 @@ def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
                     moved[topic.name, number] = home.directory_id
             elif not partition.directory_id:
                 moved[topic.name, number] = catalogue.next_place()
-            elif partition.directory_id not in usable:
-                missing += 1
     catalogue.assign(moved)
-    if missing:
-        _log.warning(line("partitions are offline: their data directories are not there", partitions=missing))

@@ -7,6 +7,7 @@ import pytest
 from barnabas.broker.catalogue.topics import NewPartitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.storage.errors import StorageError
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import BrokerWorld, settle
 
@@ -177,3 +178,35 @@ async def test_the_broker_is_registered_with_all_its_directories() -> None:
     assert registration is not None
     assert registration.record.log_dirs == members
     await more.close()
+
+
+async def test_without_the_metadata_directory_the_broker_stops_and_without_another_it_does_not() -> None:
+    world = world_of()
+    stops: list[str] = []
+    world.broker.when_failed = lambda: stops.append("stop")
+    await world.broker.start()
+    members = world.services.partitions.directory.members
+    members[2].root.disk.go_offline("it broke")
+    world.clock.advance(1_000)
+    assert stops == []
+    members[0].root.disk.go_offline("it broke, too")
+    world.clock.advance(5_000)
+    assert stops == ["stop"]
+    with pytest.raises(StorageError):
+        await world.close()
+
+
+async def test_without_any_directory_for_partitions_the_broker_stops() -> None:
+    world = world_of(metadata_log_dir="/meta")
+    stops: list[str] = []
+    world.broker.when_failed = lambda: stops.append("stop")
+    await world.broker.start()
+    for member in world.services.partitions.directory.members:
+        assert stops == []
+        member.root.disk.go_offline("it broke")
+        world.clock.advance(1_000)
+    assert stops == ["stop"]
+    with pytest.raises(KafkaError) as refused:
+        world.services.catalogue.create_topic("t", 1)
+    assert refused.value.code is E.KAFKA_STORAGE_ERROR
+    await world.close()
