@@ -26,8 +26,7 @@ FORBIDDEN = (
 
 
 def ours(directories: list[Path]) -> BrokerProcess:
-    names = ",".join(map(str, directories))
-    return BrokerProcess(directories[0], flags=("--data-dir", names))
+    return BrokerProcess(directories[0], {"log.dirs": ",".join(map(str, directories))})
 
 
 def kafkas(directories: list[Path]) -> KafkaProcess:

@@ -35,7 +35,8 @@ class BrokerProcess(Server):
         if self._descriptor_limit is not None:
             program = ["sh", "-c", f'ulimit -n {self._descriptor_limit}; exec "$@"', "sh", *program]
         settings = [word for key, value in self.settings.items() for word in ("--set", f"{key}={value}")]
-        return [*program, "--port", str(self.port), "--data-dir", str(self.data_dir), *settings, *self._flags]
+        place = [] if "log.dirs" in self.settings else ["--data-dir", str(self.data_dir)]
+        return [*program, "--port", str(self.port), *place, *settings, *self._flags]
 
     def is_ready_line(self, line: str) -> bool:
         return line.startswith(READY)
