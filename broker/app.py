@@ -27,9 +27,8 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, open_directory, sockets_max, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.member import Member, node_of, open_listener
+from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
 from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.partitions.fetch_sessions import FetchSessions
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.moves import Moves
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.catalogue.topics import NewTopic
     from barnabas.broker.http.server import HttpServer
+    from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
     from barnabas.broker.together import Together
     from barnabas.storage.log_directories import LogDirectories
@@ -127,7 +127,7 @@ class Broker:
             deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
             transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,
-            fetch_sessions=self._fetch_sessions(config),
+            fetch_sessions=open_fetch_sessions(config, clock, environment.random),
             waiters=waiters,
             slices=slices,
             walks=Walks(slices),
@@ -156,7 +156,7 @@ class Broker:
         """The nodes, where there are several."""
         from barnabas.broker.together import join
 
-        sessions = partial(self._fetch_sessions, parts.config)
+        sessions = partial(open_fetch_sessions, parts.config, parts.clock, parts.random_bytes)
         return join(self.services, bound, parts, self.flush, sessions, self._directory.root)
 
     def _members(self, bound: Sequence[Sequence[BoundAddress]], sockets_max: int) -> list[Member]:
@@ -164,19 +164,19 @@ class Broker:
         if self.together is not None:
             self.services, of_node = self.together.everything, self.together.of_node
         listening = partial(open_listener, self.services.config, self._clock, self._environment.network, sockets_max)
-        return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
+        members = [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
+        self._lifecycle: Lifecycle | None = None
+        if self.together is not None:
+            from barnabas.broker.lifecycle import Lifecycle
+
+            network = self._environment.network
+            self._lifecycle = Lifecycle(self.together.nodes, members, network, lambda: self._meter, _DRAIN_MS)
+        return members
 
     @property
     def listener(self) -> Listener:
         """What accepts the first node's connections."""
         return self.members[0].listener
-
-    def _fetch_sessions(self, config: BrokerConfig) -> FetchSessions:
-        return FetchSessions(
-            lambda: config.integer("max.incremental.fetch.session.cache.slots"),
-            self._clock,
-            lambda: int.from_bytes(self._environment.random(4), "big") & 0x7FFF_FFFF or 1,
-        )
 
     def _running(self) -> Sequence[Member]:
         """The nodes that are not stopped."""
@@ -263,6 +263,8 @@ class Broker:
         Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
         """
         self.state = _STOPPING
+        if self._lifecycle is not None:
+            await self._lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
         self._housekeeping.stop()

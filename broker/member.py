@@ -12,6 +12,7 @@ from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.cluster.cluster import Node
 from barnabas.broker.net.advertised import AdvertisedAddress
 from barnabas.broker.net.listener import Listener
+from barnabas.broker.partitions.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
@@ -50,13 +51,8 @@ class Member:
         self.listener.watch_idle()
         return dispatcher
 
-    async def leave(self, drain_ms: int) -> None:
-        """Accept no more, and close what there is once it is answered."""
-        self.listener.stop_accepting()
-        await self.listener.drain(drain_ms)
-
     def come_back(self, bound: Sequence[BoundAddress]) -> None:
-        """After `leave`: these sockets are to be listened on."""
+        """The node was stopped: these sockets are to be listened on."""
         self.bound = bound
         self.listener = self._make_listener()
 
@@ -77,6 +73,15 @@ def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_
         connections_max=lambda: config.integer("max.connections"),
         connections_idle_ms_max=config.integer("connections.max.idle.ms"),
         sockets_max=sockets_max,
+    )
+
+
+def open_fetch_sessions(config: BrokerConfig, clock: Clock, random_bytes: Callable[[int], bytes]) -> FetchSessions:
+    """A node's fetch sessions, none yet."""
+    return FetchSessions(
+        lambda: config.integer("max.incremental.fetch.session.cache.slots"),
+        clock,
+        lambda: int.from_bytes(random_bytes(4), "big") & 0x7FFF_FFFF or 1,
     )
 
 

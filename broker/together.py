@@ -138,11 +138,11 @@ class Together:
         loads: set[int] = set()
         for (topic, number), was in before.items():
             leader = self.nodes.of(topic, number).leader
+            if self._shared.is_open(topic, number):
+                epoch = self._parts.catalogue.current_leader_epoch(topic, number)
+                self._shared.get(topic, number).set_leader_epoch(epoch)
             if leader != was.leader:
                 self._led_by_any.resign(topic, number)
-                if self._shared.is_open(topic, number):
-                    epoch = self._parts.catalogue.current_leader_epoch(topic, number)
-                    self._shared.get(topic, number).set_leader_epoch(epoch)
                 if was.leader in self.of_node:
                     _resign(self.of_node[was.leader], topic, number)
                 if topic == TRANSACTION_STATE_TOPIC and leader != NO_LEADER:

@@ -21,6 +21,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue, Topic
+    from barnabas.broker.cluster.nodes import Nodes
 
 
 class Node(NamedTuple):
@@ -40,6 +41,8 @@ class Cluster:
 
     has_others = False
     """Whether other nodes may lead what this one does not."""
+    shared: Nodes | None = None
+    """What the nodes share where there are several in this process: by it leaders are moved, and nodes stopped."""
 
     def __init__(
         self,

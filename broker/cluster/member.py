@@ -28,7 +28,7 @@ class ClusterOfMany(Cluster):
     def __init__(self, node_id: int, catalogue: Catalogue, nodes: Nodes, ports: Sequence[Ports]) -> None:
         """`ports`: of every listener."""
         super().__init__(node_id, catalogue, leader_of=lambda topic, partition: nodes.of(topic, partition).leader)
-        self._nodes = nodes
+        self._nodes = self.shared = nodes
         self._ports = ports
 
     @property

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import replication_factor_key
 from barnabas.broker.cluster import kept, placement
 from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.log_lines import line, logger
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ _log = logger("cluster")
 PartitionKey = tuple[str, int]
 INTERNAL_FACTOR = 3
 """How many replicas a coordinator's topic has where nobody set it and there are as many nodes: Kafka's default."""
+_PREFERRED_IS_AWAY = KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
+_NOBODY_TO_ELECT = KafkaError(
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
+)
 
 
 class Nodes:
@@ -45,6 +51,10 @@ class Nodes:
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
         """Called with the placements before, of the partitions that have others now."""
+        self.on_stopped: Callable[[int], None] = lambda node: None
+        """Called once nobody is sent to the node any more."""
+        self.on_starting: Callable[[int], None] = lambda node: None
+        """Called before anybody is sent to the node; OSError where it cannot be reached."""
         for topic in catalogue.topics.values():
             self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
         if self._kept() != before:
@@ -129,7 +139,7 @@ class Nodes:
     def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
         """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError."""
         before = {key: self.of(*key) for key in wanted}
-        self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if now.leader != before[key].leader)
+        self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if _ends_an_epoch(before[key], now))
         for (topic, number), now in wanted.items():
             self._placements[topic][number] = now
         self._keep()
@@ -140,6 +150,11 @@ class Nodes:
 
     def stop(self, node: int) -> None:
         """The node runs no more: what it led is led by others in sync, or by nobody. KafkaError, StorageError."""
+        self._check(node)
+        if node in self.stopped:
+            return
+        if len(self.running) == 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} is the last that runs: nobody could start it.")
         running = [other for other in self.running if other != node]
         wanted = {key: placement.stopped(each, node, running) for key, each in self.every() if node in each.isr}
         self.stopped.add(node)
@@ -148,9 +163,18 @@ class Nodes:
         except BaseException:
             self.stopped.discard(node)
             raise
+        _log.info(line("node stopped", node=node))
+        self.on_stopped(node)
 
     def start(self, node: int) -> None:
         """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError."""
+        self._check(node)
+        if node not in self.stopped:
+            return
+        try:
+            self.on_starting(node)
+        except OSError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} cannot listen: {error.strerror}") from error
         running = [other for other in self.brokers if other == node or other not in self.stopped]
         wanted = {key: placement.started(each, running) for key, each in self.every() if node in each.replicas}
         self.stopped.discard(node)
@@ -158,7 +182,40 @@ class Nodes:
             self.change(wanted)
         except BaseException:
             self.stopped.add(node)
+            self.on_stopped(node)
             raise
+        _log.info(line("node started", node=node))
+
+    def _check(self, node: int) -> None:
+        if node not in self.brokers:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, but {sorted(self.brokers)}.")
+
+    def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
+        """Put partitions on these replicas, which are nodes there are, at once. KafkaError, StorageError."""
+        running = self.running
+        self.change({key: placement.reassigned(self.of(*key), replicas, running) for key, replicas in wishes.items()})
+
+    def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:
+        """Elect leaders of partitions there are: the preferred, or any where nobody leads. Why not, or None, of each.
+
+        KafkaError and StorageError if none was.
+        """
+        answers: dict[PartitionKey, KafkaError | None] = {}
+        wanted: dict[PartitionKey, Placement] = {}
+        for key in keys:
+            before = self.of(*key)
+            now = placement.elected(before, self.running, preferred=preferred)
+            if before.leader == before.preferred if preferred else before.leader != NO_LEADER:
+                answers[key] = KafkaError(
+                    ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+                )
+            elif now is None:
+                answers[key] = _PREFERRED_IS_AWAY if preferred else _NOBODY_TO_ELECT
+            else:
+                answers[key], wanted[key] = None, now
+        if wanted:
+            self.change(wanted)
+        return answers
 
     def every(self) -> Iterable[tuple[PartitionKey, Placement]]:
         """Every partition, and where it is."""
@@ -177,3 +234,8 @@ class Nodes:
             if topic.name in self._placements
         }
         return kept.Kept(tuple(self.brokers), frozenset(self.stopped), topics)
+
+
+def _ends_an_epoch(before: Placement, now: Placement) -> bool:
+    """Whether the leader epoch rises: another leads, or a replica is gone, which may not pass for one in sync."""
+    return before.leader != now.leader or not set(before.replicas) <= set(now.replicas)

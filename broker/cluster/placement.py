@@ -78,8 +78,16 @@ def reassigned(placement: Placement, replicas: Sequence[int], running: Container
     return _led(replicas, isr or replicas, running, placement.leader)
 
 
-def elected(placement: Placement) -> Placement:
-    """The preferred replica leads, which is in sync and runs."""
+def elected(placement: Placement, running: Container[int], *, preferred: bool) -> Placement | None:
+    """After an election: of the preferred replica if it is in sync, or of any that runs. None if there is no such one.
+
+    A replica that was not in sync has all records here, so nothing is lost with it.
+    """
+    if not preferred:
+        leader = next((replica for replica in placement.replicas if replica in running), None)
+        return None if leader is None else Placement(placement.replicas, (leader,), leader)
+    if placement.preferred not in placement.isr or placement.preferred not in running:
+        return None
     return placement._replace(leader=placement.preferred)
 
 

@@ -1,9 +1,10 @@
 """AlterPartitionReassignments (key 45), v0-1: move partitions to other replicas, or cancel (null) their moves.
 
-This node is every partition's one replica. To ask for it is to ask for no change, and done at once; any other list of
-replicas is INVALID_REPLICA_ASSIGNMENT. So nothing ever moves, and there is NO_REASSIGNMENT_IN_PROGRESS to cancel. A
-request that leaves no time is REQUEST_TIMED_OUT, unless it asks for nothing. Versions: 1 whether the replication factor
-may change, which here it cannot.
+One node is every partition's one replica. To ask for it is to ask for no change, and done at once; any other list of
+replicas is INVALID_REPLICA_ASSIGNMENT. Several nodes of one process read the same log, so a partition has moved when
+this is answered (decision 0112); none of its new replicas running is INVALID_REPLICA_ASSIGNMENT, too. There never is
+anything to cancel: NO_REASSIGNMENT_IN_PROGRESS. A request that leaves no time is REQUEST_TIMED_OUT, unless it asks for
+nothing. Versions: 1 whether the replication factor may change, else INVALID_REPLICATION_FACTOR.
 """
 
 from __future__ import annotations
@@ -41,10 +42,13 @@ def _alter(
     late = without_time(request.timeout_ms)
     words = Words()
     topics = []
+    wishes: dict[tuple[str, int], list[int]] = {}
     for topic in request.topics:
         partitions = []
         for wish in topic.partitions:
-            why = late or _why_not(topic.name, wish, services)
+            why = late or _why_not(topic.name, wish, request.allow_replication_factor_change, services)
+            if why is None and wish.replicas is not None:
+                wishes[topic.name, wish.partition_index] = wish.replicas
             answer = ReassignablePartitionResponse(
                 partition_index=wish.partition_index,
                 error_code=why.code if why else ErrorCode.NONE,
@@ -53,6 +57,8 @@ def _alter(
             partitions.append(answer)
             yield
         topics.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
+    if services.cluster.shared is not None and wishes:
+        services.cluster.shared.reassign(wishes)
     response = AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
     if late:
         response.error_code = late.code
@@ -61,8 +67,8 @@ def _alter(
     return response
 
 
-def _why_not(name: str, wish: ReassignablePartition, services: Services) -> KafkaError | None:
-    """Why the partition does not have the replicas asked for; None if it has them."""
+def _why_not(name: str, wish: ReassignablePartition, may_change_factor: bool, services: Services) -> KafkaError | None:
+    """Why the partition cannot have the replicas asked for; None if it can."""
     topic = services.catalogue.topics.get(name)
     if topic is None:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
@@ -76,4 +82,15 @@ def _why_not(name: str, wish: ReassignablePartition, services: Services) -> Kafk
         check_replicas(wish.replicas, services.cluster.brokers)
     except KafkaError as refusal:
         return refusal
+    nodes = services.cluster.shared
+    if nodes is None:
+        return None
+    have = len(nodes.of(name, wish.partition_index).replicas)
+    if not may_change_factor and len(wish.replicas) != have:
+        return KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {have} to {len(wish.replicas)}",
+        )
+    if not set(wish.replicas) & set(nodes.running):
+        return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
     return None

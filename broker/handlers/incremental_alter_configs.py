@@ -6,9 +6,10 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 """
 
 from barnabas.broker.catalogue import Alteration
-from barnabas.broker.catalogue.image import LOGGER_RESOURCE, RESOURCES
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.config_resources.loggers import alter_loggers
+from barnabas.broker.config_resources.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.incremental_alter_configs import (
@@ -34,6 +35,8 @@ def _alter(resource: AlterConfigsResource, services: Services, validate_only: bo
     alterations = [Alteration(entry.name, entry.config_operation, entry.value) for entry in resource.configs]
     if kind == LOGGER_RESOURCE:
         alter_loggers(name, alterations, services.node.node_id, validate_only=validate_only)
+    elif kind == BROKER_RESOURCE and any(alteration.name == STOPPED_NODES for alteration in alterations):
+        alter_stopped_nodes(alterations, services.cluster.shared, validate_only=validate_only)
     elif kind in RESOURCES:
         services.catalogue.alter_configs(kind, name, alterations, validate_only=validate_only)
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.broker.config import BrokerConfig
@@ -36,6 +37,10 @@ class BoundAddress(NamedTuple):
     def client_port(self) -> int:
         """The port that clients are told to connect to."""
         return (self.advertised.port if self.advertised else 0) or self.port
+
+    def at(self, port: int) -> BoundAddress:
+        """The same with this port, also where 0 was asked for: closed sockets do not have it any more."""
+        return self._replace(listener=self.listener._replace(port=port))
 
     @property
     def address(self) -> str:
@@ -85,6 +90,25 @@ def bind_listeners(config: BrokerConfig, shift: int = 0) -> list[BoundAddress]:
                 raise
             advertised = config.advertised(_shifted(listener, -shift))
             bound.append(BoundAddress(listener, advertised and _shifted(advertised, shift), sockets))
+    except OSError:
+        for each in bound:
+            close_sockets(each)
+        raise
+    return bound
+
+
+def bind_again(given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
+    """New sockets, which the kernel takes connections for, for addresses that were given back. OSError."""
+    ports = [each.port for each in given_back]
+    bound: list[BoundAddress] = []
+    try:
+        for each in given_back:
+            sockets: list[socket.socket] = []
+            if each.sockets:  # none where the network is in memory
+                sockets = bind(each.listener.host, each.port, alone=ports.count(each.port) == 1)
+            bound.append(each._replace(sockets=sockets))
+            for listening in sockets:
+                listening.listen()
     except OSError:
         for each in bound:
             close_sockets(each)

@@ -63,5 +63,12 @@ def test_a_moved_partition_keeps_its_leader_if_it_can() -> None:
     assert reassigned(WHOLE, [3, 2], NODES) == ((3, 2), (3, 2), 3)
 
 
-def test_the_preferred_replica_is_elected() -> None:
-    assert elected(Placement((1, 2), (1, 2), 2)).leader == 1
+def test_the_preferred_replica_is_elected_where_it_is_in_sync_and_runs() -> None:
+    assert elected(Placement((1, 2), (1, 2), 2), NODES, preferred=True) == ((1, 2), (1, 2), 1)
+    assert elected(Placement((1, 2), (2,), 2), NODES, preferred=True) is None
+    assert elected(Placement((1, 2), (1, 2), 2), [2], preferred=True) is None
+
+
+def test_any_replica_that_runs_is_elected_where_nobody_led() -> None:
+    assert elected(Placement((1, 2, 3), (1,), NO_LEADER), [2, 3], preferred=False) == ((1, 2, 3), (2,), 2)
+    assert elected(Placement((1,), (1,), NO_LEADER), [2, 3], preferred=False) is None
