@@ -18,6 +18,7 @@ COMMANDS = {
     "consume": "print the records of a topic",
     "groups": "list, describe, reset, delete groups of consumers, and tell their lag",
     "txn": "list, describe, abort transactions, and find those that hang",
+    "nodes": "list, stop and start the nodes of a broker that is several, and move what they lead",
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump or verify the files of a data directory",

@@ -148,13 +148,19 @@ class Nodes:
                 _log.info(line("leader moved", topic=key[0], partition=key[1], was=before[key].leader, now=now.leader))
         self.on_moved(before)
 
+    def have_stopped(self, wanted: Collection[int]) -> None:
+        """Start and stop nodes, so that exactly these are stopped. KafkaError, and then none was; StorageError."""
+        for node in wanted:
+            self._check(node)
+        if set(wanted) == set(self.brokers):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "One node has to run: nobody could start the others again.")
+        for node in sorted(self.stopped - set(wanted)):
+            self.start(node)
+        for node in sorted(set(wanted) - self.stopped):
+            self.stop(node)
+
     def stop(self, node: int) -> None:
         """The node runs no more: what it led is led by others in sync, or by nobody. KafkaError, StorageError."""
-        self._check(node)
-        if node in self.stopped:
-            return
-        if len(self.running) == 1:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} is the last that runs: nobody could start it.")
         running = [other for other in self.running if other != node]
         wanted = {key: placement.stopped(each, node, running) for key, each in self.every() if node in each.isr}
         self.stopped.add(node)
@@ -168,9 +174,6 @@ class Nodes:
 
     def start(self, node: int) -> None:
         """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError."""
-        self._check(node)
-        if node not in self.stopped:
-            return
         try:
             self.on_starting(node)
         except OSError as error:

@@ -1,0 +1,122 @@
+"""`barnabas nodes`: list, stop, start, move. What leads where, and having it elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table
+from barnabas.client.admin.nodes import elect_preferred, reassign, start_node, stop_node
+from barnabas.client.admin.topics import list_topics
+from barnabas.client.client import Client
+from barnabas.client.metadata import PartitionInfo, TopicInfo, TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit status."""
+    options = parser().parse_args(arguments)
+    with connected(options) as client:
+        options.action(client, options)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be said."""
+    parents = shared_options(again=True)
+    top = Parser(
+        prog="barnabas nodes", description="Look at nodes, stop and start them, move leaders.", parents=shared_options()
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", parents=parents, help="the nodes that run, and how much each leads")
+    listing.set_defaults(action=_list)
+
+    for name, text, action in (("stop", "stop one while the others serve", _stop), ("start", "start it again", _start)):
+        switching = commands.add_parser(name, parents=parents, help=text)
+        switching.add_argument("node", metavar="NODE", type=whole, help="its id")
+        switching.set_defaults(action=action)
+
+    move = commands.add_parser("move", parents=parents, help="have a node lead partitions")
+    move.add_argument("places", metavar="TOPIC[:N,…]", nargs="+", help="a topic, or partitions of it")
+    move.add_argument("--to", metavar="NODE", type=whole, required=True, help="the id of the node that is to lead")
+    move.set_defaults(action=_move)
+    return top
+
+
+def _list(client: Client, options: argparse.Namespace) -> None:
+    topics = list_topics(client)
+    found = []
+    for node, address in sorted(client.cluster.brokers.items()):
+        leads, follows = ([row for row in _partitions(topics) if test(row, node)] for test in (_leads, _follows))
+        found.append((node, f"{address.host}:{address.port}", len(leads), len(follows)))
+    header = ("node", "address", "leads", "follows")
+    if options.json:
+        print_json([dict(zip(header, row, strict=True)) for row in found])
+    else:
+        print_table(header, found)
+
+
+def _partitions(topics: Sequence[TopicInfo]) -> list[PartitionInfo]:
+    return [info for topic in topics for info in topic.partitions.values()]
+
+
+def _leads(info: PartitionInfo, node: int) -> bool:
+    return info.leader_id == node
+
+
+def _follows(info: PartitionInfo, node: int) -> bool:
+    return info.leader_id != node and node in info.isr
+
+
+def _stop(client: Client, options: argparse.Namespace) -> None:
+    stop_node(client, options.node)
+    _report(options, {"node": options.node, "stopped": True}, f"stopped node {options.node}")
+
+
+def _start(client: Client, options: argparse.Namespace) -> None:
+    start_node(client, options.node)
+    _report(options, {"node": options.node, "stopped": False}, f"started node {options.node}")
+
+
+def _move(client: Client, options: argparse.Namespace) -> None:
+    topics = {topic.name: topic for topic in list_topics(client)}
+    wishes: dict[TopicPartition, list[int]] = {}
+    for place in options.places:
+        name, numbers = _place(place)
+        topic = topics.get(name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+        for number in sorted(topic.partitions) if numbers is None else numbers:
+            if number not in topic.partitions:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name!r} has no partition {number}")
+            wishes[name, number] = led_by(options.to, topic.partitions[number])
+    reassign(client, wishes)
+    elect_preferred(client, list(wishes))
+    moved = {"node": options.to, "partitions": [f"{topic}-{number}" for topic, number in wishes]}
+    _report(options, moved, f"node {options.to} leads {counted(len(wishes), 'partition')}")
+
+
+def led_by(node: int, info: PartitionInfo) -> list[int]:
+    """The replicas, with the node first: as many as there are, without the leader where the node was none of them."""
+    others = [replica for replica in info.replicas if replica != node]
+    if node not in info.replicas:
+        others = [replica for replica in others if replica != info.leader_id][: len(info.replicas) - 1]
+    return [node, *others]
+
+
+def _place(place: str) -> tuple[str, list[int] | None]:
+    name, colon, numbers = place.partition(":")
+    words = numbers.split(",") if colon else []
+    if not name or not all(word.isascii() and word.isdecimal() for word in words):
+        raise UsageError(f"{place} is not TOPIC or TOPIC:N,…")
+    return name, list(map(int, words)) if colon else None
+
+
+def _report(options: argparse.Namespace, value: dict[str, object], sentence: str) -> None:
+    if options.json:
+        print_json(value)
+    else:
+        print(sentence)

@@ -1,0 +1,75 @@
+"""Administration of nodes: having them stopped and started, and moving what they lead. One function per thing to do.
+
+Leaders are moved with Kafka's own requests, so that works with Apache Kafka, too, where copying takes its time. To stop
+and start nodes is for a Barnabas that is several (`barnabas serve --brokers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from barnabas.client.admin.asking import ask_controller
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.client import Client
+from barnabas.client.clock import Deadline
+from barnabas.client.connection import Connection
+from barnabas.client.errors import raise_for
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+
+_STOPPED_NODES = "barnabas.nodes.stopped"
+_PREFERRED = 0
+
+
+def stop_node(client: Client, node_id: int) -> None:
+    """Have the node stopped while the others serve. KafkaError."""
+    _switch(client, ConfigOperation.APPEND, node_id)
+
+
+def start_node(client: Client, node_id: int) -> None:
+    """Have a stopped node started. KafkaError."""
+    _switch(client, ConfigOperation.SUBTRACT, node_id)
+
+
+def _switch(client: Client, operation: ConfigOperation, node_id: int) -> None:
+    alter_configs(client, ResourceType.BROKER, "", [ConfigChange(_STOPPED_NODES, operation, str(node_id))])
+
+
+def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> None:
+    """Put partitions on these nodes, the first of which is to lead. KafkaError for the first that cannot be."""
+    topics = [
+        ReassignableTopic(name=topic, partitions=[ReassignablePartition(partition_index=number, replicas=list(nodes))])
+        for (topic, number), nodes in wishes.items()
+    ]
+
+    def attempt(connection: Connection, deadline: Deadline) -> None:
+        request = AlterPartitionReassignmentsRequest(timeout_ms=client.timeout_ms, topics=topics)
+        answer = connection.ask(request, deadline)
+        raise_for(answer.error_code, answer.error_message, "reassignment")
+        for topic in answer.responses:
+            for each in topic.partitions:
+                raise_for(each.error_code, each.error_message, f"{topic.name}-{each.partition_index}")
+
+    ask_controller(client, attempt)
+
+
+def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
+    """Have the first replica of each of these partitions lead it, if it does not yet. KafkaError for the first."""
+    asked = [TopicPartitions(topic=topic, partitions=[number]) for topic, number in places]
+
+    def attempt(connection: Connection, deadline: Deadline) -> None:
+        request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=asked, timeout_ms=client.timeout_ms)
+        answer = connection.ask(request, deadline)
+        raise_for(answer.error_code, None, "election")
+        for topic in answer.replica_election_results:
+            for each in topic.partition_result:
+                if each.error_code != ErrorCode.ELECTION_NOT_NEEDED:
+                    raise_for(each.error_code, each.error_message, f"{topic.topic}-{each.partition_id}")
+
+    ask_controller(client, attempt)
