@@ -5,8 +5,9 @@ the others wait in the order they were asked for.
 
 Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then, in one turn of the
 event loop, the log is closed, the rest copied, the catalogue told, and the copy takes the partition's place. Whoever
-wants the partition next opens it where it is now; nobody holds a log over turns but those that wait for a sync, and for
-them the last step waits. A move that fails leaves the partition where it was.
+wants the partition next opens it where it is now. Nobody holds a log over turns but those that wait for a sync, and a
+transaction that is ended and not shown yet: the last step waits for them. A move that fails leaves the partition where
+it was.
 
 Invariants: a partition has at most one move; no copy outlives the broker: a move that is not done when it stops is
 forgotten, as the tools that ask for one expect to have to ask again.
@@ -136,7 +137,7 @@ class Moves:
             next_round = moving.copy.round(log.sizes)
             if next_round.size > LAST_BYTES and moving.rounds < _PATIENCE:
                 self._copy(moving, moving.copy, next_round)
-            elif self._flush.is_wanted(log):
+            elif self._flush.is_wanted(log) or log.producers.is_holding:
                 self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
             else:
                 self._swap(moving, moving.copy, log)

@@ -42,6 +42,11 @@ class OpenTransactions:
         """Where the oldest of them begins."""
         return next(iter(self.unstable), None)
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether one was ended and is held."""
+        return bool(self._held)
+
     def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
         """The transaction that a marker at `offset` ends; None when the producer has none open here."""
         first_offset = self._open.get(marker.producer_id)

@@ -131,6 +131,11 @@ class Producers:
         """Where the oldest transaction begins that is open, held, or completed but not below the high watermark."""
         return self._transactions.first_unstable_offset
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether a transaction was ended with `hold` and is not released."""
+        return self._transactions.is_holding
+
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer would go on with a transaction, not begin one."""
         producer = self._producers.get(producer_id)

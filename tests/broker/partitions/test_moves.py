@@ -16,6 +16,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.this_thread import HeldThread
@@ -190,6 +191,36 @@ async def test_a_move_that_fails_leaves_the_partition_where_it_was(call: str) ->
     log = world.services.partitions.get("t", 0)
     assert (log.log_end_offset, directories_of(world, "/one")) == (RECORDS + 1, ["t-0"])
     world.files.heal()
+    await world.close()
+
+
+async def test_a_move_waits_for_a_transaction_that_is_ended_and_not_shown() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    partitions = world.services.partitions
+    partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 0), transactional=True)))
+    partitions.append_marker("t", 0, EndTxnMarker(True, 7, 0, 0, -1, world.clock.now_ms()), hold=True)
+    await ask(world, "/two")
+    world.clock.advance(100)
+    await settle()
+    assert partitions.get("t", 0).last_stable_offset == 0, "a reopened log would show it"
+    partitions.release_marker("t", 0, 7)
+    await done(world)
+    assert partitions.get("t", 0).last_stable_offset == 2
+    assert (await told(world))["/two"] == [("t", 0, False)]
+    await world.close()
+
+
+async def test_a_producer_goes_on_after_a_move_and_its_retries_are_known() -> None:
+    world = world_of()
+    world.services.catalogue.create_topic("t", 1)
+    partitions = world.services.partitions
+    for number in range(3):
+        partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, number))))
+    await ask(world, "/two")
+    await done(world)
+    assert partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 1)))).is_duplicate
+    assert partitions.append("t", 0, bytearray(world.batch(b"v", producer=(7, 0, 3)))).base_offset == 3
     await world.close()
 
 
