@@ -29,6 +29,7 @@ from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
 from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.moves import Moves
@@ -57,7 +58,6 @@ _log = logger("app")
 _DRAIN_MS = 1_500
 _PRELOAD_PAUSE_MS = 20
 _LOAD_TRANSACTIONS_MS = 1_000
-_WATCH_MS = 1_000
 _PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
 _STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
 
@@ -90,8 +90,7 @@ class Broker:
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
         self.state = _STARTING
-        self.when_failed: Callable[[], None] | None = None
-        """Called when the data directories that the broker cannot do without have failed, where there are several."""
+        self.watch = DirectoryWatch(directory, clock)
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
         self.catalogue = open_catalogue(config, directory, environment)
@@ -192,8 +191,7 @@ class Broker:
         network = self._environment.network
         dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
         self._housekeeping.start()
-        if not self._directory.is_one:
-            self._watch_directories(frozenset())
+        self.watch.start()
         self.state = _RUNNING
         self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
         _log.info(
@@ -206,19 +204,6 @@ class Broker:
                 form=form.running(),
             )
         )
-
-    def _watch_directories(self, known: frozenset[str]) -> None:
-        """Tell of each that has failed, once; and stop without the catalogue's, or without any for partitions."""
-        if self.state == _STOPPING:
-            return
-        offline = {each.path: each.offline_reason for each in self._directory.every if each.offline_reason is not None}
-        for path in offline.keys() - known:
-            _log.error(line("data directory failed", path=path, reason=offline[path]))
-        if (reason := self._directory.offline_reason) is not None and self.when_failed is not None:
-            _log.error(line("the broker stops", reason=reason))
-            self.when_failed()
-        else:
-            self._clock.call_later(_WATCH_MS, lambda: self._watch_directories(frozenset(offline)))
 
     async def open_http(self, sockets: Sequence[socket.socket]) -> None:
         """Tell over HTTP how the broker is, and count for it. Before `start`."""
@@ -270,6 +255,7 @@ class Broker:
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
         self.services.moves.close()
+        self.watch.stop()
         are_finished = True
         coordinators = [member.services.deferred_transactions.built for member in self.members]
         for transactions in filter(None, coordinators):
@@ -301,6 +287,7 @@ class Broker:
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
         self.services.moves.close()
+        self.watch.stop()
         self._close_partitions()
         self._give_up_slices()
         if self._flush_thread is not None:

@@ -89,8 +89,8 @@ class LogDirectories:
 
         LockedError, NotADataDirectory and StorageError say what is wrong.
         """
-        first = metadata_path or paths[0]
-        every = list({os.path.abspath(path): path for path in (first, *paths)}.values())
+        every = list({os.path.abspath(path): path for path in (metadata_path or paths[0], *paths)}.values())
+        first = every[0]
         descriptors_max = max(4, open_files_max // len(every))
         known = _known_cluster(files, every) if len(every) > 1 else None
         opened: dict[str, LogDirectory] = {}

@@ -152,7 +152,7 @@ async def _run(
         http=http,
         others=bound[1:],
     )
-    broker.when_failed = stopping.set
+    broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     print(f"barnabas ready {addresses} data={','.join(config.data_dirs)}", flush=True)
     if config.is_container:

@@ -183,7 +183,7 @@ async def test_the_broker_is_registered_with_all_its_directories() -> None:
 async def test_without_the_metadata_directory_the_broker_stops_and_without_another_it_does_not() -> None:
     world = world_of()
     stops: list[str] = []
-    world.broker.when_failed = lambda: stops.append("stop")
+    world.broker.watch.when_failed = lambda: stops.append("stop")
     await world.broker.start()
     members = world.services.partitions.directory.members
     members[2].root.disk.go_offline("it broke")
@@ -199,7 +199,7 @@ async def test_without_the_metadata_directory_the_broker_stops_and_without_anoth
 async def test_without_any_directory_for_partitions_the_broker_stops() -> None:
     world = world_of(metadata_log_dir="/meta")
     stops: list[str] = []
-    world.broker.when_failed = lambda: stops.append("stop")
+    world.broker.watch.when_failed = lambda: stops.append("stop")
     await world.broker.start()
     for member in world.services.partitions.directory.members:
         assert stops == []
