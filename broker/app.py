@@ -99,17 +99,7 @@ class Broker:
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
-        self._partitions = partitions = Partitions(
-            self.catalogue,
-            directory,
-            config,
-            in_cluster,
-            clock=clock,
-            upkeep=upkeep,
-            waiters=waiters,
-            flush=flush,
-            random_bytes=environment.random,
-        )
+        self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
         groups, transactions = deferred_coordinators(parts, partitions)
@@ -138,6 +128,19 @@ class Broker:
         )
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
+
+    def _open_partitions(self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, waiters: Waiters) -> Partitions:
+        return Partitions(
+            self.catalogue,
+            self._directory,
+            config,
+            cluster,
+            clock=self._clock,
+            upkeep=upkeep,
+            waiters=waiters,
+            flush=self.flush,
+            random_bytes=self._environment.random,
+        )
 
     def _moves(self, partitions: Partitions, waiters: Waiters) -> Moves:
         return Moves(

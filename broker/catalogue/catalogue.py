@@ -69,7 +69,7 @@ class Catalogue:
         self._config = config
         self._random_bytes = random_bytes
         self._writer = Writer(identity, self._image, (identity.node_id,))
-        self._places = Places(self._image, lambda: (identity.directory_id,))
+        self.places = Places(self._image, lambda: (identity.directory_id,))
         self._placing: Placing | None = None
         self._listeners: list[CatalogueListener] = []
         self._deleted_names: dict[str, None] = {}  # deleted in this run and not there again; the latest last
@@ -202,7 +202,7 @@ class Catalogue:
     ) -> list[CreatedTopic | KafkaError]:
         """Create the topics that can be, all in one batch. KafkaError if none was: the request or the disk."""
         check_request_size(max(wish.num_partitions, 1) for wish in wishes)
-        self._places.begin()
+        self.places.begin()
         results: list[CreatedTopic | KafkaError] = []
         records: list[Versioned] = []
         for wish in wishes:
@@ -266,7 +266,7 @@ class Catalogue:
         results: list[KafkaError | None] = []
         records: list[Versioned] = []
         grown: list[tuple[str, int, Sequence[Sequence[int]]]] = []
-        self._places.begin()
+        self.places.begin()
         check_request_size((additional(wish, self.topics) for wish in wishes), "additional partitions")
         for wish in wishes:
             try:
@@ -294,8 +294,8 @@ class Catalogue:
 
         every: the ids of all of them, which the broker is registered with.
         """
-        self._places = Places(self._image, usable)
-        self._writer = self._writer._replace(place=self._places.next)
+        self.places = Places(self._image, usable)
+        self._writer = self._writer._replace(place=self.places.next)
         if self._writer.names_directories:
             self._commit(registered_with(self._image, every))
 
@@ -304,15 +304,6 @@ class Catalogue:
         if self._writer.names_directories:
             note, topics = self._writer.assignment, self.topics
             self._commit_each([note(topics[name].topic_id, number, at) for (name, number), at in directories.items()])
-
-    def placed_elsewhere(self, directory_ids: Iterable[bytes]) -> int:
-        """How many partitions lie in other data directories than these."""
-        known = {b"", *directory_ids}
-        return sum(count for each, count in self._image.partitions_in.items() if each not in known)
-
-    def next_place(self) -> bytes:
-        """The data directory of a partition that has none yet."""
-        return self._places.next()
 
     # --- settings ---
 

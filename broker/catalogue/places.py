@@ -5,7 +5,7 @@ their ids, and of a partition only that it takes a place.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.broker.catalogue.image import Image
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -31,3 +31,8 @@ class Places:
         chosen = min(usable, key=lambda each: self._image.partitions_in[each] + self._promised[each])
         self._promised[chosen] += 1
         return chosen
+
+    def elsewhere(self, directories: Iterable[bytes]) -> int:
+        """How many partitions lie in other directories than these, as far as that is known."""
+        known = {b"", *directories}
+        return sum(count for each, count in self._image.partitions_in.items() if each not in known)

@@ -7,9 +7,9 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 
 from barnabas.broker.catalogue import Alteration
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
+from barnabas.broker.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.config_resources.loggers import alter_loggers
-from barnabas.broker.config_resources.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.context import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.incremental_alter_configs import (

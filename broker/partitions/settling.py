@@ -27,7 +27,7 @@ def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catal
     _settle_moves(directories, catalogue)
     if not directories.is_one:
         _assign(directories, catalogue)
-    missing = catalogue.placed_elsewhere(each.directory_id for each in directories.members)
+    missing = catalogue.places.elsewhere(each.directory_id for each in directories.members)
     if missing:
         _log.warning(line("partitions are offline: their data directories are not there", partitions=missing))
 
@@ -67,5 +67,5 @@ def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
                 if home.directory_id != partition.directory_id:
                     moved[topic.name, number] = home.directory_id
             elif not partition.directory_id:
-                moved[topic.name, number] = catalogue.next_place()
+                moved[topic.name, number] = catalogue.places.next()
     catalogue.assign(moved)

@@ -35,7 +35,7 @@ from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
-SERVED_HERE = False
+SERVED_HERE = True
 """Whether Barnabas serves the protocol."""
 CLASSIC_LET_IN_HERE = False
 """Whether its consumer groups take classic members, too (`group.consumer.migration.policy`)."""
