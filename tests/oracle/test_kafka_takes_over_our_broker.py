@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from barnabas.client.admin.topics import create_topic
+from barnabas import Barnabas
+from barnabas.client.admin.topics import create_topic, describe_topics
 from barnabas.client.client import Client
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -93,6 +94,32 @@ def test_a_kafka_goes_on_where_this_broker_was_left(tmp_path: Path, end: str) ->
         assert sorted(_consume(kafka.address, "others", 3 * RECORDS)) == list(range(3 * RECORDS))
         assert [phrase for phrase in FORBIDDEN if phrase in kafka.log] == []
     assert directories <= {path.name for path in data_dir.iterdir() if path.is_dir()}
+
+
+def test_a_kafka_sees_one_node_where_there_were_three(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    config = {**SETTINGS, "default.replication.factor": 3}
+    with Barnabas(brokers=3, data_dir=data_dir, config=config, topics={"words": PARTITIONS}) as nodes:
+        _produce(nodes.bootstrap_servers, 0)
+        for partition in range(PARTITIONS):
+            nodes.move_leader("words", partition, 3)
+        nodes.stop_node(3)
+        _produce(nodes.bootstrap_servers, RECORDS)
+        assert sorted(_consume(nodes.bootstrap_servers, "readers", 2 * RECORDS)) == list(range(2 * RECORDS))
+        offsets = _committed(nodes.bootstrap_servers, "readers")
+        nodes.stop()
+    with KafkaProcess(data_dir) as kafka:
+        assert _committed(kafka.address, "readers") == offsets
+        with Client(kafka.address) as client:
+            (topic,) = describe_topics(client, ["words"])
+            assert [info.replicas for info in topic.partitions.values()] == [(1,)] * PARTITIONS
+            assert all(info.leader_epoch >= 2 for info in topic.partitions.values()), "they were moved twice"
+        _produce(kafka.address, 2 * RECORDS)
+        assert sorted(_consume(kafka.address, "others", 3 * RECORDS)) == list(range(3 * RECORDS))
+        assert [phrase for phrase in FORBIDDEN if phrase in kafka.log] == []
+        kafka.stop()
+    with Barnabas(brokers=3, data_dir=data_dir, config=config) as nodes:
+        assert sorted(_consume(nodes.bootstrap_servers, "more", 3 * RECORDS)) == list(range(3 * RECORDS))
 
 
 def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path: Path) -> None:
