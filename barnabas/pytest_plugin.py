@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
 _MARKER = (
-    "barnabas(topics, config, features, log_level, in_process): what the `barnabas` fixture of this test is like; "
-    "marks nearer to the test add to those of its class and module and replace what they say"
+    "barnabas(topics, config, features, log_level, in_process, brokers): what the `barnabas` fixture of this test "
+    "is like; marks nearer to the test add to those of its class and module and replace what they say"
 )
 _MERGED = ("topics", "config", "features")
-_SETTINGS = (*_MERGED, "log_level", "in_process")
+_SETTINGS = (*_MERGED, "log_level", "in_process", "brokers")
 _INI: dict[str, tuple[Any, Any, str]] = {
     "barnabas_topics": ("linelist", [], "topics that are there from the start, NAME or NAME:PARTITIONS, one a line"),
     "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one a line"),

@@ -167,12 +167,12 @@ class Broker:
             self.services, of_node = self.together.everything, self.together.of_node
         listening = partial(open_listener, self.services.config, self._clock, self._environment.network, sockets_max)
         members = [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
-        self._lifecycle: Lifecycle | None = None
+        self.lifecycle: Lifecycle | None = None
         if self.together is not None:
             from barnabas.broker.lifecycle import Lifecycle
 
             network = self._environment.network
-            self._lifecycle = Lifecycle(self.together.nodes, members, network, lambda: self._meter, _DRAIN_MS)
+            self.lifecycle = Lifecycle(self.together.nodes, members, network, lambda: self._meter, _DRAIN_MS)
         return members
 
     @property
@@ -251,8 +251,8 @@ class Broker:
         Nor is there one while a transaction is prepared and not complete, so that the next start finishes it first.
         """
         self.state = _STOPPING
-        if self._lifecycle is not None:
-            await self._lifecycle.settled()
+        if self.lifecycle is not None:
+            await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
         self._housekeeping.stop()

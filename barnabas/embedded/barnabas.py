@@ -42,6 +42,7 @@ class Barnabas:
         port: int = 0,
         in_process: bool = False,
         log_level: str = "info",
+        brokers: int = 1,
     ) -> None:
         """ValueError or TypeError for settings that cannot be.
 
@@ -49,6 +50,7 @@ class Barnabas:
         config: broker keys under Kafka's names.   features: levels, {"transaction.version": 1}.
         data_dir: where the data are kept; without it in a temporary directory that is removed at the end.
         port: 0 takes a free one, which it keeps over restarts.   in_process: in a thread of this process.
+        brokers: how many nodes it is, on as many ports, so that leaders and coordinators can move.
         """
         self._settings = checked(
             topics=topics,
@@ -58,10 +60,12 @@ class Barnabas:
             port=port,
             data_dir=data_dir,
             log_level=log_level,
+            brokers=brokers,
         )
         self._in_process = in_process
         self._running: Running | None = None
         self._port = port
+        self._ports: list[int] = []  # of all nodes, from the first start on
         self._home: str | None = None
         self._snapshots = 0
         self._log = ""
@@ -78,8 +82,9 @@ class Barnabas:
             if self.is_running:
                 raise BarnabasError("it runs already")
             self.kill()  # one that has died of itself holds a socket still
-            self._running = running = self._begin({**self._settings.wire(), "port": self._port})
-            self._port, self._home = running.port, running.home
+            self._running = running = self._begin({**self._settings.wire(), "port": self._port, "ports": self._ports})
+            self._ports, self._home = running.ports, running.home
+            self._port = self._ports[0]
             for warning in running.warnings:
                 warnings.warn(warning, BarnabasWarning, stacklevel=2)
         return self
@@ -148,7 +153,8 @@ class Barnabas:
         if self._port == 0:
             raise NotRunning("the broker was never started, so it has no port yet")
         host = self._settings.host or "127.0.0.1"
-        return f"[{host}]:{self._port}" if ":" in host else f"{host}:{self._port}"
+        host = f"[{host}]" if ":" in host else host
+        return ",".join(f"{host}:{port}" for port in self._ports or [self._port])
 
     @property
     def port(self) -> int:
@@ -224,6 +230,23 @@ class Barnabas:
     def create_topic(self, name: str, partitions: int = -1, config: Mapping[str, object] | None = None) -> None:
         """Create a topic; it can be used at once. BarnabasError."""
         self._ask("create_topic", name, partitions, texts(config or {}))
+
+    def stop_node(self, node: int) -> None:
+        """Stop one of several nodes, while the others serve: its partitions and groups go to others. BarnabasError."""
+        self._ask("stop_node", node)
+
+    def start_node(self, node: int) -> None:
+        """Start a node that was stopped; it leads what nobody led. BarnabasError."""
+        self._ask("start_node", node)
+
+    def move_leader(self, topic: str, partition: int, node: int) -> None:
+        """Have a node lead a partition, also one of `__consumer_offsets` or `__transaction_state`. BarnabasError."""
+        self._ask("move_leader", topic, partition, node)
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        """The id of the node that leads a partition; -1 while nobody does. BarnabasError."""
+        leader: int = self._ask("leader", topic, partition)
+        return leader
 
     def snapshot(self, path: str | os.PathLike[str] | None = None) -> Snapshot:
         """A copy of all its data at this moment, while it runs and its clients stay connected.

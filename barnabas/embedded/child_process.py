@@ -34,7 +34,7 @@ class ChildProcess:
         self._end: int | None = None
         facts = self._start(settings, home)
         self.pid = facts["pid"]
-        self.port: int = facts["port"]
+        self.ports: list[int] = facts["ports"]
         self.home = facts["home"]
         self.data_dir: str = facts["data_dir"]
         self.warnings: list[str] = facts["warnings"]

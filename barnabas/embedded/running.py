@@ -12,11 +12,14 @@ LOG_NAME = "broker.log"
 
 
 class Running(Protocol):
-    """home: the directory of its log and, without one given, its data. warnings: about its configuration."""
+    """home: the directory of its log and, without one given, its data. warnings: about its configuration.
+
+    ports: of each node.
+    """
 
     home: str | None
     pid: int
-    port: int
+    ports: list[int]
     data_dir: str
     warnings: list[str]
 

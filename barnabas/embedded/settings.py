@@ -10,6 +10,7 @@ Wire: TypeAlias = dict[str, object]
 """Settings in the plain values that `marshal` knows."""
 
 _PLACES = {"listeners": "host and port", "port": "port", "log.dirs": "data_dir", "log.dir": "data_dir"}
+BROKERS_MAX = 16
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -34,10 +35,11 @@ class Settings(NamedTuple):
     port: int
     data_dir: str | None
     log_level: str
+    brokers: int
 
     def wire(self) -> Wire:
         """For the broker."""
-        return self._asdict()
+        return {**self._asdict(), "ports": []}
 
 
 def checked(
@@ -49,6 +51,7 @@ def checked(
     port: int,
     data_dir: str | os.PathLike[str] | None,
     log_level: str,
+    brokers: int = 1,
 ) -> Settings:
     """The settings, or ValueError or TypeError that says which is none. What only the broker knows, it refuses."""
     for key, place in _PLACES.items():
@@ -60,6 +63,8 @@ def checked(
         raise ValueError(f"data_dir {os.fspath(data_dir)} has a comma in it, which separates directories in log.dirs")
     if log_level not in LOG_LEVELS:
         raise ValueError(f"log_level {log_level!r} is none of {', '.join(LOG_LEVELS)}")
+    if not (isinstance(brokers, int) and 1 <= brokers <= BROKERS_MAX):
+        raise ValueError(f"brokers {brokers!r} is not a number from 1 to {BROKERS_MAX}")
     return Settings(
         topics=tuple(_topics(topics or {})),
         config=texts(config or {}),
@@ -68,6 +73,7 @@ def checked(
         port=port,
         data_dir=None if data_dir is None else os.path.abspath(os.fspath(data_dir)),
         log_level=log_level,
+        brokers=brokers,
     )
 
 

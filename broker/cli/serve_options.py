@@ -96,6 +96,7 @@ def load(options: Options, variables: Mapping[str, str]) -> LoadedConfig:
         settings=options.get("--set", []),
         environment=read_environment(variables),
         properties=properties,
+        brokers=brokers_count(options),
     )
 
 

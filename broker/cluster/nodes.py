@@ -198,6 +198,15 @@ class Nodes:
         running = self.running
         self.change({key: placement.reassigned(self.of(*key), replicas, running) for key, replicas in wishes.items()})
 
+    def lead(self, key: PartitionKey, node: int) -> None:
+        """Have a node that runs lead the partition, of which it may be one more replica. KafkaError, StorageError."""
+        self._check(node)
+        if node in self.stopped:
+            raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"Node {node} is stopped.")
+        others = [replica for replica in self.of(*key).replicas if replica != node]
+        now = placement.reassigned(self.of(*key), [node, *others], self.running)
+        self.change({key: now._replace(leader=node)})
+
     def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:
         """Elect leaders of partitions there are: the preferred, or any where nobody leads. Why not, or None, of each.
 

@@ -37,11 +37,13 @@ def load_config(
     settings: Iterable[str] = (),
     environment: Environment | None = None,
     properties: bytes = b"",
+    brokers: int = 1,
 ) -> LoadedConfig:
     """The configuration to start with. ConfigError when it cannot be used; it names the variable where one is to blame.
 
     flags: keys the command line's own flags stand for.   settings: the words after each --set, `key=value`.
     environment: what was found in the environment.       properties: the bytes of a server.properties file.
+    brokers: how many nodes there will be.
     """
     around = environment or Environment({}, {})
     if around.conflict is not None:
@@ -65,7 +67,7 @@ def load_config(
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
             raise
         raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
-    warnings += _unmet_minimums(config)
+    warnings += _unmet_minimums(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     return LoadedConfig(config, warnings)
@@ -123,14 +125,15 @@ def _changes_nothing(key: Key, text: str) -> bool:
     )
 
 
-def _unmet_minimums(config: BrokerConfig) -> list[str]:
+def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
     """A warning for each setting that asks for more replicas in sync than there are."""
     warnings = []
     for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
         asked = config.integer(name)
-        effective = effective_min_insync_replicas(asked, REPLICATION_FACTOR)
+        effective = effective_min_insync_replicas(asked, brokers)
         if effective != asked:
-            warnings.append(f"{name} {asked} counts as {effective}: topics have {REPLICATION_FACTOR} replica here")
+            replicas = "1 replica" if brokers == REPLICATION_FACTOR else f"{brokers} replicas at most"
+            warnings.append(f"{name} {asked} counts as {effective}: topics have {replicas} here")
     return warnings
 
 

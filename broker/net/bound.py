@@ -48,10 +48,11 @@ class BoundAddress(NamedTuple):
         return address_text(self.listener.host or "0.0.0.0", self.port)
 
 
-def bind_nodes(config: BrokerConfig, count: int) -> list[list[BoundAddress]]:
+def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> list[list[BoundAddress]]:
     """Sockets for every listener of this many nodes: the ports of each follow those of the one before.
 
-    ValueError where they would meet those of another listener, OSError as `bind_listeners`.
+    `shifts`: how far the ports of each are behind those of the first, where they do not. ValueError where they would
+    meet those of another listener, OSError as `bind_listeners`.
     """
     first: dict[int, Address] = {}
     for listener in config.listeners if count > 1 else ():
@@ -63,7 +64,7 @@ def bind_nodes(config: BrokerConfig, count: int) -> list[list[BoundAddress]]:
                 )
     bound: list[list[BoundAddress]] = []
     try:
-        for shift in range(count):
+        for shift in shifts or range(count):
             bound.append(bind_listeners(config, shift))
     except OSError:
         for each in bound:

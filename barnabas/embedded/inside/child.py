@@ -42,7 +42,7 @@ async def _live(owner: socket.socket, settings: dict[str, Any], home: str, paren
         writer.write(encode(("failed", str(error))))
         await writer.drain()
         return 1
-    facts = {"pid": os.getpid(), "port": host.port, "home": home, "data_dir": data_dir, "warnings": host.warnings}
+    facts = {"pid": os.getpid(), "ports": host.ports, "home": home, "data_dir": data_dir, "warnings": host.warnings}
     writer.write(encode(("ready", facts)))
     while True:
         try:

@@ -8,18 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.app import Broker, start_broker
 from barnabas.broker.catalogue import CatalogueError
 from barnabas.broker.catalogue.topics import NewTopic
+from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
-from barnabas.broker.net.bound import BoundAddress, bind_listeners, close_sockets
+from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.embedded.inside import questions
 from barnabas.embedded.snapshots import copy_directory
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from barnabas.broker.cluster.nodes import Nodes
 
 FORESEEN = (CatalogueError, ConfigError, KafkaError, OSError, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
@@ -37,13 +42,18 @@ class Host:
         self._answers: Mapping[str, Answer] = {
             **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
             "create_topic": self._create_topic,
+            "transactions": self._transactions,
+            "leader": self._leader,
+            "move_leader": self._move_leader,
+            "start_node": self._start_node,
+            "stop_node": self._stop_node,
             "snapshot": self._snapshot,
         }
 
     @property
-    def port(self) -> int:
-        """Where it listens."""
-        return self.broker.bound[0].port
+    def ports(self) -> list[int]:
+        """Where each node listens."""
+        return [member.bound[0].port for member in self.broker.members]
 
     async def answer(self, name: str, *arguments: Any) -> Any:
         """The answer to one question, in plain values. FORESEEN."""
@@ -60,6 +70,41 @@ class Host:
     def _create_topic(self, name: str, partitions: int, config: dict[str, str | None]) -> None:
         self.broker.catalogue.create_topic(name, partitions, config)
 
+    async def _transactions(self) -> list[tuple[Any, ...]]:
+        """Of all nodes: each tells those that it coordinates."""
+        found = [await questions.transactions(member.services) for member in self.broker.members]
+        return sorted(txn for of_node in found for txn in of_node)
+
+    def _leader(self, topic: str, partition: int) -> int:
+        self._check(topic, partition)
+        return self.broker.services.cluster.placement_of(topic, partition).leader
+
+    def _move_leader(self, topic: str, partition: int, node: int) -> None:
+        self._check(topic, partition)
+        self._nodes().lead((topic, partition), node)
+
+    async def _stop_node(self, node: int) -> None:
+        nodes = self._nodes()
+        await self._have_stopped(nodes, nodes.stopped | {node})
+
+    async def _start_node(self, node: int) -> None:
+        nodes = self._nodes()
+        await self._have_stopped(nodes, nodes.stopped - {node})
+
+    async def _have_stopped(self, nodes: Nodes, wanted: set[int]) -> None:
+        nodes.have_stopped(wanted)
+        assert self.broker.lifecycle is not None
+        await self.broker.lifecycle.settled()
+
+    def _nodes(self) -> Nodes:
+        if self.broker.together is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "there is one node: Barnabas(brokers=3) has more")
+        return self.broker.together.nodes
+
+    def _check(self, topic: str, partition: int) -> None:
+        if not self.broker.services.partitions.exists(topic, partition):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{partition}")
+
     def _snapshot(self, target: str) -> None:
         """Copies in one turn of the loop, so that it is one moment; as a kill would leave the files at it."""
         copy_directory(self._data_dir, target)
@@ -71,25 +116,28 @@ async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit
     loaded = load_config(
         flags={"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir},
         settings=[f"{key}={value}" for key, value in settings["config"].items()],
+        brokers=settings["brokers"],
     )
-    bound = _bind(loaded.config)
+    bound = _bind(loaded.config, settings["brokers"], settings["ports"])
     try:
         broker = await start_broker(
             loaded.config,
-            bound,
+            bound[0],
             descriptor_limit=descriptor_limit,
             topics=[NewTopic(name, partitions, configs=config) for name, partitions, config in settings["topics"]],
             features=settings["features"],
+            others=bound[1:],
         )
     except BaseException:
-        for each in bound:
+        for each in chain.from_iterable(bound):
             close_sockets(each)
         raise
     return Host(broker, data_dir, loaded.warnings)
 
 
-def _bind(config: Any) -> list[BoundAddress]:
+def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[BoundAddress]]:
+    """`ports`: what the nodes had before, if they were started before."""
     try:
-        return bind_listeners(config)
+        return bind_nodes(config, count, [port - ports[0] for port in ports])
     except OSError as error:
         raise OSError(f"cannot listen on {error.filename}: {os.strerror(error.errno or 0).lower()}") from error

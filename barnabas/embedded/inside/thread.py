@@ -50,7 +50,7 @@ class BrokerThread:
         except FORESEEN as error:
             self._thread.join()
             raise BarnabasError(str(error)) from error
-        self.port = self._host.port
+        self.ports = self._host.ports
         self.warnings = self._host.warnings
 
     @property

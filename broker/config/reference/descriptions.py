@@ -35,7 +35,8 @@ _TEXTS = {
     "auto.create.topics.enable": "Whether a topic that a client asks about, and that is missing, is created.",
     "delete.topic.enable": "Whether topics may be deleted.",
     "num.partitions": "How many partitions a topic gets whose creator names no number.",
-    "default.replication.factor": "The replication factor of a topic whose creator names none. Only 1 can be met.",
+    "default.replication.factor": "The replication factor of a topic whose creator names none: at most the number "
+    "of nodes, which is 1 without serve --brokers.",
     # what topics inherit
     "compression.type": "How batches are stored: producer keeps what the producer chose, any other word recompresses.",
     "compression.gzip.level": "The level used where batches are compressed again with gzip; -1 is the codec's own.",
@@ -74,7 +75,7 @@ _TEXTS = {
     "decompressed. Topics inherit it.",
     "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered; more than "
     "there are count as all of them, as in Kafka.",
-    "unclean.leader.election.enable": "Kept as it is set. There is one replica, so there is nothing to elect.",
+    "unclean.leader.election.enable": "Kept as it is set. An election of a leader that was not in sync has to be asked for.",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",
