@@ -81,23 +81,27 @@ def _topic_configs(name: str, image: Image) -> dict[str, str]:
     return image.topics[name].configs
 
 
-def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer) -> list[Versioned]:
+def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
     """The records of changing settings of this broker (its id) or of every broker (an empty name)."""
     check_broker_name(name, writer.identity.node_id)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
     changes = _changes(alterations, own, keys)
     _check_broker_changes(name, {**own, **changes}, changes)
+    _check_broker_together(name, {**own, **changes}, writer, config)
     return _broker_records(name, {key: text for key, text in changes.items() if text != own.get(key)}, writer)
 
 
-def replace_broker(name: str, configs: Mapping[str, str | None], writer: Writer) -> list[Versioned]:
+def replace_broker(
+    name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
+) -> list[Versioned]:
     """The records of giving this broker, or every broker, exactly these settings."""
     check_broker_name(name, writer.identity.node_id)
     _refuse_nulls(configs)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     gone: dict[str, str | None] = {key: None for key in own if key not in configs}
     _check_broker_changes(name, configs, gone | dict(configs))
+    _check_broker_together(name, configs, writer, config)
     return _broker_records(name, gone | {key: text for key, text in configs.items() if text != own.get(key)}, writer)
 
 
@@ -177,6 +181,17 @@ def _check_broker_changes(name: str, after: Mapping[str, str | None], changes: M
     for key, text in changes.items():
         if text is not None:
             _check_broker_value(key, text, keys[key])
+
+
+def _check_broker_together(name: str, after: Mapping[str, str | None], writer: Writer, config: BrokerConfig) -> None:
+    from barnabas.broker.config.dynamic_checks import objection  # tables that few brokers need
+
+    settings = {key: text for key, text in after.items() if text is not None}
+    other = CLUSTER_DEFAULT if name else str(writer.identity.node_id)
+    others = writer.image.configs.get((BROKER_RESOURCE, other), {})
+    reason = objection(config, *((settings, others) if name else (others, settings)))
+    if reason is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
 
 
 def _check_broker_value(name: str, text: str, key: Key | None) -> None:

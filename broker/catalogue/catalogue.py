@@ -314,7 +314,7 @@ class Catalogue:
         if resource_type == TOPIC_RESOURCE:
             records = alter_topic(name, alterations, self._writer, self._config)
         elif resource_type == BROKER_RESOURCE:
-            records = alter_broker(name, alterations, self._writer)
+            records = alter_broker(name, alterations, self._writer, self._config)
         else:
             records = alter_other(resource_type, name, alterations, self._writer, self._config)
         self._alter(resource_type, name, [] if validate_only else records)
@@ -326,7 +326,7 @@ class Catalogue:
         if resource_type == TOPIC_RESOURCE:
             records = replace_topic(name, configs, self._writer, self._config)
         elif resource_type == BROKER_RESOURCE:
-            records = replace_broker(name, configs, self._writer)
+            records = replace_broker(name, configs, self._writer, self._config)
         else:
             records = replace_other(resource_type, name, configs, self._writer, self._config)
         self._alter(resource_type, name, [] if validate_only else records)

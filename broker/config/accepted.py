@@ -309,3 +309,12 @@ _TABLE = (
 )
 
 ACCEPTED = {key.name: key for key in _TABLE}
+
+_LONG_MAX = "9223372036854775807"
+_RATES = (
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+)
+THROTTLED_RATES = {name: Key(name, LONG, _LONG_MAX, Range(0), CLUSTER_WIDE) for name in _RATES}
+"""Keys that Kafka knows only as settings made while running: limits of what is copied between replicas."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from barnabas.broker.config.keys import KEYS, Key
+from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.listeners import (
     Listener,
     check_advertised,
@@ -68,9 +68,9 @@ def find_key(name: str) -> Key | None:
     """The row of a broker key of Apache Kafka's, whether it has an effect here or not; None when there is none."""
     key = KEYS.get(name)
     if key is None:
-        from barnabas.broker.config.accepted import ACCEPTED
+        from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES
 
-        key = ACCEPTED.get(name)
+        key = ACCEPTED.get(name) or THROTTLED_RATES.get(name)
     return key
 
 
@@ -79,6 +79,15 @@ def parse_value(key: Key, text: str) -> Value:
     value = parse(key.name, key.type, text)
     check(key.name, value, key.check)
     return value
+
+
+def is_dynamic(name: str, text: str) -> bool:
+    """Whether a key may be given this value while the broker runs. InvalidValue for one that the key cannot take."""
+    key = find_key(name)
+    if key is None or key.update is Update.READ_ONLY:
+        return False
+    parse_value(key, text)
+    return True
 
 
 class BrokerConfig:

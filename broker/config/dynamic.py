@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from barnabas.broker.config.broker_config import find_key, parse_value
-from barnabas.broker.config.keys import Update
+from barnabas.broker.config.broker_config import is_dynamic
 from barnabas.broker.config.values import InvalidValue
 from barnabas.broker.log_lines import line, logger
 
@@ -17,13 +16,9 @@ def usable(settings: Mapping[str, str]) -> dict[str, str]:
     """
     found = {}
     for name, text in settings.items():
-        key = find_key(name)
-        if key is None or key.update is Update.READ_ONLY:
-            continue
         try:
-            parse_value(key, text)
+            if is_dynamic(name, text):
+                found[name] = text
         except InvalidValue as wrong:
             _log.warning(line("stored setting not used", reason=wrong))
-            continue
-        found[name] = text
     return found

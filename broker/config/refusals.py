@@ -19,8 +19,6 @@ _BY_NAME = {
     "max.connection.creation.rate": "a quota",
     "max.connections.per.ip": "a quota",
     "max.connections.per.ip.overrides": "a quota",
-    "leader.replication.throttled.rate": "a quota",
-    "follower.replication.throttled.rate": "a quota",
     "create.topic.policy.class.name": "a policy class",
     "alter.config.policy.class.name": "a policy class",
 }

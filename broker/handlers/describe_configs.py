@@ -173,13 +173,17 @@ def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsRe
 
 
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
-    from barnabas.broker.config.accepted import ACCEPTED  # a long table that nothing else needs
+    from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES  # long tables that nothing else needs
 
     for key in sorted((*KEYS.values(), *ACCEPTED.values())):
         found = _listed(services.config.synonyms(key.name), key.name)
         if key.name in _INTERNAL and all(each.source is Source.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(services.config.value(key.name)), found)
+    for name, key in THROTTLED_RATES.items():
+        set_ones = [each for each in services.config.synonyms(name) if each.source is not Source.DEFAULT]
+        if set_ones:
+            yield _entry(key, set_ones[0].value, set_ones)
 
 
 def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:

@@ -194,6 +194,9 @@ _WITHOUT_EFFECT = (
     ("errors.deadletterqueue.", "There are no share groups."),
     ("share.", "There are no share groups."),
     ("streams.", "There are no streams groups."),
+    ("leader.replication.throttled", "There is one replica: nothing is copied."),
+    ("follower.replication.throttled", "There is one replica: nothing is copied."),
+    ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
     ("group.consumer.", "There are only classic groups yet."),
     ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
@@ -206,12 +209,12 @@ _NO_SUCH_PART = "The part of Apache Kafka it sets is not there in this broker."
 
 def documentation(name: str) -> str | None:
     """The text of a key; None for a name that is no key."""
-    from barnabas.broker.config.accepted import ACCEPTED
+    from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES
     from barnabas.broker.config.group_configs import GROUP_KEYS
 
     if name in _OF_OTHERS:
         return _OF_OTHERS[name]
-    if name not in ACCEPTED and name not in GROUP_KEYS:
+    if name not in ACCEPTED and name not in GROUP_KEYS and name not in THROTTLED_RATES:
         return _TEXTS.get(name)
     return f"Known, and without effect: {why_without_effect(name)}"
 
