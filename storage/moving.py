@@ -28,6 +28,10 @@ from barnabas.storage.errors import FileRemoved, StorageError, SyncFailed, from_
 from barnabas.storage.log_directory import LogDirectory
 
 _LOG = names.FileKind.LOG.value
+_INDEXES = tuple(
+    kind.value for kind in (names.FileKind.OFFSET_INDEX, names.FileKind.TIME_INDEX, names.FileKind.TXN_INDEX)
+)
+"""They may be large, and are written once: when the segment is sealed."""
 _CHUNK_BYTES = 1 << 20
 ROUND_BYTES = 64 << 20
 """No round copies more, so that it can be given up."""
@@ -144,7 +148,8 @@ class Move:
                 is_new = end > start or before is None
             else:
                 start, end = 0, size
-                is_new = before is None or (before.end, before.modified_ms) != (size, modified_ms) or sizes is None
+                is_new = before is None or (before.end, before.modified_ms) != (size, modified_ms)
+                is_new = is_new or (sizes is None and not name.endswith(_INDEXES))
             if is_new:
                 pieces.append(_Piece(name, start, end, modified_ms))
                 left -= end - start

@@ -250,8 +250,13 @@ async def test_a_stop_forgets_a_move_that_is_under_way() -> None:
     world = world_of()
     world.services.catalogue.create_topic("t", 1)
     append(world, 30, b"x" * 200_000)
+    thread = held()
     await ask(world, "/two")
-    await world.close()
+    closing = asyncio.ensure_future(world.close())
+    while not closing.done():
+        await settle()
+        thread.run_all()
+    await closing
     again = world_of(world.files)
     await again.broker.start()
     again.clock.advance(20_000)
