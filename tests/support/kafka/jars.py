@@ -18,6 +18,7 @@ from pathlib import Path
 
 KAFKA_VERSION = "4.4.0"
 TOOLS_VERSION = "4.3.1"
+OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sink are tried against in long runs
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
