@@ -1,4 +1,7 @@
-"""The same sink and source against Apache Kafka: streams, a restart, a batch write and atomic mode."""
+"""The same sink and source against Apache Kafka: streams, a restart, a batch write and atomic mode.
+
+4.4.0 in every run, older releases with --long.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.clients import topics
+from tests.support.kafka.jars import KAFKA_VERSION, OLDER_VERSIONS
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import Server
 
+VERSIONS = [KAFKA_VERSION, *(pytest.param(version, marks=pytest.mark.long) for version in OLDER_VERSIONS)]
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with KafkaProcess(tmp_path_factory.mktemp("kafka") / "data", {"num.partitions": 3}) as kafka:
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("kafka") / "data"
+    with KafkaProcess(data, {"num.partitions": 3}, version=request.param) as kafka:
         yield kafka
 
 
