@@ -9,6 +9,7 @@ from barnabas.broker.coordinator.group.consumer.model import BUILT_IN_ASSIGNORS,
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.config_resources.groups import GroupConfigs
 
 
 def group_config(config: BrokerConfig) -> GroupConfig:
@@ -25,12 +26,13 @@ def group_config(config: BrokerConfig) -> GroupConfig:
     )
 
 
-def consumer_config(config: BrokerConfig, group_id: str) -> ConsumerConfig:
-    """What the keys say of a consumer group. All groups have the broker's settings."""
+def consumer_config(config: BrokerConfig, of_groups: GroupConfigs, group_id: str) -> ConsumerConfig:
+    """What the keys say of a consumer group: its own settings, where it has some, and the broker's."""
+    own = of_groups.consumer_group(group_id)
     return ConsumerConfig(
-        session_timeout_ms=config.integer("group.consumer.session.timeout.ms"),
-        heartbeat_interval_ms=config.integer("group.consumer.heartbeat.interval.ms"),
-        assignment_interval_ms=config.integer("group.consumer.assignment.interval.ms"),
+        session_timeout_ms=own.session_timeout_ms,
+        heartbeat_interval_ms=own.heartbeat_interval_ms,
+        assignment_interval_ms=own.assignment_interval_ms,
         max_size=config.integer("group.consumer.max.size"),
         assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
     )

@@ -113,6 +113,7 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue."""
+        from barnabas.broker.config_resources.groups import GroupConfigs
         from barnabas.broker.coordinator.group_config import consumer_config, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
         from barnabas.broker.coordinator.topic_view import CatalogueTopics
@@ -134,7 +135,8 @@ class GroupCoordinator:
             random_bytes=random_bytes,
             topic_ids=topic_id,
             consumer=ConsumerContext(
-                partial(consumer_config, config), CatalogueTopics(catalogue, config.text("broker.rack"))
+                partial(consumer_config, config, GroupConfigs(catalogue, config)),
+                CatalogueTopics(catalogue, config.text("broker.rack")),
             ),
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))

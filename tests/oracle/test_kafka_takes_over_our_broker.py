@@ -9,8 +9,13 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from barnabas import Barnabas
+from barnabas.client.addresses import Address
+from barnabas.client.admin import groups
+from barnabas.client.admin.group_descriptions import ConsumerMember, GroupInfo
 from barnabas.client.admin.topics import create_topic, describe_topics
 from barnabas.client.client import Client
+from barnabas.protocol.messages.consumer_group_heartbeat import Assignment
+from tests.support.clients.heartbeats import heartbeat
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 
@@ -141,3 +146,43 @@ def test_this_broker_goes_on_where_a_kafka_was_left_and_the_kafka_again(tmp_path
         assert _committed(kafka.address, "readers") == offsets
         assert sorted(_consume(kafka.address, "others", 2 * RECORDS)) == list(range(2 * RECORDS))
         assert [phrase for phrase in FORBIDDEN if phrase in kafka.log] == []
+
+
+def test_members_of_the_consumer_protocol_go_on_in_either_broker(tmp_path: Path) -> None:
+    """In their epochs, with what they had: the topics have the same hash here and there, so nobody is rebalanced."""
+    data_dir = tmp_path / "data"
+    with BrokerProcess(data_dir, SETTINGS) as broker, Client(broker.address) as client:
+        create_topic(client, "words", partitions=PARTITIONS)
+        assert heartbeat(client, "g", "m", topics=["words"]).member_epoch == 2
+        described = groups.describe_group(client, "g")
+        assert broker.stop() == 0
+    with KafkaProcess(data_dir) as kafka, Client(kafka.address) as client:
+        assert heartbeat(client, "g", "m", 2).assignment is None
+        assert _without_place(groups.describe_group(client, "g")) == _without_place(described)
+        second = heartbeat(client, "g", "n", topics=["words"])
+        assert (second.member_epoch, second.assignment) == (3, Assignment(topic_partitions=[]))
+        revoking = heartbeat(client, "g", "m", 2).assignment
+        assert revoking is not None
+        described = groups.describe_group(client, "g")
+        kafka.stop()
+    with BrokerProcess(data_dir, SETTINGS) as broker, Client(broker.address) as client:
+        assert _without_place(groups.describe_group(client, "g")) == _without_place(described)
+        kept = {each.topic_id: each.partitions for each in revoking.topic_partitions}
+        assert heartbeat(client, "g", "m", 2, owned=kept).member_epoch == 3
+        given = heartbeat(client, "g", "n", 3).assignment
+        assert given is not None
+        assert sum(len(each.partitions) for each in (*given.topic_partitions, *revoking.topic_partitions)) == PARTITIONS
+        assert groups.describe_group(client, "g").state == "Stable"
+
+
+def _without_place(group: GroupInfo) -> GroupInfo:
+    """The group, wherever it is coordinated, and in whatever order partitions are told."""
+    members = [
+        member._replace(assignment=sorted(member.assignment or ()), consumer=_in_order(member.consumer))
+        for member in group.members
+    ]
+    return group._replace(coordinator=Address("", 0), members=members)
+
+
+def _in_order(member: ConsumerMember | None) -> ConsumerMember | None:
+    return None if member is None else member._replace(target=sorted(member.target))
