@@ -144,6 +144,7 @@ API_TABLE: tuple[Row, ...] = (
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", topic=_DESCRIBE),
     _row(ApiKey.ADD_RAFT_VOTER, "add_raft_voter", cluster=_ALTER),
     _row(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter", cluster=_ALTER),
+    _row(ApiKey.UNREGISTER_CONTROLLER, "unregister_controller", cluster=_ALTER),
 )
 
 

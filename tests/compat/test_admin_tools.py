@@ -30,6 +30,7 @@ OF_BROKER = ("--entity-type", "brokers", "--entity-name", "1")
 OF_ALL_BROKERS = ("--entity-type", "brokers", "--entity-default")
 START_MS = 1_700_000_000_000
 _KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}  # of Kafka 4.3
+_NEWER_THAN_THE_TOOLS = {ApiKey.UNREGISTER_CONTROLLER}
 
 
 def of_topic(name: str) -> tuple[str, ...]:
@@ -259,6 +260,9 @@ def test_every_api_is_offered_in_the_versions_that_kafka_offers(server: Server, 
         )
     }
     for row in API_TABLE:
+        if row.key in _NEWER_THAN_THE_TOOLS:
+            assert f"\tUNKNOWN({row.key}): " in told
+            continue
         usable = min(row.max_version, _KNOWN_TO_THE_TOOLS.get(row.key, row.max_version))
         assert ranges[row.key] == (row.advertised_min_version, row.max_version, usable)
 

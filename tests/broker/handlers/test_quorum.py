@@ -1,4 +1,4 @@
-"""DescribeQuorum, AddRaftVoter, RemoveRaftVoter and UnregisterBroker: a quorum of one, that stays one."""
+"""The quorum is described, gains no voter and loses none; no broker and no controller is unregistered."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from barnabas.protocol.messages.describe_quorum import (
 )
 from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from barnabas.protocol.messages.unregister_controller import UnregisterControllerRequest
 from barnabas.protocol.primitives import ZERO_UUID, uuid_text
 from tests.support.worlds.catalogue import DIRECTORY_ID
 from tests.support.worlds.catalogue_api import CLUSTER_ID, CatalogueApi, versions
@@ -163,3 +164,12 @@ def test_no_broker_is_unregistered(api: CatalogueApi, broker_id: int, code: Erro
     answer = api.ask(UnregisterBrokerRequest(broker_id=broker_id))
     assert answer.error_code == code
     assert str(broker_id) in answer.error_message
+
+
+@pytest.mark.parametrize(
+    ("controller_id", "code"), [(1, ErrorCode.INVALID_REQUEST), (2, ErrorCode.CONTROLLER_ID_NOT_REGISTERED)]
+)
+def test_no_controller_is_unregistered(api: CatalogueApi, controller_id: int, code: ErrorCode) -> None:
+    answer = api.ask(UnregisterControllerRequest(controller_id=controller_id))
+    assert answer.error_code == code
+    assert answer.error_message.startswith(f"Controller ID {controller_id} is ")

@@ -16,7 +16,6 @@ SHARE = "there are no share groups"
 STREAMS = "there are no groups of streams"
 CONSUMER = "there are no groups of the new protocol, nor settings of groups"
 TELEMETRY = "clients are not asked for metrics, and no settings say which"
-CONTROLLERS = "UnregisterController is not offered"
 LOGGERS = "the loggers of a Java program are not here to be described or set"
 MIN_INSYNC = "Kafka formats a directory with min.insync.replicas as a setting of all brokers (decision 0030)"
 ITS_OWN = "where each broker listens and keeps its data, which its process is told"
@@ -49,7 +48,6 @@ KNOWN: dict[str, str] = {
     r"listClientMetricsResources \| .*": TELEMETRY,
     r"describeConfigs \| of ConfigResource\(type=CLIENT_METRICS, .*": TELEMETRY,
     r"incrementalAlterConfigs \| metrics of clients \| .*": TELEMETRY,
-    r"unregisterController \| .*": CONTROLLERS,
     r"describeConfigs \| loggers \| .*": LOGGERS,
     r"incrementalAlterConfigs \| a level of ConfigResource\(type=BROKER_LOGGER, name='1'\) \| .*": LOGGERS,
     r"(createTopics|describeConfigs) \| .* \| .*\.?min\.insync\.replicas": MIN_INSYNC,

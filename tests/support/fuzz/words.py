@@ -73,7 +73,7 @@ _OF_THE_NODE: dict[str, Sequence[Any]] = {
     "path": ("/data", "/nowhere", "", "."),
     "replicas": (1, 1, 2, -1),
     "election_type": (0, 1, 2, -1),
-    **dict.fromkeys(("voter_id", "broker_id", "node_id"), (2, 1, -1)),
+    **dict.fromkeys(("voter_id", "broker_id", "node_id", "controller_id"), (2, 1, -1)),
     "Listener.name": ("CONTROLLER", "controller", "PLAINTEXT", ""),
     "resource_types": (2, 4, 8, 16, 32, 3),
 }
