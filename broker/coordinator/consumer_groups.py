@@ -29,6 +29,7 @@ from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, tombst
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
+from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
@@ -73,6 +74,7 @@ class ConsumerGroups:
     def heartbeat(self, request: HeartbeatRequest) -> Reply[HeartbeatReply]:
         """ConsumerGroupHeartbeat. Raises KafkaError with Kafka's sentence."""
         check_request(request, self.context.config_of(request.group_id))
+        _check_length(request.group_id)
         partition = self._partitions.of(request.group_id)
         outcome = self._decided(partition.machine.group(request.group_id), request)
         reply: Reply[HeartbeatReply] = partition.shard.execute(request.group_id, outcome)
@@ -80,6 +82,7 @@ class ConsumerGroups:
 
     def describe(self, group_id: str) -> ConsumerGroup:
         """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
+        _check_length(group_id)
         return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
 
     def _decided(self, group: AnyGroup | None, request: HeartbeatRequest) -> AnyOutcome:
@@ -144,6 +147,11 @@ class ConsumerGroups:
                     partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
                 except KafkaError as refusal:
                     _log.warning(line("topics not resolved", group=group_id, error=refusal))
+
+
+def _check_length(group_id: str) -> None:
+    if not fits_a_key(group_id):
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {KEY_BYTES_MAX} bytes")
 
 
 def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:

@@ -46,7 +46,8 @@ class _Epoch(NamedTuple):
     """What the group's epoch is to be."""
 
     number: int
-    kind: SubscriptionType
+    kind: SubscriptionType | None = None
+    """None: as the members subscribe now."""
     records: tuple[records.ConsumerRecord, ...] = ()
     seen: MetadataSeen | None = None
 
@@ -170,7 +171,7 @@ def _epoch(
         or (group.preferred_assignor() or config.assignors[0]) != _assignor(group, before, member, config)
     )
     if not is_bumped and not _is_metadata_stale(group, topics):
-        return _Epoch(group.group_epoch, _kind_now(group))
+        return _Epoch(group.group_epoch)
     subscriptions = Subscriptions(group, [before], [member])
     fresh_hash = metadata_hash(subscriptions.topics(), topics)
     is_newcomer = member.member_id not in group.members and member.instance_id not in group.instances
@@ -188,10 +189,6 @@ def _is_metadata_stale(group: ConsumerGroup, topics: Topics) -> bool:
     """Topics may have changed since the hash was last compared, or what it was compared for was never written."""
     seen = group.metadata_seen
     return seen is None or seen.version != topics.version or group.group_epoch < seen.group_epoch
-
-
-def _kind_now(group: ConsumerGroup) -> SubscriptionType:
-    return Subscriptions(group).kind(len(group.members))
 
 
 def _assignor(group: ConsumerGroup, before: Member, member: Member, config: ConsumerConfig) -> str:
@@ -218,7 +215,7 @@ def _target(
         epoch.number,
         member,
         assignor=_assignor(group, before, member, config),
-        kind=epoch.kind,
+        kind=epoch.kind or Subscriptions(group).kind(len(group.members)),
         topics=topics,
         now_ms=now_ms,
     )

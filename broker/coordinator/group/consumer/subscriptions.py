@@ -73,7 +73,8 @@ def _each(what: Callable[[Member], tuple[str, ...]], members: Iterable[Member]) 
 
 def metadata_hash(names: Iterable[str], topics: Topics) -> int:
     """Kafka's hash of the topics among these that exist; 0 for none. Signed, 64 bits."""
-    hashes = [topics.hash(name) for name in sorted(names, key=utf16) if name in topics.ids]
+    existing = sorted((name for name in names if name in topics.ids), key=utf16)
+    hashes = [topics.hash(name) for name in existing]
     if not hashes:
         return 0
     return signed(xxh3_64(b"".join(each.to_bytes(8, "little", signed=True) for each in hashes)))
