@@ -27,11 +27,17 @@ def alter_stopped_nodes(alterations: Sequence[Alteration], nodes: Nodes | None, 
     if len(alterations) > 1:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{STOPPED_NODES} is set alone.")
     ((_, operation, value),) = alterations
-    listed = [] if operation == Operation.DELETE or not value else value.split(",")
-    wanted = {broker_number(word.strip(), "Each node id") for word in listed}
+    wanted = set() if operation == Operation.DELETE or not value else _node_ids(value)
     if operation == Operation.APPEND:
         wanted |= nodes.stopped
     elif operation == Operation.SUBTRACT:
         wanted = nodes.stopped - wanted
     if not validate_only:
         nodes.have_stopped(wanted)
+
+
+def _node_ids(value: str) -> set[int]:
+    try:
+        return {broker_number(word.strip(), "A node id") for word in value.split(",")}
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{STOPPED_NODES} is a list of node ids. {error.message}") from None

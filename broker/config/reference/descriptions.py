@@ -75,8 +75,7 @@ _TEXTS = {
     "decompressed. Topics inherit it.",
     "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered; more than "
     "there are count as all of them, as in Kafka.",
-    "unclean.leader.election.enable": "Kept as it is set. An election of a leader that was not in sync "
-    "has to be asked for.",
+    "unclean.leader.election.enable": "Kept as it is set. A leader that was not in sync has to be asked for.",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",
@@ -115,6 +114,12 @@ _TEXTS = {
     "group.consumer.assignors": "The server-side assignors that consumers may ask for; the first is the default.",
     "group.consumer.heartbeat.interval.ms": "How often members of consumer groups are told to send a heartbeat.",
     "group.consumer.max.size": "How many members a consumer group (KIP-848) may have.",
+    "group.consumer.max.assignment.interval.ms": "The longest assignment interval a consumer group may be set to.",
+    "group.consumer.max.heartbeat.interval.ms": "The longest heartbeat interval a consumer group may be set to.",
+    "group.consumer.max.session.timeout.ms": "The longest session timeout a consumer group may be set to.",
+    "group.consumer.min.assignment.interval.ms": "The shortest assignment interval a consumer group may be set to.",
+    "group.consumer.min.heartbeat.interval.ms": "The shortest heartbeat interval a consumer group may be set to.",
+    "group.consumer.min.session.timeout.ms": "The shortest session timeout a consumer group may be set to.",
     "group.consumer.session.timeout.ms": "How long a member of a consumer group may be silent.",
     "offset.metadata.max.bytes": "The longest metadata a client may commit with an offset.",
     "offsets.commit.timeout.ms": "How long a group's request may wait until what it changed is on the disk, where "
@@ -199,7 +204,7 @@ _WITHOUT_EFFECT = (
     ("follower.replication.throttled", "There is one replica: nothing is copied."),
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
-    ("group.consumer.", "There are only classic groups yet."),
+    ("group.consumer.", "A group with members keeps its protocol."),
     ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
     ("metadata.", "The catalogue's log is written as it is."),
     ("metric", "Metrics are served in another way."),
