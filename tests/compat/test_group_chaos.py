@@ -1,8 +1,9 @@
 """Five consumers join and leave at random while somebody writes: each record comes, and no partition has two owners.
 
-Eager and cooperative, dynamic and static, members of three clients in one group; and the broker killed under them. What
-is checked while it happens is in `chaos/ledger.py`: within one ownership offsets follow each other, a new owner begins
-between what was acknowledged as committed and what was read, and a generation gives a partition to one member.
+Eager, cooperative and of the new protocol (KIP-848), dynamic and static, members of three clients in one group; and the
+broker killed under them. What is checked while it happens is in `chaos/ledger.py`: within one ownership offsets follow
+each other, a new owner begins between what was acknowledged as committed and what was read, and a generation gives a
+partition to one member.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.chaos.ledger import Ledger
 from tests.compat.chaos.members import (
+    HEARTBEAT_INTERVAL_MS,
     AiokafkaMember,
     ConfluentMember,
     CooperativeConfluentMember,
     CooperativeKafkaPythonMember,
     KafkaPythonMember,
+    NewConfluentMember,
 )
 from tests.compat.chaos.play import play
 from tests.compat.conftest import NewServer
@@ -33,13 +36,22 @@ LONG_SESSION_TIMEOUT_MS = 10_000
 EAGER = (ConfluentMember, KafkaPythonMember, AiokafkaMember, ConfluentMember, KafkaPythonMember)
 COOPERATIVE = (CooperativeConfluentMember,) * 5
 COOPERATIVE_PYTHON = (CooperativeKafkaPythonMember,) * 5
+NEW = (NewConfluentMember,) * 5
 
-KINDS = {"eager": EAGER, "cooperative": COOPERATIVE, "cooperative-python": COOPERATIVE_PYTHON}
+KINDS = {"eager": EAGER, "cooperative": COOPERATIVE, "cooperative-python": COOPERATIVE_PYTHON, "new": NEW}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> Iterator[Server]:
-    settings = {"group.min.session.timeout.ms": 1_000, "offsets.topic.num.partitions": 5}
+    settings = {
+        "group.min.session.timeout.ms": 1_000,
+        "offsets.topic.num.partitions": 5,
+        "group.consumer.min.session.timeout.ms": 1_000,
+        "group.consumer.session.timeout.ms": SESSION_TIMEOUT_MS,
+        "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+        "group.consumer.heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+        "group.consumer.assignment.interval.ms": 0,
+    }
     with new_server(tmp_path_factory.mktemp("chaos") / "data", settings) as server:
         yield server
 
@@ -70,7 +82,7 @@ def _check(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("is_static", [False, True], ids=["dynamic", "static"])
-@pytest.mark.parametrize("kind", ["eager", "cooperative"])
+@pytest.mark.parametrize("kind", ["eager", "cooperative", "new"])
 def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind: str, is_static: bool) -> None:
     topic = _topic(server, f"{kind}-{is_static}")
     _check(
@@ -86,8 +98,9 @@ def test_members_come_and_go_and_every_record_is_delivered(server: Server, kind:
     )
 
 
-def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -> None:
-    topic = _topic(server, "killed")
+@pytest.mark.parametrize("kind", ["cooperative", "new"])
+def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server, kind: str) -> None:
+    topic = _topic(server, f"killed-{kind}")
 
     def kill(move: int) -> None:
         if move == MOVES // 2:
@@ -96,7 +109,7 @@ def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server) -
             server.start()
 
     told = {"seed": 8, "moves": MOVES, "session_timeout_ms": SESSION_TIMEOUT_MS}
-    _check(play(server.address, topic, KINDS["cooperative"], is_static=False, before_move=kill, **told))
+    _check(play(server.address, topic, KINDS[kind], is_static=False, before_move=kill, **told))
 
 
 @pytest.mark.long

@@ -90,7 +90,18 @@ class Member(ABC):
 
 class ConfluentMember(Member):
     strategy = "range"
-    _OUT = (confluent_kafka.KafkaError.UNKNOWN_MEMBER_ID, confluent_kafka.KafkaError.FENCED_INSTANCE_ID)
+    _OUT: tuple[int, ...] = (
+        confluent_kafka.KafkaError.UNKNOWN_MEMBER_ID,
+        confluent_kafka.KafkaError.FENCED_INSTANCE_ID,
+    )
+
+    def protocol(self) -> dict[str, Any]:
+        """The settings that say how it is a member."""
+        return {
+            "partition.assignment.strategy": self.strategy,
+            "session.timeout.ms": self.session_timeout_ms,
+            "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+        }
 
     def live(self) -> None:
         settings: dict[str, Any] = {
@@ -98,9 +109,7 @@ class ConfluentMember(Member):
             "group.id": self.group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "partition.assignment.strategy": self.strategy,
-            "session.timeout.ms": self.session_timeout_ms,
-            "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+            **self.protocol(),
         }
         if self.instance is not None:
             settings["group.instance.id"] = self.instance
@@ -147,6 +156,15 @@ class ConfluentMember(Member):
 
 class CooperativeConfluentMember(ConfluentMember):
     strategy = "cooperative-sticky"
+
+
+class NewConfluentMember(ConfluentMember):
+    """Of the consumer protocol (KIP-848): the broker has the assignor, the session's timeout and the heartbeats'."""
+
+    _OUT = (*ConfluentMember._OUT, confluent_kafka.KafkaError.FENCED_MEMBER_EPOCH)
+
+    def protocol(self) -> dict[str, Any]:
+        return {"group.protocol": "consumer"}
 
 
 def _generation_id(consumer: Consumer) -> int:
