@@ -98,6 +98,7 @@ def appended(services: Services) -> Iterator[Appended]:
     return (Appended(log.topic, *log.appended) for log in services.partitions.open_logs())
 
 
-def appended_to_deleted(services: Services) -> tuple[int, int]:
-    """(records, bytes) appended in this run to partitions that are deleted now."""
-    return services.partitions.appended_to_deleted
+def appended_before(services: Services) -> tuple[int, int]:
+    """(records, bytes) appended in this run to logs that are not open any more: of partitions deleted or moved."""
+    past = services.partitions.past_appends
+    return past.records, past.size

@@ -60,6 +60,8 @@ class LedPartitions(Partitions):
         )
         self._shared = shared
         self.recoveries = shared.recoveries
+        self.past_appends = shared.past_appends
+        shared.when_let_go.append(self.resign)
 
     def _open_log(self, topic: str, partition: int) -> PartitionLog:
         if self.exists(topic, partition):  # else the shared ones refuse it
@@ -95,7 +97,7 @@ class LedPartitions(Partitions):
         self._shared.lead([key for key in keys if self.is_here(*key)])
 
     def resign(self, topic: str, partition: int) -> None:
-        """Another node leads it from now on."""
+        """Another node leads it from now on, or its log lies elsewhere: it is asked for again before it is used."""
         self.led.pop((topic, partition), None)
 
     def is_open(self, topic: str, partition: int) -> bool:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
+from barnabas.broker.partitions.past_appends import PastAppends
 from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering, log_opening
 from barnabas.broker.partitions.storage_failures import StorageFailures
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -85,8 +86,8 @@ class Partitions:
         """The logs that may be appended to at once; `get_led` gives the others. Not to be changed from outside."""
         self._refused: dict[PartitionKey, RefusedBatches] = {}  # of those that are not open
         self._is_closed = False
-        self.appended_to_deleted = (0, 0)
-        """(records, bytes) appended in this run to partitions that are deleted now."""
+        self.past_appends = PastAppends()
+        self.when_let_go: list[Callable[[str, int], None]] = []  # who keeps logs has to ask for this one again
         catalogue.subscribe(self)
 
     # --- finding ---------------------------------------------------------------------------------------------------
@@ -141,13 +142,17 @@ class Partitions:
                 self.storage_failed(topic, partition, "close", error)
 
     def let_go(self, topic: str, partition: int) -> None:
-        """Close a log that may be led, in a turn in which nobody appends to it: it opens again, wherever it lies then.
-
-        StorageError: it is open as before.
-        """
+        """Close a log that may be led, in a turn in which nobody appends to it. StorageError: it is open as before."""
         self.directory.close_log(topic, partition)
-        self._open.pop((topic, partition), None)
+        self._forget(topic, partition)
+
+    def _forget(self, topic: str, partition: int) -> None:
+        log = self._open.pop((topic, partition), None)
         self.led.pop((topic, partition), None)
+        if log is not None:
+            self.past_appends.add(log)
+        for tell in self.when_let_go:
+            tell(topic, partition)
 
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""
@@ -373,11 +378,7 @@ class Partitions:
     def on_topic_deleted(self, topic: Topic) -> None:
         due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")
         for partition in range(len(topic.partitions)):
-            log = self._open.pop((topic.name, partition), None)
-            if log is not None:
-                (records, size), (more_records, more_bytes) = self.appended_to_deleted, log.appended
-                self.appended_to_deleted = records + more_records, size + more_bytes
-            self.led.pop((topic.name, partition), None)
+            self._forget(topic.name, partition)
             self.recoveries.abandon((topic.name, partition))
             self._failed.forget((topic.name, partition))
             self._refused.pop((topic.name, partition), None)

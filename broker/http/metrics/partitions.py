@@ -50,7 +50,7 @@ def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) 
     for topic, more_records, more_bytes in logs.appended(sources.services):
         records[topic] += more_records
         size[topic] += more_bytes
-    past_records, past_bytes = logs.appended_to_deleted(sources.services)
+    past_records, past_bytes = logs.appended_before(sources.services)
     read = _bytes_read(sources)
     for name, by_topic, past in (
         ("kafka_server_brokertopicmetrics_messagesin_total", records, past_records),

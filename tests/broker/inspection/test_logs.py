@@ -104,7 +104,7 @@ async def test_what_was_appended_is_counted_by_partition_and_kept_when_it_is_del
     assert list(logs.appended(world.services)) == [(topic, 1, size) for topic in ("t", "t", "u", "u")]
     world.services.catalogue.delete_topics(["t"])
     assert list(logs.appended(world.services)) == [("u", 1, size)] * 2
-    assert logs.appended_to_deleted(world.services) == (2, 2 * size)
+    assert logs.appended_before(world.services) == (2, 2 * size)
 
 
 async def test_logs_that_ask_for_more_replicas_than_there_are_are_counted() -> None:
