@@ -25,7 +25,7 @@ from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
-from barnabas.storage.moving import Move, Round
+from barnabas.storage.moving import ROUND_BYTES, Move, Round
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _log = logger("storage")
 LAST_BYTES = 1 << 20
 """With no more left the log is closed for the last round."""
-_PATIENCE = 100  # rounds, after which a log that grows as fast as it is copied is held up for what is left
+_PATIENCE = 100  # races, after which a log that grows as fast as it is copied is held up for what is left
 _TRY_AGAIN_MS = 5
 
 
@@ -51,7 +51,8 @@ class _Moving:
         self.key = key
         self.target = target
         self.copy: Move | None = None
-        self.rounds = 0
+        self.races = 0
+        """Rounds that copied all there was, and left more than LAST_BYTES that had come meanwhile."""
         self.is_given_up = False
 
 
@@ -135,7 +136,7 @@ class Moves:
                 assert home is not None, "an open log lies somewhere"
                 moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
             next_round = moving.copy.round(log.sizes)
-            if next_round.size > LAST_BYTES and moving.rounds < _PATIENCE:
+            if next_round.size > LAST_BYTES and moving.races < _PATIENCE:
                 self._copy(moving, moving.copy, next_round)
             elif self._flush.is_wanted(log) or log.producers.is_holding:
                 self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
@@ -150,7 +151,7 @@ class Moves:
         def ended(done: Future[StorageError | None]) -> None:
             self.is_copying = False
             copy.end_round(next_round)
-            moving.rounds += 1
+            moving.races += next_round.size < ROUND_BYTES
             error = done.result()
             if error is None or moving.is_given_up:
                 self._go_on(moving)

@@ -8,6 +8,8 @@ import errno
 
 import pytest
 
+from barnabas.broker.inspection import logs
+from barnabas.broker.partitions import moves
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_replica_log_dirs import (
@@ -17,6 +19,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
 )
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage import moving
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 from tests.support.this_thread import HeldThread
@@ -89,6 +92,44 @@ async def opened(world: BrokerWorld) -> PartitionLog:
 
 def directories_of(world: BrokerWorld, path: str) -> list[str]:
     return sorted(entry.name for entry in world.files.entries(path) if entry.name.startswith("t-0"))
+
+
+async def test_what_was_appended_is_counted_on_after_a_move() -> None:
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 2)
+    (before,) = logs.appended(world.services)
+    assert await ask(world, "/two") is E.NONE
+    await done(world)
+    append(world)
+    (after,) = logs.appended(world.services)
+    records, size = logs.appended_before(world.services)
+    assert (before.records, before.size) == (records, size)
+    assert after.records == 1
+
+
+async def test_full_rounds_do_not_end_the_patience_with_a_large_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (moves, moving):
+        monkeypatch.setattr(module, "ROUND_BYTES", 4_096)
+    monkeypatch.setattr(moves, "LAST_BYTES", 1_024)
+    monkeypatch.setattr(moves, "_PATIENCE", 2)
+    lasts: list[int] = []
+    complete = moving.Move.complete
+
+    def watched(copy: moving.Move) -> None:
+        lasts.append(copy.round().size)
+        complete(copy)
+
+    monkeypatch.setattr(moving.Move, "complete", watched)
+    world = world_of()
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 1)
+    append(world, 60, b"v" * 1_000)
+    assert await ask(world, "/two") is E.NONE
+    await done(world)
+    assert lasts[0] <= 1_024
+    assert world.services.partitions.get("t", 0).log_end_offset == 60
 
 
 async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
