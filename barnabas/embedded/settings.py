@@ -9,7 +9,13 @@ from typing import NamedTuple, TypeAlias
 Wire: TypeAlias = dict[str, object]
 """Settings in the plain values that `marshal` knows."""
 
-_PLACES = {"listeners": "host and port", "port": "port", "log.dirs": "data_dir", "log.dir": "data_dir"}
+_PLACES = {
+    "listeners": "host and port",
+    "port": "port",
+    "log.dirs": "data_dir",
+    "log.dir": "data_dir",
+    "metadata.log.dir": "data_dir",
+}
 BROKERS_MAX = 16
 LOG_LEVELS = ("debug", "info", "warning", "error")
 

@@ -56,7 +56,8 @@ def run(arguments: Sequence[str]) -> int:
     from barnabas.broker.ephemeral import EphemeralDirectory
 
     with EphemeralDirectory() as ephemeral:
-        return _serve({**options, "--data-dir": [os.path.join(ephemeral.path, "data")]})
+        there = {"--data-dir": [os.path.join(ephemeral.path, "data")]}
+        return _serve({**options, **there, "--set": [*options.get("--set", []), "metadata.log.dir="]})
 
 
 def _serve(options: Options) -> int:

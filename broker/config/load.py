@@ -21,6 +21,7 @@ from barnabas.protocol.records.compression import COMPRESSION_NAMES
 
 UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
+_METADATA_DIR = "metadata.log.dir"
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
@@ -55,7 +56,8 @@ def load_config(
     stronger = {**around.settings, **_settings(settings)}
     written = {**from_file, **stronger}
     moved = _moved(flags or {}, from_file, stronger)
-    static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in moved}
+    left_behind = _left_behind(flags or {}, written, _settings(settings))
+    static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in (*moved, *left_behind)}
     try:
         warnings = [*around.warnings, *_examine(static)]
         config = _config(static, around)
@@ -70,6 +72,7 @@ def load_config(
     warnings += _unmet_minimums(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
+    warnings += [f"{name} not used: --data-dir says where the data are" for name in left_behind]
     return LoadedConfig(config, warnings)
 
 
@@ -93,6 +96,13 @@ def _moved(flags: Mapping[str, str], from_file: Mapping[str, str], stronger: Map
     if "listeners" not in flags or "listeners" not in from_file:
         return []
     return [name for name in ("advertised.listeners", _INTER_BROKER) if name in from_file and name not in stronger]
+
+
+def _left_behind(flags: Mapping[str, str], written: Mapping[str, str], settings: Mapping[str, str]) -> list[str]:
+    """Where a file or a variable has the catalogue, and not the command line, which has the data somewhere else."""
+    if "log.dirs" not in flags:
+        return []
+    return [name for name in (_METADATA_DIR,) if written.get(name) and name not in settings]
 
 
 def _examine(static: Mapping[str, str]) -> list[str]:

@@ -130,6 +130,15 @@ def test_a_signal_stops_it_cleanly(served: Served, tmp_path: Path, number: signa
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
+def test_an_ephemeral_broker_leaves_the_catalogue_of_a_file_alone(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(f"metadata.log.dir={tmp_path / 'meta'}\n")
+    served = Served("--port", "0", "--ephemeral", "--config", str(properties))
+    assert "data=" in served.ready
+    assert served.stop()[0] == 0
+    assert not (tmp_path / "meta").exists()
+
+
 def test_an_ephemeral_directory_is_gone_at_the_end() -> None:
     served = Served("--port", "0", "--ephemeral")
     data = Path(served.ready.rpartition("data=")[2])

@@ -231,3 +231,13 @@ def test_bounds_of_groups_that_contradict_each_other_refuse_to_start(settings: l
         load_config(settings=settings)
     assert str(refusal.value) == sentence
     assert refusal.value.key == sentence.split()[0]
+
+
+def test_a_data_directory_of_the_command_line_has_the_catalogue_of_a_file_with_it() -> None:
+    written = b"metadata.log.dir=/elsewhere\nlog.dirs=/data\n"
+    assert load_config(properties=written).config.metadata_dir == "/elsewhere"
+    moved = load_config(properties=written, flags={"log.dirs": "/mine"})
+    assert moved.config.metadata_dir == "/mine"
+    assert "metadata.log.dir not used: --data-dir says where the data are" in moved.warnings
+    asked = load_config(properties=written, flags={"log.dirs": "/mine"}, settings=["metadata.log.dir=/asked"])
+    assert asked.config.metadata_dir == "/asked"
