@@ -33,7 +33,6 @@ ANY_VALUE = {
     "replica_directory_id": "there is one replica",
     "log_start_offset": "of a replica",
     "high_watermark": "of a replica",
-    "member_epoch": "of groups that are not there",
     "retention_time_ms": "it is read by nobody",
 }
 PRODUCE_BELOW_3 = [(0, 0), (0, 1), (0, 2)]  # advertised for old clients, and not answered

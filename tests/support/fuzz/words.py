@@ -94,6 +94,9 @@ _OF_ANYTHING: dict[str, Sequence[Any]] = {
     "session_id": (0, 1),
     "session_epoch": (-1, 0, 1),
     "session_timeout_ms": (10_000, 6_000, 1_800_000, 1),
+    "member_epoch": (0, 0, -1, -2, 1, 2, 3),
+    "subscribed_topic_regex": ("", "t.*", "(a|b)*", "(?i:T)+", "[^a-z]{2,3}", "(", "a{1001}", "(?:" * 30 + ")" * 30),
+    "server_assignor": ("uniform", "range", "odd", ""),
     **dict.fromkeys(("states_filter", "types_filter"), ("Stable", "Empty", "classic", "consumer", "odd")),
     **dict.fromkeys(
         ("partition", "partitions", "partition_index", "partition_indexes", "index", "num_partitions", "count"),
@@ -141,18 +144,20 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
     )
     return {
         **dict.fromkeys(("name", "topic", "topic_name"), topics),
-        **dict.fromkeys(("group_id", "groups", "groups_names"), groups),
+        **dict.fromkeys(("group_id", "group_ids", "groups", "groups_names"), groups),
         **dict.fromkeys(("key", "coordinator_keys"), (*groups, *transactional_ids)),
         **config_names,
-        **dict.fromkeys(("topic_names", "DeleteTopicState.name"), (at.topic, *facts.topic_ids, *ODD_NAMES)),
+        **dict.fromkeys(
+            ("topic_names", "subscribed_topic_names", "DeleteTopicState.name"), (at.topic, *facts.topic_ids, *ODD_NAMES)
+        ),
         "resource_name": (at.topic, "", "1", "0", *topics),
         "resource_type": (2, 4, 8, 16, 32),
         "topic_id": (at.topic_id, *facts.topic_ids.values(), *UUIDS),
         "member_id": (member.member_id, "", *(each.member_id for each in facts.members), "no-such-member"),
         **dict.fromkeys(("generation_id", "generation_id_or_member_epoch"), (member.generation_id, -1, 0)),
-        "group_instance_id": (
-            member.instance_id or "new-instance",
-            *(each.instance_id or "" for each in facts.members),
+        **dict.fromkeys(
+            ("group_instance_id", "instance_id"),
+            (member.instance_id or "new-instance", *(each.instance_id or "" for each in facts.members)),
         ),
         "protocol_type": ("consumer", "connect", ""),
         **dict.fromkeys(("protocol_name", "JoinGroupRequestProtocol.name"), ("range", "roundrobin", "")),
