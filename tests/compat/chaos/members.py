@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -128,6 +129,10 @@ class ConfluentMember(Member):
             turn += 1
             if turn % COMMIT_EVERY == 0:
                 self._commit(consumer, self.positions())
+        self.end(consumer)
+
+    def end(self, consumer: Consumer) -> None:
+        """Leave the group."""
         consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: Sequence[Any]) -> None:
@@ -165,6 +170,18 @@ class NewConfluentMember(ConfluentMember):
 
     def protocol(self) -> dict[str, Any]:
         return {"group.protocol": "consumer"}
+
+    def end(self, consumer: Consumer) -> None:
+        """Give everything back first.
+
+        Where that is left to close(), confluent-kafka 2.16 sometimes waits for ever, with Python's lock in its hand:
+        its callback asks librdkafka, which has ended the group already.
+        """
+        consumer.unsubscribe()
+        given_back = time.monotonic() + DEADLINE_S
+        while self.next_offsets and time.monotonic() < given_back:
+            consumer.consume(1, 0.05)
+        super().end(consumer)
 
 
 def _generation_id(consumer: Consumer) -> int:
