@@ -113,7 +113,7 @@ class Together:
         """As `OffsetMarkers.append_marker`: by the group coordinator that has the partition."""
         coordinator = self._groups_of(partition)
         if coordinator is None:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"nobody leads {CONSUMER_OFFSETS_TOPIC}-{partition}")
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {CONSUMER_OFFSETS_TOPIC}-{partition}")
         return coordinator.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:

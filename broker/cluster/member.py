@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.cluster.placement import Placement
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue, Topic
@@ -72,6 +73,11 @@ class ClusterOfAll(ClusterOfMany):
     def leads(self, topic: str, partition: int) -> bool:
         """Whether any node leads the partition."""
         return self._nodes.of(topic, partition).leader in self._nodes.brokers
+
+    def check_leads(self, topic: str, partition: int) -> None:
+        """KafkaError LEADER_NOT_AVAILABLE where nobody leads: unlike a load, that may last."""
+        if not self.leads(topic, partition):
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {topic}-{partition}")
 
     def led(self, topic: Topic) -> Sequence[int]:
         """As `Cluster.led`, of all nodes."""

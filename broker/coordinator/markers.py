@@ -11,7 +11,7 @@ few inside the call; many in slices, so that nobody waits long for a turn of the
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
 fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
-fails does not, for nobody could say how long.
+fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long.
 
 A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
 `__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does
@@ -63,7 +63,7 @@ class OffsetMarkers(Protocol):
     def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
         """End a producer's transaction on a partition of `__consumer_offsets`.
 
-        KafkaError; NOT_LEADER_OR_FOLLOWER while it loads.
+        KafkaError; NOT_LEADER_OR_FOLLOWER while it loads, LEADER_NOT_AVAILABLE where no node leads it.
         """
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
@@ -130,7 +130,7 @@ class MarkerWriter:
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything is finished, but for what a disk refuses."""
+        """Whether everything is finished, but for what a disk refuses or nobody leads."""
         return all(job.waits is _Waits.BROKEN for job in self._jobs.values())
 
     def next_change(self) -> Future[None]:
