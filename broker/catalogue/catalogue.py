@@ -207,17 +207,19 @@ class Catalogue:
         records: list[Versioned] = []
         for wish in wishes:
             try:
-                needed, created = create_topic(wish, self._writer, self._config, self._random_bytes)
+                needed, result = create_topic(wish, self._writer, self._config, self._random_bytes)
             except KafkaError as refusal:
                 results.append(refusal)
             else:
-                results.append(created)
+                results.append(result)
                 records += needed
         if not validate_only:
             self._commit(records)
-            for result in results:
-                if isinstance(result, CreatedTopic):
-                    self._created(self.topics[result.name], result)
+            created = [result for result in results if isinstance(result, CreatedTopic)]
+            if self._placing is not None:
+                self._placing.place([(self.topics[it.name], it.replication_factor, it.assignments) for it in created])
+            for each in created:
+                self._created(self.topics[each.name])
         return results
 
     def create_topic(
@@ -236,10 +238,8 @@ class Catalogue:
         factor = -1 if self._placing is None else self._placing.factor(name)
         return self.create_topic(name, *internal_topic(name, self._config.integer), factor)
 
-    def _created(self, topic: Topic, wished: CreatedTopic) -> None:
+    def _created(self, topic: Topic) -> None:
         self._deleted_names.pop(topic.name, None)
-        if self._placing is not None:
-            self._placing.place(topic, wished.replication_factor, wished.assignments)
         _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))
         for listener in self._listeners:
             listener.on_topic_created(topic)
@@ -279,9 +279,9 @@ class Catalogue:
                 grown.append((wish.name, len(self.topics[wish.name].partitions), wish.assignments or ()))
         if not validate_only:
             self._commit(records)
-            for name, first_new, assignments in grown:
-                if self._placing is not None:
-                    self._placing.place_more(self.topics[name], first_new, assignments)
+            if self._placing is not None:
+                self._placing.place_more([(self.topics[name], assignments) for name, _, assignments in grown])
+            for name, first_new, _ in grown:
                 _log.info(line("partitions added", topic=name, partitions=len(self.topics[name].partitions)))
                 for listener in self._listeners:
                     listener.on_partitions_added(self.topics[name], first_new)

@@ -5,6 +5,9 @@ from typing import Protocol
 
 from barnabas.broker.catalogue.image import Topic
 
+Assignments = Sequence[Sequence[int]]
+"""The replicas of each partition that is new, or none for automatic ones."""
+
 
 class Placing(Protocol):
     """Who keeps where partitions are, while several nodes share the directory: the catalogue knows of one."""
@@ -16,11 +19,11 @@ class Placing(Protocol):
     def factor(self, topic: str) -> int:
         """How many replicas the partitions of a topic have; for a coordinator's that is not there yet, will have."""
 
-    def place(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
-        """The topic was created. `assignments`: the replicas of each partition, or none for automatic ones."""
+    def place(self, created: Sequence[tuple[Topic, int, Assignments]]) -> None:
+        """These topics were created, with so many replicas of each partition, by one request. Must not raise."""
 
-    def place_more(self, topic: Topic, first_new: int, assignments: Sequence[Sequence[int]]) -> None:
-        """Partitions from `first_new` on are new."""
+    def place_more(self, grown: Sequence[tuple[Topic, Assignments]]) -> None:
+        """These topics have new partitions, which the assignments are of. Must not raise."""
 
 
 class CatalogueListener(Protocol):

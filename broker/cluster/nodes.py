@@ -5,7 +5,8 @@ node, so what it cannot say is kept in a file beside it (`kept.py`).
 
 Invariants: every partition of the catalogue has a placement, on nodes there are. A change is in the catalogue (the
 leader epochs it raises) and in the file before anybody is told of it. The order is that one: a crash in between leaves
-an epoch that is too high, never one that was used by two leaders.
+an epoch that is too high, never one that was used by two leaders. A change that cannot be kept is not made; new topics
+and partitions, which the catalogue has by then, are placed all the same.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue, Topic
+    from barnabas.broker.catalogue.listener import Assignments
     from barnabas.broker.config import BrokerConfig
     from barnabas.storage.disk.directory import Directory
 
@@ -50,15 +53,15 @@ class Nodes:
         self.stopped = {node for node in before.stopped if node in self.brokers}
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
-        """Called with the placements before, of the partitions that have others now."""
+        """Called with the placements before, of partitions that have others now, or may have got another epoch."""
         self.on_stopped: Callable[[int], None] = lambda node: None
         """Called once nobody is sent to the node any more."""
         self.on_starting: Callable[[int], None] = lambda node: None
         """Called before anybody is sent to the node; OSError where it cannot be reached."""
         for topic in catalogue.topics.values():
             self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
-        if self._kept() != before:
-            self._keep()
+        if self._kept(self._placements) != before:
+            self._keep(self._placements)
         catalogue.place_with(self)
         catalogue.subscribe(self)
 
@@ -86,21 +89,34 @@ class Nodes:
         is_set = any(key in layer for _, layer in self._config.layers())
         return min(self._config.integer(key) if is_set else INTERNAL_FACTOR, len(self.brokers))
 
-    def place(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
+    def place(self, created: Sequence[tuple[Topic, int, Assignments]]) -> None:
         """As `Placing.place`."""
-        self._placements[topic.name] = []
-        self._add(topic, factor, assignments)
+        for topic, factor, assignments in created:
+            self._placements[topic.name] = []
+            self._add(topic, factor, assignments)
+        self._keep_if_possible(topic.name for topic, _, _ in created)
 
-    def place_more(self, topic: Topic, first_new: int, assignments: Sequence[Sequence[int]]) -> None:
+    def place_more(self, grown: Sequence[tuple[Topic, Assignments]]) -> None:
         """As `Placing.place_more`."""
-        self._add(topic, self.factor(topic.name), assignments)
+        for topic, assignments in grown:
+            self._add(topic, self.factor(topic.name), assignments)
+        self._keep_if_possible(topic.name for topic, _ in grown)
 
-    def _add(self, topic: Topic, factor: int, assignments: Sequence[Sequence[int]]) -> None:
+    def _add(self, topic: Topic, factor: int, assignments: Assignments) -> None:
         placements = self._placements[topic.name]
         numbers = range(len(placements), len(topic.partitions))
         replicas = assignments or placement.spread(topic.name, numbers, factor, self._nodes_for(factor))
         placements += [placement.placed(each, self.running) for each in replicas]
-        self._keep()
+
+    def _keep_if_possible(self, names: Iterable[str]) -> None:
+        """The catalogue has these topics already, so they are used; what is not kept is placed anew at a start."""
+        topics = ",".join(names)
+        if not topics:
+            return
+        try:
+            self._keep(self._placements)
+        except StorageError as error:
+            _log.error(line("placements not kept", topics=topics, reason=error))
 
     def _nodes_for(self, factor: int) -> Sequence[int]:
         """Where new replicas go: nodes that run, if these are enough."""
@@ -139,14 +155,18 @@ class Nodes:
     def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
         """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError."""
         before = {key: self.of(*key) for key in wanted}
-        self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if _ends_an_epoch(before[key], now))
+        after = {**self._placements, **{topic: list(self._placements[topic]) for topic, _ in wanted}}
         for (topic, number), now in wanted.items():
-            self._placements[topic][number] = now
-        self._keep()
-        for key, now in wanted.items():
-            if now.leader != before[key].leader:
-                _log.info(line("leader moved", topic=key[0], partition=key[1], was=before[key].leader, now=now.leader))
-        self.on_moved(before)
+            after[topic][number] = now
+        try:
+            self._catalogue.raise_leader_epochs(key for key, now in wanted.items() if _ends_an_epoch(before[key], now))
+            self._keep(after)
+            self._placements = after
+            for key, now in wanted.items():
+                if now.leader != (was := before[key].leader):
+                    _log.info(line("leader moved", topic=key[0], partition=key[1], was=was, now=now.leader))
+        finally:
+            self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
 
     def have_stopped(self, wanted: Collection[int]) -> None:
         """Start and stop nodes, so that exactly these are stopped. KafkaError, and then none was; StorageError."""
@@ -235,15 +255,15 @@ class Nodes:
             for number, each in enumerate(placements):
                 yield (topic, number), each
 
-    def _keep(self) -> None:
+    def _keep(self, placements: Mapping[str, Sequence[Placement]]) -> None:
         names = {uuid_text(topic.topic_id): topic.name for topic in self._catalogue.topics.values()}
-        kept.write(self._root, self._kept(), names)
+        kept.write(self._root, self._kept(placements), names)
 
-    def _kept(self) -> kept.Kept:
+    def _kept(self, placements: Mapping[str, Sequence[Placement]]) -> kept.Kept:
         topics = {
-            uuid_text(topic.topic_id): self._placements[topic.name]
+            uuid_text(topic.topic_id): placements[topic.name]
             for topic in self._catalogue.topics.values()
-            if topic.name in self._placements
+            if topic.name in placements
         }
         return kept.Kept(tuple(self.brokers), frozenset(self.stopped), topics)
 

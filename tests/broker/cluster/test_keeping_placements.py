@@ -1,0 +1,92 @@
+"""Where partitions are, and the file it is kept in: written once for a request, and a disk that does not take it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator
+
+import pytest
+
+from barnabas.broker.catalogue.topics import NewPartitions, NewTopic
+from barnabas.broker.cluster.kept import FILE_NAME
+from barnabas.protocol.errors import ErrorCode
+from tests.broker.cluster.test_moving import places, reassign, switch
+from tests.broker.cluster.test_three_nodes import create, metadata, produced
+from tests.support.worlds.broker import BrokerWorld
+
+E = ErrorCode
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld(nodes=3)
+    await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    yield world
+    world.files.heal()
+    await world.close()
+
+
+def times_written(world: BrokerWorld) -> int:
+    return sum(call.name == "rename" and FILE_NAME in call.path for call in world.files.calls)
+
+
+def let_it_fail(world: BrokerWorld) -> None:
+    world.files.fail("any", errno.ENOSPC, path=FILE_NAME)
+
+
+async def test_the_file_is_written_once_for_the_topics_of_a_request(world: BrokerWorld) -> None:
+    catalogue = world.services.catalogue
+    before = times_written(world)
+    catalogue.create_topics([NewTopic(f"many-{number}", 1, 3) for number in range(20)])
+    assert times_written(world) == before + 1
+    catalogue.create_partitions([NewPartitions(f"many-{number}", 2) for number in range(20)])
+    assert times_written(world) == before + 2
+    catalogue.create_topics([NewTopic("t", 1, 3)])
+    assert times_written(world) == before + 2, "none was created"
+
+
+async def test_topics_that_cannot_be_kept_are_there_until_a_change_keeps_them(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalogue = world.services.catalogue
+    let_it_fail(world)
+    catalogue.create_topics([NewTopic("a", 1, 3), NewTopic("b", 1, 3)])
+    catalogue.create_partitions([NewPartitions("a", 2), NewPartitions("b", 3)])
+    assert [record.getMessage().split(" reason")[0] for record in caplog.records if record.levelname == "ERROR"] == [
+        "placements not kept topics=a,b"
+    ] * 2
+    found = [places(await metadata(world, name=name)) for name in ("a", "b")]
+    assert [len(each) for each in found] == [2, 3]
+    assert all(len(isr) == 3 for each in found for _, isr in each)
+    world.files.heal()
+    await create(world, "c", 1, 3)
+    await world.close()
+    again = BrokerWorld(files=world.files, nodes=3)
+    assert [places(await metadata(again, name=name)) for name in ("a", "b")] == found
+    await again.close()
+
+
+async def test_topics_that_were_never_kept_are_placed_anew_at_a_start(world: BrokerWorld) -> None:
+    let_it_fail(world)
+    world.services.catalogue.create_topics([NewTopic("a", 2, 3)])
+    world.files.heal()
+    await world.close()
+    again = BrokerWorld(files=world.files, nodes=3)
+    assert {leader in (1, 2, 3) for leader, _ in places(await metadata(again, name="a"))} == {True}
+    await again.close()
+
+
+async def test_leaders_stay_where_a_change_cannot_be_kept(world: BrokerWorld) -> None:
+    assert (await produced(world, 2, 1)).base_offset == 0
+    let_it_fail(world)
+    assert (await switch(world, 2, "true")).error_code != E.NONE
+    assert await reassign(world, {("t", 1): [3, 1]}) != [E.NONE]
+    found = (await metadata(world))[1]
+    assert (found.leader_id, found.isr_nodes) == (2, [2, 3, 1])
+    assert world.services.partitions.get("t", 1).leader_epoch == found.leader_epoch, "it rose, for nobody knows better"
+    assert (await produced(world, 2, 1)).base_offset == 1
+    assert (await produced(world, 3, 1)).error_code == E.NOT_LEADER_OR_FOLLOWER
+    world.files.heal()
+    assert (await switch(world, 2, "true")).error_code == E.NONE
+    assert (await metadata(world))[1].leader_id == 3
+    assert (await produced(world, 3, 1)).base_offset == 2
