@@ -51,6 +51,9 @@ class Nodes:
         self._root = root
         before = kept.read(root)
         self.stopped = {node for node in before.stopped if node in self.brokers}
+        if not self.running:
+            _log.warning(line("every node is started", reason="those that ran are not there any more"))
+            self.stopped = set()
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
         """Called with the placements before, of partitions that have others now, or may have got another epoch."""
@@ -132,7 +135,7 @@ class Nodes:
             old = before[number] if number < len(before) else None
             left = old and tuple(node for node in old.replicas if node in self.brokers)
             if old is not None and left == old.replicas:
-                placements.append(old)
+                placements.append(placement.started(old, running))
             else:
                 placements.append(placement.placed(left or replicas, running))
         self._placements[topic.name] = placements

@@ -90,3 +90,22 @@ async def test_leaders_stay_where_a_change_cannot_be_kept(world: BrokerWorld) ->
     assert (await switch(world, 2, "true")).error_code == E.NONE
     assert (await metadata(world))[1].leader_id == 3
     assert (await produced(world, 3, 1)).base_offset == 2
+
+
+# --- other nodes than before -----------------------------------------------------------------------------------------
+
+
+async def test_all_nodes_run_where_only_stopped_ones_are_left(world: BrokerWorld) -> None:
+    await create(world, "u", assignments=[[1], [2]])
+    for node in (1, 2):
+        await switch(world, node, "true", asked=3)
+    assert places(await metadata(world, 3, name="u")) == [(-1, [1]), (-1, [2])]
+    await world.close()
+    two = BrokerWorld(files=world.files, nodes=2)
+    await two.broker.start()
+    assert places(await metadata(two, name="u")) == [(1, [1]), (2, [2])]
+    assert [leader for leader, _ in places(await metadata(two, 2))] == [1, 2, 1]
+    await two.close()
+    again = BrokerWorld(files=world.files, nodes=3)
+    assert again.broker.together.nodes.stopped == set()  # type: ignore[union-attr]  # it has three nodes
+    await again.close()
