@@ -80,7 +80,7 @@ class Broker:
     ) -> None:
         """`directory` is open and belongs to the broker from now on. CatalogueError, StorageError.
 
-        sockets_max: how many connections there are descriptors for. sync_helpers_max: threads that sync files beside
+        sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
         the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
         """
         self.bound = bound
@@ -358,7 +358,7 @@ async def start_broker(
             environment,
             asyncio.get_running_loop(),
             bound,
-            sockets_max=sockets_max(descriptor_limit),
+            sockets_max=sockets_max(descriptor_limit, 1 + len(others)),
             sync_helpers_max=SYNC_HELPERS_MAX,
             others=others,
         )

@@ -26,9 +26,12 @@ def open_files_max(descriptor_limit: int) -> int:
     return max(16, (descriptor_limit - _OTHER_DESCRIPTORS) // _SOCKETS_SHARE)
 
 
-def sockets_max(descriptor_limit: int) -> int:
-    """How many connections there may be, so that a segment file can always be opened and a module imported."""
-    return max(16, descriptor_limit - open_files_max(descriptor_limit) - _OTHER_DESCRIPTORS)
+def sockets_max(descriptor_limit: int, nodes: int = 1) -> int:
+    """How many connections each node may have, so that a segment file can always be opened and a module imported.
+
+    `nodes`: how many nodes there are in the process, which has its descriptors once.
+    """
+    return max(16, descriptor_limit - open_files_max(descriptor_limit) - _OTHER_DESCRIPTORS) // nodes or 1
 
 
 def open_directory(

@@ -23,7 +23,7 @@ from barnabas.broker.session.session import Session
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
-    from barnabas.broker.clock import Clock
+    from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.net.advertised import AdvertisedAddress
     from barnabas.broker.net.network import Listening, Network
 
@@ -63,6 +63,7 @@ class Listener:
         self.turn = Turn(self.loop, self._connections)
         self._listening: list[Listening] = []
         self._all_gone: asyncio.Event | None = None
+        self._next_sweep: Timer | None = None
         self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered
         """How several buffers are best written to a transport of this loop."""
 
@@ -87,7 +88,7 @@ class Listener:
     def watch_idle(self) -> None:
         """Begin to close connections that nobody uses."""
         if self._idle_ms_max > 0:
-            self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
+            self._next_sweep = self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
 
     # --- called by the connections ---------------------------------------------------------------------------------
 
@@ -128,12 +129,14 @@ class Listener:
             if connection.quiet_sweeps > _SWEEPS_PER_IDLE_TIME:
                 _log.info(line("connection closed", peer=connection.peer, reason="connections.max.idle.ms"))
                 connection.close()
-        self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
+        self.watch_idle()
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def stop_accepting(self) -> None:
-        """No new connections; those that are there go on."""
+        """No new connections; those that are there go on, to be closed by `drain` or `abort`."""
+        if self._next_sweep is not None:
+            self._next_sweep.cancel()
         for each in self._listening:
             each.close()
 

@@ -1,0 +1,61 @@
+"""What several nodes of one process have to share, and what a node that stops gives back."""
+
+from __future__ import annotations
+
+import random
+
+from barnabas.broker.api.dispatch import Dispatcher
+from barnabas.broker.app import start_broker
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.data import sockets_max
+from barnabas.broker.environment import Environment
+from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.net.connection import Connection
+from tests.broker.cluster.test_moving import switch
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.memory_network import MemoryNetwork
+from tests.support.worlds.memory_transport import MemoryTransport
+
+LIMIT = 100
+NODES = 3
+
+
+async def test_the_nodes_share_the_descriptors_of_their_process() -> None:
+    environment = Environment(
+        clock=VirtualClock(), files=MemoryFiles(0), network=MemoryNetwork(), random=random.Random(0).randbytes
+    )
+    addresses = [Listener(PLAINTEXT, "127.0.0.1", 9092 + number, PLAINTEXT) for number in range(NODES)]
+    bound = [[BoundAddress(address, address, [])] for address in addresses]
+    config = BrokerConfig({"log.dirs": "/data"})
+    broker = await start_broker(config, bound[0], descriptor_limit=LIMIT, environment=environment, others=bound[1:])
+    room = sockets_max(LIMIT)
+    for member in broker.members:
+        peers = [
+            Peer(MemoryTransport(Connection(member.listener, Dispatcher(member.services)), 1 << 30))
+            for _ in range(room)
+        ]
+        await settle()
+        assert sum(not peer.is_closed for peer in peers) == room // NODES
+    await broker.stop()
+
+
+def test_every_node_may_have_a_connection() -> None:
+    assert sockets_max(0, 100) == 1
+
+
+async def test_a_node_that_stops_leaves_no_timer_behind() -> None:
+    world = BrokerWorld(nodes=NODES)
+    await world.broker.start()
+    await switch(world, 2, "true")
+    await switch(world, 2, "false")
+    world.clock.advance(60_000)
+    before = world.clock.pending_timers()
+    for _ in range(5):
+        await switch(world, 2, "true")
+        await switch(world, 2, "false")
+    world.clock.advance(60_000)
+    assert world.clock.pending_timers() == before
+    await world.close()
