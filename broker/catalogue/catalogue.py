@@ -107,7 +107,7 @@ class Catalogue:
     def place_with(self, placing: Placing) -> None:
         """Topics may have replicas on several nodes from now on, which `placing` keeps."""
         self._placing = placing
-        self._writer = self._writer._replace(brokers=placing.brokers)
+        self._writer = self._writer._replace(brokers=placing.brokers, stopped=placing.stopped)
 
     def close(self) -> None:
         """Say what a cleanly stopped broker says. StorageError when the disk does not take it."""

@@ -16,6 +16,10 @@ class Placing(Protocol):
     def brokers(self) -> Collection[int]:
         """The ids of all nodes."""
 
+    @property
+    def stopped(self) -> Collection[int]:
+        """The ids of those that do not run: what was given once changes as they stop and start."""
+
     def factor(self, topic: str) -> int:
         """How many replicas the partitions of a topic have; for a coordinator's that is not there yet, will have."""
 

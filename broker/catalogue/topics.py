@@ -78,6 +78,8 @@ class Writer(NamedTuple):
     image: Image
     brokers: Collection[int]
     """The ids of the nodes that a partition may have replicas on."""
+    stopped: Collection[int] = ()
+    """The ids of those of them that do not run."""
     place: Callable[[], bytes] | None = None
 
     def partition(self, topic_id: bytes, number: int, directory_id: bytes = b"") -> Versioned:
@@ -165,7 +167,7 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
     _check_collision(wish.name, image)
     own = {name: text for name, text in wish.configs.items() if text is not None}
     validate(wish.configs, config)
-    count, replication_factor = _partition_count(wish, writer.brokers, config)
+    count, replication_factor = _partition_count(wish, writer, config)
     assignments = [brokers for _, brokers in sorted(wish.assignments)]
     created = CreatedTopic(wish.name, new_topic_id(image, random_bytes), count, replication_factor, own, assignments)
     records = [
@@ -229,10 +231,10 @@ def _check_collision(name: str, image: Image) -> None:
             )
 
 
-def _partition_count(wish: NewTopic, brokers: Collection[int], config: BrokerConfig) -> tuple[int, int]:
+def _partition_count(wish: NewTopic, writer: Writer, config: BrokerConfig) -> tuple[int, int]:
     """Partitions and replication factor."""
     if wish.assignments:
-        return _assigned_count(wish, brokers), len(wish.assignments[0][1])
+        return _assigned_count(wish, writer), len(wish.assignments[0][1])
     if wish.replication_factor < -1 or wish.replication_factor == 0:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -242,17 +244,18 @@ def _partition_count(wish: NewTopic, brokers: Collection[int], config: BrokerCon
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
     default = config.integer("default.replication.factor")
     replication_factor = default if wish.replication_factor == -1 else wish.replication_factor
-    if replication_factor > len(brokers):
+    brokers = len(writer.brokers)
+    if replication_factor > brokers:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): "
             f"The target replication factor of {replication_factor} cannot be reached because "
-            f"only {len(brokers)} broker(s) are registered or some brokers have all their log directories cordoned.",
+            f"only {brokers} broker(s) are registered or some brokers have all their log directories cordoned.",
         )
     return config.integer("num.partitions") if wish.num_partitions == -1 else wish.num_partitions, replication_factor
 
 
-def _assigned_count(wish: NewTopic, registered: Collection[int]) -> int:
+def _assigned_count(wish: NewTopic, writer: Writer) -> int:
     if wish.replication_factor != -1:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -268,11 +271,21 @@ def _assigned_count(wish: NewTopic, registered: Collection[int]) -> int:
     for number, brokers in wish.assignments:
         if numbers[number] > 1:
             raise _bad_assignment(f"Found multiple manual partition assignments for partition {number}")
-        check_replicas(brokers, registered, factor)
+        _check_assignment(number, brokers, writer, factor)
         factor = len(brokers)
     if sorted(numbers) != list(range(len(numbers))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
     return len(numbers)
+
+
+def _check_assignment(number: int, brokers: Sequence[int], writer: Writer, factor: int | None) -> None:
+    """INVALID_REPLICA_ASSIGNMENT unless a new partition may have these replicas."""
+    check_replicas(brokers, writer.brokers, factor)
+    if all(broker in writer.stopped for broker in brokers):
+        raise _bad_assignment(
+            f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+            "controlled shutdown."
+        )
 
 
 def check_replicas(brokers: Sequence[int], registered: Collection[int], factor: int | None = None) -> None:
@@ -340,8 +353,8 @@ def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> l
                 f"Attempted to add {wish.total - have} additional partition(s), "
                 f"but only {len(wish.assignments)} assignment(s) were specified."
             )
-        for brokers in wish.assignments:
-            check_replicas(brokers, writer.brokers, factor)
+        for number, brokers in enumerate(wish.assignments, have):
+            _check_assignment(number, brokers, writer, factor)
     return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
 
 

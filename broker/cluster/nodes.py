@@ -51,9 +51,10 @@ class Nodes:
         self._root = root
         before = kept.read(root)
         self.stopped = {node for node in before.stopped if node in self.brokers}
+        """The ids of the nodes that do not run: always the same set, which the catalogue looks at."""
         if not self.running:
             _log.warning(line("every node is started", reason="those that ran are not there any more"))
-            self.stopped = set()
+            self.stopped.clear()
         self._placements: dict[str, list[Placement]] = {}
         self.on_moved: Callable[[Mapping[PartitionKey, Placement]], None] = lambda before: None
         """Called with the placements before, of partitions that have others now, or may have got another epoch."""
@@ -108,7 +109,7 @@ class Nodes:
     def _add(self, topic: Topic, factor: int, assignments: Assignments) -> None:
         placements = self._placements[topic.name]
         numbers = range(len(placements), len(topic.partitions))
-        replicas = assignments or placement.spread(topic.name, numbers, factor, self._nodes_for(factor))
+        replicas = assignments or placement.spread(topic.name, numbers, factor, self.running, sorted(self.stopped))
         placements += [placement.placed(each, self.running) for each in replicas]
 
     def _keep_if_possible(self, names: Iterable[str]) -> None:
@@ -121,15 +122,10 @@ class Nodes:
         except StorageError as error:
             _log.error(line("placements not kept", topics=topics, reason=error))
 
-    def _nodes_for(self, factor: int) -> Sequence[int]:
-        """Where new replicas go: nodes that run, if these are enough."""
-        running = self.running
-        return running if len(running) >= factor else list(self.brokers)
-
     def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
         """What the file says of a topic, as far as its nodes are there; partitions it does not have are placed anew."""
         running = self.running
-        fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, self._nodes_for(1))
+        fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, running)
         placements = []
         for number, replicas in enumerate(fresh):
             old = before[number] if number < len(before) else None

@@ -39,11 +39,14 @@ def placed(replicas: Sequence[int], running: Container[int]) -> Placement:
     return _led(replicas, isr or replicas, running)
 
 
-def spread(topic: str, numbers: Iterable[int], factor: int, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+def spread(
+    topic: str, numbers: Iterable[int], factor: int, nodes: Sequence[int], stopped: Sequence[int] = ()
+) -> list[tuple[int, ...]]:
     """The replicas of a topic's new partitions: leaders in turn over the nodes, followers on the nodes after them.
 
     Where the leaders begin depends on the topic's name; with each round of them the followers shift by one, so that a
-    stopped node's partitions do not all fall to its neighbour. `factor`: at most as many as there are nodes.
+    stopped node's partitions do not all fall to its neighbour. `nodes` run, and are at least one; where `factor` is
+    more than they are, replicas on `stopped` nodes follow. It is at most as many as there are of both.
     """
     count, begin = len(nodes), crc32(topic.encode())
     found = []
@@ -51,7 +54,8 @@ def spread(topic: str, numbers: Iterable[int], factor: int, nodes: Sequence[int]
         first = (begin + number) % count
         others = [nodes[(first + 1 + step) % count] for step in range(count - 1)]
         shift = number // count % max(1, count - 1)
-        found.append((nodes[first], *(others[shift:] + others[:shift])[: factor - 1]))
+        away = [stopped[(number + step) % len(stopped)] for step in range(factor - count)]
+        found.append((nodes[first], *(others[shift:] + others[:shift])[: factor - 1], *away))
     return found
 
 

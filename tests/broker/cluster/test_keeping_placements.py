@@ -109,3 +109,31 @@ async def test_all_nodes_run_where_only_stopped_ones_are_left(world: BrokerWorld
     again = BrokerWorld(files=world.files, nodes=3)
     assert again.broker.together.nodes.stopped == set()  # type: ignore[union-attr]  # it has three nodes
     await again.close()
+
+
+# --- new partitions while nodes are stopped --------------------------------------------------------------------------
+
+
+async def test_an_assignment_to_stopped_nodes_alone_is_refused(world: BrokerWorld) -> None:
+    await switch(world, 2, "true")
+    await switch(world, 3, "true")
+    says = (
+        "All brokers specified in the manual partition assignment for partition {} are fenced or in controlled "
+        "shutdown."
+    )
+    refused = await create(world, "u", assignments=[[1, 2], [2, 3]])
+    assert (refused.error_code, refused.error_message) == (E.INVALID_REPLICA_ASSIGNMENT, says.format(1))
+    assert (await create(world, "u", assignments=[[2, 1], [1, 3]])).error_code == E.NONE
+    (refusal,) = world.services.catalogue.create_partitions([NewPartitions("u", 4, [[1, 2], [2, 3]])])
+    assert refusal is not None
+    assert (refusal.code, refusal.message) == (E.INVALID_REPLICA_ASSIGNMENT, says.format(3))
+    await switch(world, 3, "false")
+    assert (await create(world, "v", assignments=[[3], [1]])).error_code == E.NONE
+
+
+async def test_somebody_leads_every_new_partition(world: BrokerWorld) -> None:
+    await switch(world, 2, "true")
+    await create(world, "u", 6, 3)
+    found = await metadata(world, name="u")
+    assert sorted(each.leader_id for each in found) == [1, 1, 1, 3, 3, 3]
+    assert all(each.replica_nodes[0] == each.leader_id and each.replica_nodes[2] == 2 for each in found)

@@ -29,6 +29,14 @@ def test_partitions_that_are_added_go_on_where_the_others_ended() -> None:
     assert spread("t", range(6), 2, NODES) == spread("t", range(4), 2, NODES) + spread("t", range(4, 6), 2, NODES)
 
 
+def test_stopped_nodes_get_replicas_only_where_those_that_run_are_too_few_and_never_the_first() -> None:
+    assert {node for each in spread("t", range(6), 2, [1, 3], [2]) for node in each} == {1, 3}
+    replicas = spread("t", range(6), 3, [1, 4], [2, 3])
+    assert Counter(each[0] for each in replicas) == {1: 3, 4: 3}
+    assert Counter(each[2] for each in replicas) == {2: 3, 3: 3}
+    assert all(set(each[:2]) == {1, 4} for each in replicas)
+
+
 def test_topics_of_one_partition_are_on_all_nodes() -> None:
     assert {spread(f"t{number}", range(1), 1, NODES)[0] for number in range(30)} == {(1,), (2,), (3,)}
 
