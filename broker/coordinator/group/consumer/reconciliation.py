@@ -145,7 +145,7 @@ def _put(owned: dict[bytes, dict[int, int]], topic_id: bytes, partitions: dict[i
 
 def claimed(partitions: Iterable[tuple[bytes, Iterable[int]]]) -> Claimed:
     """What a request says is owned; a topic that is named twice counts with all it is named with."""
-    found: dict[bytes, frozenset[int]] = {}
+    found: dict[bytes, set[int]] = {}
     for topic_id, numbers in partitions:
-        found[topic_id] = found.get(topic_id, frozenset()).union(numbers)
-    return found
+        found.setdefault(topic_id, set()).update(numbers)
+    return {topic_id: frozenset(numbers) for topic_id, numbers in found.items()}
