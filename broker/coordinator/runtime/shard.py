@@ -43,6 +43,8 @@ Waiting = list[tuple[Future[Any], Any]]
 """Those who wait, with their answers."""
 
 _log = logger("coordinator")
+TIMER_RETRY_MS = 500
+"""After which a timer fires again whose decision could not be written; Kafka waits as long."""
 
 
 class Appended(NamedTuple):
@@ -258,12 +260,13 @@ class Shard(Generic[R, V]):
         return forgotten
 
     def timer_fired(self, entity_id: str, timer: TimerKey) -> None:
-        """The time of one of its timers has come."""
+        """The time of one of its timers has come. It comes again while what it means cannot be written."""
         self._forget_timer(entity_id, timer)
         try:
             self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         except KafkaError as refusal:
             _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
+            self._set_timer(entity_id, timer, TIMER_RETRY_MS)  # unless it is closed
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""

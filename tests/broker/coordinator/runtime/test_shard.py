@@ -6,8 +6,9 @@ import asyncio
 
 from barnabas.broker.coordinator.expiries import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.group.classic.model import GroupConfig, JoinReply
-from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome
-from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.group.consumer.model import HeartbeatRequest
+from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome, SetTimer, TimerKey
+from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS, Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.group import GroupWorld, refusal, reply_of
@@ -150,8 +151,8 @@ class _Notes:
     def install(self, entity_id: str, volatile: None) -> None:
         raise AssertionError("nothing here is volatile")
 
-    def timer_fired(self, entity_id: str, timer: object, now_ms: int) -> Outcome[str, None]:
-        raise AssertionError("no timer was set")
+    def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> Outcome[str, None]:
+        return Outcome(records=(timer.kind,))
 
 
 def _shard(loop: asyncio.AbstractEventLoop, topic: MemoryTopic) -> tuple[Shard[str, None], list[tuple[str, object]]]:
@@ -190,3 +191,38 @@ def test_it_waits_for_the_disk_with_the_reply_and_is_left_out_when_the_disk_fail
         assert len(seen) == expected
         assert (answered.exception() is None) == (failure is None)
     loop.close()
+
+
+def test_a_timer_fires_again_until_its_decision_is_written() -> None:
+    machine, topic, clock = _Notes(), MemoryTopic(), VirtualClock()
+    shard = Shard(0, machine, topic, clock, asyncio.Future)
+    timer = TimerKey("session", "m")
+    shard.execute("g", Outcome(effects=(SetTimer(timer, 1_000),)))
+    topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
+    clock.advance(1_000 + 5 * TIMER_RETRY_MS)
+    assert machine.replayed == []
+    topic.refuse_with = None
+    clock.advance(10 * TIMER_RETRY_MS)
+    assert machine.replayed == ["session"]
+    assert clock.pending_timers() == 0
+
+
+def test_a_timer_of_a_closed_partition_is_not_set_again() -> None:
+    topic, clock = MemoryTopic(), VirtualClock()
+    shard = Shard(0, _Notes(), topic, clock, asyncio.Future)
+    shard.close()
+    shard.timer_fired("g", TimerKey("session", "m"))
+    assert clock.pending_timers() == 0
+
+
+def test_a_consumer_whose_session_ends_while_nothing_can_be_written_leaves_once_it_can() -> None:
+    with GroupWorld() as world:
+        world.topics.make("t", 1)
+        joined = HeartbeatRequest("g", "m", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
+        assert reply_of(world.coordinator.consumer.heartbeat(joined)).member_epoch > 0
+        world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
+        world.advance(60_000)
+        assert list(world.coordinator.consumer.describe("g").members) == ["m"]
+        world.topic.refuse_with = None
+        world.advance(TIMER_RETRY_MS)
+        assert not world.coordinator.consumer.describe("g").members
