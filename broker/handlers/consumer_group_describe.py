@@ -2,11 +2,12 @@
 
 Offered while the feature group.version is 1, else UNSUPPORTED_VERSION. Each group has its own code:
 INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, also for a classic group. Topics that are gone are left out. Versions: 1 what kind
-of member each one is.
+of member each one is. A group that is named again is answered again, within bounds: INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
@@ -15,6 +16,8 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import Member as GroupMember
+from barnabas.broker.repeated_ids import each_described
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_describe import (
     Assignment,
@@ -24,15 +27,31 @@ from barnabas.protocol.messages.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.storage.steps import Steps
 
 _CONSUMER_MEMBER = 1
+_GROUPS = Kind()
 
 
-def handle(request: ConsumerGroupDescribeRequest, context: RequestContext) -> ConsumerGroupDescribeResponse:
+def handle(
+    request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> ConsumerGroupDescribeResponse | Future[ConsumerGroupDescribeResponse]:
+    return context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS)
+
+
+def _all_described(
+    request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> Steps[ConsumerGroupDescribeResponse]:
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
-    return ConsumerGroupDescribeResponse(
-        groups=[_described(group_id, operations, context) for group_id in request.group_ids]
+    codec = response_codec(ApiKey.CONSUMER_GROUP_DESCRIBE, context.api_version)
+    groups = yield from each_described(
+        request.group_ids,
+        lambda group_id: _described(group_id, operations, context),
+        lambda group: len(codec.encode(ConsumerGroupDescribeResponse(groups=[group]))),
+        _failed,
     )
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _described(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:

@@ -2,15 +2,20 @@
 
 A group nobody knows, and one of the consumer protocol, is Dead up to v5, and GROUP_ID_NOT_FOUND from v6 on. What
 members subscribe to is listed for a Stable group only; what they are assigned stays until the leader of the next
-generation assigns anew. Versions: 3 authorized operations, 4 static members, 5 flexible.
+generation assigns anew. A group that is named again is answered again, within bounds: INVALID_REQUEST. Versions: 3
+authorized operations, 4 static members, 5 flexible.
 """
 
 from __future__ import annotations
+
+from asyncio import Future
 
 from barnabas.broker.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import Group
 from barnabas.broker.coordinator.group.classic.states import State
+from barnabas.broker.repeated_ids import each_described
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -18,13 +23,29 @@ from barnabas.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from barnabas.protocol.registry import ApiKey, response_codec
+from barnabas.storage.steps import Steps
 
 _NOT_FOUND_SINCE = 6
+_GROUPS = Kind()
 
 
-def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
+def handle(
+    request: DescribeGroupsRequest, context: RequestContext
+) -> DescribeGroupsResponse | Future[DescribeGroupsResponse]:
+    return context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS)
+
+
+def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> Steps[DescribeGroupsResponse]:
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
-    return DescribeGroupsResponse(groups=[_describe(group_id, operations, context) for group_id in request.groups])
+    codec = response_codec(ApiKey.DESCRIBE_GROUPS, context.api_version)
+    groups = yield from each_described(
+        request.groups,
+        lambda group_id: _describe(group_id, operations, context),
+        lambda group: len(codec.encode(DescribeGroupsResponse(groups=[group]))),
+        lambda group_id, why: _nothing(group_id, why.code, why.message, state=""),
+    )
+    return DescribeGroupsResponse(groups=groups)
 
 
 def _describe(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker import repeated_ids
 from barnabas.broker.catalogue import FeatureUpdate
 from barnabas.broker.catalogue.features import GROUP_VERSION, UpgradeType
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -102,6 +105,46 @@ def test_a_group_is_described(api: GroupApi, version: int) -> None:
         (topic,) = assignment.topic_partitions
         assert (topic.topic_id, topic.topic_name, topic.partitions) == (api.topic_id("t"), "t", [0, 1, 2])
     assert member.member_type == (1 if version else -1)
+
+
+def test_a_group_that_is_named_a_thousand_times_is_looked_at_once(
+    api: GroupApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beat(api)
+    groups = api.world.coordinator.consumer
+    looked_at: list[str] = []
+    describe = groups.describe
+
+    def looked(group_id: str) -> ConsumerGroup:
+        looked_at.append(group_id)
+        return describe(group_id)
+
+    monkeypatch.setattr(groups, "describe", looked)
+    request = ConsumerGroupDescribeRequest(group_ids=["g", "nobody"] * 1_000, include_authorized_operations=False)
+    answers = api.ask(request, 1).groups
+    assert looked_at == ["g", "nobody"]
+    assert [each.group_id for each in answers] == request.group_ids
+    assert answers[0] == answers[-2]
+
+
+@pytest.mark.parametrize("kind", ["consumer", "classic"])
+def test_the_copies_of_an_answer_are_bounded_in_bytes(
+    api: GroupApi, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    beat(api)
+    monkeypatch.setattr(repeated_ids, "COPIES_BYTES_MAX", 1_000)
+    asked = ["g"] * 100 + ["nobody"]
+    if kind == "consumer":
+        *copies, other = api.ask(
+            ConsumerGroupDescribeRequest(group_ids=asked, include_authorized_operations=False), 1
+        ).groups
+    else:
+        *copies, other = api.ask(DescribeGroupsRequest(groups=asked, include_authorized_operations=False), 6).groups
+    codes = [each.error_code for each in copies]
+    refused = codes.count(E.INVALID_REQUEST)
+    assert 80 <= refused < 99
+    assert set(codes[:-refused]) == {E.NONE if kind == "consumer" else E.GROUP_ID_NOT_FOUND}
+    assert other.error_code == E.GROUP_ID_NOT_FOUND
 
 
 def test_it_is_listed_with_its_type_and_state(api: GroupApi) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.context import Deferred, RequestContext
 from barnabas.broker.coordinator.group.classic.model import GroupConfig
+from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec, spec
 from barnabas.protocol.schema import Request
@@ -32,7 +33,10 @@ class GroupApi:
             topic_id = self.world.topic_ids[name] = self.catalogue.create_topic(name, partitions).topic_id
             self.world.topics.make(name, partitions, topic_id)
         self.services = replace(
-            catalogue.services, clock=self.world.clock, deferred_groups=Deferred(lambda: self.world.coordinator)
+            catalogue.services,
+            clock=self.world.clock,
+            deferred_groups=Deferred(lambda: self.world.coordinator),
+            slices=Slices(self.world.loop, self.world.clock.monotonic, rests=False),
         )
 
     def close(self) -> None:
@@ -51,6 +55,8 @@ class GroupApi:
         """The answer to a request that need not wait."""
         task = self.begin(request, version, client_id)
         self.world.settle()
+        while not self.services.slices.are_over:
+            self.world.settle()
         return task.result()
 
     async def _answer(self, request: Request, version: int, client_id: str | None) -> Any:

@@ -1,0 +1,48 @@
+"""Requests that name ids, and may name one a thousand times: it is described once, and answered as often as asked for.
+
+The copies of an answer are one object, but each takes its bytes on the wire, so that a small request could ask for
+gigabytes. Knows neither groups nor APIs. Invariant: all copies together take at most COPIES_BYTES_MAX, each id's first
+answer and refusals not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+T = TypeVar("T")
+
+COPIES_BYTES_MAX = 4 << 20
+TOO_MANY = KafkaError(ErrorCode.INVALID_REQUEST, "The request names the same group too many times.")
+
+
+def each_described(
+    ids: Iterable[str],
+    describe: Callable[[str], T],
+    size_in_bytes: Callable[[T], int],
+    refused: Callable[[str, KafkaError], T],
+) -> Steps[list[T]]:
+    """An answer for each of the ids, in their order. `refused` is asked for answers of copies that are too many."""
+    found: dict[str, T] = {}
+    sizes: dict[str, int] = {}
+    refusals: dict[str, T] = {}
+    answers: list[T] = []
+    left = COPIES_BYTES_MAX
+    for each in ids:
+        yield
+        if each not in found:
+            answers.append(found.setdefault(each, describe(each)))
+            continue
+        if each not in sizes:
+            sizes[each] = size_in_bytes(found[each])
+        if sizes[each] <= left:
+            left -= sizes[each]
+            answers.append(found[each])
+            continue
+        if each not in refusals:
+            refusals[each] = refused(each, TOO_MANY)
+        answers.append(refusals[each])
+    return answers
