@@ -1,7 +1,7 @@
 """The syntax of RE2, in the dialect of RE2/J that Kafka uses, and its words for what is wrong.
 
 A regular expression becomes a tree over the characters of topic names. Groups are not told apart, since nobody asks
-what they match. Nothing recurses: a tree is only as deep as DEPTH_MAX.
+what they match. Nothing here recurses: a tree is only as deep as DEPTH_MAX.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.broker.coordinator.group.consumer.re2 import alphabet
 
 SIZE_MAX = 4_096
 """The longest expression, in characters. RE2/J has no limit."""
-DEPTH_MAX = 200
+DEPTH_MAX = 100  # of groups in each other: compiling calls itself some five times for each
 _REPEAT_MAX = 1_000
 UNLIMITED = -1
 

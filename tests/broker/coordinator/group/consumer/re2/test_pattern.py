@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.broker.coordinator.group.consumer.re2.parser import DEPTH_MAX
 from barnabas.broker.coordinator.group.consumer.re2.pattern import Pattern, RegexError
 
 
@@ -97,6 +98,25 @@ def test_what_is_wrong_is_said_as_by_kafka(expression: str, why: str) -> None:
 def test_no_expression_makes_work_without_end(expression: str) -> None:
     with pytest.raises(RegexError):
         Pattern(expression)
+
+
+_FRAMES_OF_A_BUSY_BROKER = 250
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("(x|", ")*"), ("(?:", ")*"), ("(?:x(?:y|", ")*)*"), ("(", ")")])
+def test_the_deepest_expression_is_compiled_wherever_it_is_met(opening: str, closing: str) -> None:
+    levels = DEPTH_MAX // opening.count("(")
+    expression = opening * levels + "y" + closing * levels
+
+    def compiled_below(frames: int) -> None:
+        if frames:
+            compiled_below(frames - 1)
+        else:
+            Pattern(expression)
+
+    compiled_below(_FRAMES_OF_A_BUSY_BROKER)
+    with pytest.raises(RegexError, match="nests too deeply"):
+        Pattern(opening * DEPTH_MAX + "(y)" + closing * DEPTH_MAX)
 
 
 def _expression(rolls: Random, depth: int) -> str:
