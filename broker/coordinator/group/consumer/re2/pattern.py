@@ -27,6 +27,7 @@ __all__ = ["Pattern", "RegexError", "compile_pattern"]
 INSTRUCTIONS_MAX = 2_000
 """Of a program; RE2/J has no such limit."""
 _REMEMBERED_MAX = 2_000
+_PLACES_MAX = 20_000  # of all that is remembered of a pattern together: one or two megabytes
 _COMPILED_MAX = 32
 _BOUNDARY = {At.WORD_BOUNDARY: True, At.NO_WORD_BOUNDARY: False}
 
@@ -68,6 +69,7 @@ class Pattern:
         self._budget = INSTRUCTIONS_MAX * 4
         self._begin = self._compile(parse(expression), _MATCHED)
         self._next: dict[tuple[_State, str], _State] = {}
+        self._places = 0  # in the states of `_next`
 
     def matching(self, name: str) -> Generator[None, None, bool]:
         """Whether all of the name matches, found in steps: the longest are those of a new state."""
@@ -83,12 +85,14 @@ class Pattern:
         return _MATCHED in self._open(state, None)
 
     def _remember(self, state: _State, character: str) -> _State:
-        if len(self._next) >= _REMEMBERED_MAX:
+        if len(self._next) >= _REMEMBERED_MAX or self._places >= _PLACES_MAX:
             self._next.clear()
+            self._places = 0
         places = frozenset(
             place + 1 for place in self._open(state, character) if place != _MATCHED and self._takes(place, character)
         )
         following = self._next[state, character] = _State(places, character in WORD)
+        self._places += len(places)
         return following
 
     def _takes(self, place: int, character: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+import tracemalloc
 from random import Random
 
 import pytest
@@ -98,6 +100,20 @@ def test_what_is_wrong_is_said_as_by_kafka(expression: str, why: str) -> None:
 def test_no_expression_makes_work_without_end(expression: str) -> None:
     with pytest.raises(RegexError):
         Pattern(expression)
+
+
+def test_a_pattern_with_many_ways_remembers_only_so_many_of_them() -> None:
+    dice = Random(1)
+    names = ["".join(dice.choices(string.ascii_letters, k=249)) for _ in range(3)]
+    pattern = Pattern("(?:.?){600}x")
+    tracemalloc.start()
+    try:
+        for name in names:
+            for _ in pattern.matching(name):
+                pass
+        assert tracemalloc.get_traced_memory()[0] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 _FRAMES_OF_A_BUSY_BROKER = 250
