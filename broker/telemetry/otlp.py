@@ -1,8 +1,9 @@
 """OpenTelemetry's MetricsData (metrics/v1, protobuf) as far as clients send it: gauges and sums, point by point.
 
 Reads exactly the fields below and passes over everything else. Invariants: no recursion, so nesting costs nothing;
-every length is inside its message before it is used; between two pauses at most one message is read, or POINTS_A_STEP
-points. Points of histograms and summaries are counted and not read.
+every length is inside its message before it is used; between two pauses some BYTES_A_STEP are read, or one point, or
+what there is of a metric beside its points. Points of histograms and summaries, and those of more than POINT_BYTES_MAX,
+are counted and not read.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ _DOUBLE, _INT, _ATTRIBUTES = 4, 6, 7  # of a point
 _KEY, _VALUE = 1, 2  # of an attribute
 _DELTA = 1
 _VARINT_BYTES_MAX = 10
-POINTS_A_STEP = 50
+_FIELD_BYTES_MIN = 2
+BYTES_A_STEP = 4_096
+POINT_BYTES_MAX = 8_192
+"""A point with more could not be kept for its text, or has fields that nobody knows."""
+METRIC_FIELDS_MAX = 1_000
+"""Of a metric itself, which has seven."""
+_FIELDS_A_STEP = 1_000
+_PATH = (_RESOURCE_METRICS, _SCOPE_METRICS, _METRICS)
 
 Field = tuple[int, int, int, memoryview]
 """Number, wire type, value of a number, content of bytes."""
@@ -51,31 +59,44 @@ def read_metrics(data: bytes, points_max: int) -> Steps[Pushed]:
     left_out = 0
     for metric in _metrics(memoryview(data)):
         yield
+        if metric is None:
+            continue
         name, kind, body = _metric(metric)
-        if kind in _OTHERS:
-            left_out += sum(1 for number, wire, _, _ in fields(body) if (number, wire) == (_POINTS, BYTES))
-        elif kind in (_GAUGE, _SUM):
-            is_delta = kind == _SUM and _temporality(body) == _DELTA
-            for count, point in enumerate(_points(body), start=1):
-                if len(points) < points_max:
-                    points.append(_point(name, point, is_delta))
-                else:
-                    left_out += 1
-                if count % POINTS_A_STEP == 0:
-                    yield
+        is_read = kind in (_GAUGE, _SUM)
+        is_delta = kind == _SUM and (yield from _temporality(body)) == _DELTA
+        for point in _points(body):
+            if point is None:
+                yield
+            elif is_read and len(points) < points_max and len(point) <= POINT_BYTES_MAX:
+                points.append(_point(name, point, is_delta))
+            else:
+                left_out += 1
     return Pushed(points, left_out)
 
 
-def _metrics(data: memoryview) -> Iterator[memoryview]:
-    for resource in _messages(data, _RESOURCE_METRICS):
-        for scope in _messages(resource, _SCOPE_METRICS):
-            yield from _messages(scope, _METRICS)
+def _metrics(data: memoryview) -> Iterator[memoryview | None]:
+    """The metrics of all scopes of all resources; None is a pause after any other field."""
+    levels = [fields(data)]
+    while levels:
+        for number, wire, _, content in levels[-1]:
+            if (number, wire) != (_PATH[len(levels) - 1], BYTES):
+                yield None
+            elif len(levels) == len(_PATH):
+                yield content
+            else:
+                levels.append(fields(content))
+                break
+        else:
+            levels.pop()
+        yield None
 
 
 def _metric(data: memoryview) -> tuple[str, int, memoryview]:
     """Its name, which kind of data it has (0: none), and these."""
     name, kind, body = "", 0, _NOTHING
-    for number, wire, _, content in fields(data):
+    for count, (number, wire, _, content) in enumerate(fields(data)):
+        if count == METRIC_FIELDS_MAX:
+            raise DecodeError(f"a metric of more than {METRIC_FIELDS_MAX} fields")
         if wire == BYTES and number == _NAME:
             name = _text(content)
         elif wire == BYTES and number in (_GAUGE, _SUM, *_OTHERS):
@@ -83,16 +104,26 @@ def _metric(data: memoryview) -> tuple[str, int, memoryview]:
     return name, kind, body
 
 
-def _temporality(data: memoryview) -> int:
+def _temporality(data: memoryview) -> Steps[int]:
     found = 0
-    for number, wire, value, _ in fields(data):
+    for count, (number, wire, value, _) in enumerate(fields(data), start=1):
         if (number, wire) == (_TEMPORALITY, VARINT):
             found = value
+        if count % _FIELDS_A_STEP == 0:
+            yield
     return found
 
 
-def _points(data: memoryview) -> Iterator[memoryview]:
-    return _messages(data, _POINTS)
+def _points(data: memoryview) -> Iterator[memoryview | None]:
+    """The points of a gauge, a sum or a histogram; None is a pause."""
+    passed = 0
+    for number, wire, _, content in fields(data):
+        if (number, wire) == (_POINTS, BYTES):
+            yield content
+        passed += _FIELD_BYTES_MIN + len(content)
+        if passed >= BYTES_A_STEP:
+            passed = 0
+            yield None
 
 
 def _point(name: str, data: memoryview, is_delta: bool) -> Point:
@@ -143,10 +174,6 @@ def _text(content: memoryview) -> str:
 
 
 # --- protobuf's wire format ---
-
-
-def _messages(data: memoryview, number: int) -> Iterator[memoryview]:
-    return (content for found, wire, _, content in fields(data) if (found, wire) == (number, BYTES))
 
 
 def fields(data: memoryview) -> Iterator[Field]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker.telemetry.otlp import POINTS_A_STEP, Point, Pushed, read_metrics
+from barnabas.broker.telemetry import otlp as otlp_reader
+from barnabas.broker.telemetry.otlp import (
+    BYTES_A_STEP,
+    METRIC_FIELDS_MAX,
+    POINT_BYTES_MAX,
+    Field,
+    Point,
+    Pushed,
+    read_metrics,
+)
 from barnabas.protocol.errors import DecodeError
-from barnabas.storage.steps import finish
+from barnabas.storage.steps import Steps, finish
 from tests.support.records import otlp
 
 
@@ -60,9 +70,47 @@ def test_fields_that_nobody_knows_are_passed_over() -> None:
     assert read(b"") == Pushed([], 0)
 
 
-def test_many_points_take_many_steps() -> None:
-    points = [otlp.point(1.0)] * (POINTS_A_STEP * 10)
-    assert sum(1 for _ in read_metrics(otlp.metrics_data(otlp.gauge("g", *points)), 10_000)) >= 10
+_HALF_A_MEGABYTE = 500_000
+
+
+@pytest.mark.parametrize(
+    ("data", "points"),
+    [
+        (otlp.number_field(99, 1) * (_HALF_A_MEGABYTE // 3), 0),
+        (otlp.message(1, b"") * (_HALF_A_MEGABYTE // 2), 0),
+        (otlp.message(1, otlp.message(2, b"")) * (_HALF_A_MEGABYTE // 4), 0),
+        (otlp.message(1, otlp.message(2, b"") * (_HALF_A_MEGABYTE // 2)), 0),
+        (otlp.metrics_data(b"") + otlp.metrics_data(*[b""] * (_HALF_A_MEGABYTE // 2)), 0),
+        (otlp.metrics_data(otlp.histogram("h", *[b""] * (_HALF_A_MEGABYTE // 2))), 0),
+        (otlp.metrics_data(otlp.gauge("g", *[otlp.point(1.0)] * (_HALF_A_MEGABYTE // 11))), 100),
+        (otlp.metrics_data(otlp.gauge("g", otlp.message(7, b"") * (_HALF_A_MEGABYTE // 2))), 0),
+        (otlp.metrics_data(otlp.message(7, otlp.number_field(9, 1) * (_HALF_A_MEGABYTE // 2))), 0),
+    ],
+)
+def test_no_large_message_is_read_in_one_step(data: bytes, points: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_fields, now = otlp_reader.fields, [0]
+
+    def counted(data: memoryview) -> Iterator[Field]:
+        for field in read_fields(data):
+            now[0] += 1
+            yield field
+
+    monkeypatch.setattr(otlp_reader, "fields", counted)
+    found: list[Pushed] = []
+
+    def reading() -> Steps[None]:
+        found.append((yield from read_metrics(data, 100)))
+
+    most = before = 0
+    for _ in reading():
+        most, before = max(most, now[0] - before), now[0]
+    assert max(most, now[0] - before) <= 3 * BYTES_A_STEP
+    assert len(found[0].points) == points
+
+
+def test_a_point_too_large_to_be_kept_is_not_read() -> None:
+    large = otlp.message(7, b"") * (POINT_BYTES_MAX // 2) + otlp.double_field(4, 1.0)
+    assert read(otlp.metrics_data(otlp.gauge("g", large, otlp.point(2.0)))) == Pushed([Point("g", (), 2.0)], 1)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +123,7 @@ def test_many_points_take_many_steps() -> None:
         b"\x0b",  # a group
         b"\x02\x00",  # field 0
         otlp.metrics_data(otlp.message(1, b"\xff")),  # no UTF-8
+        otlp.metrics_data(otlp.number_field(99, 1) * (METRIC_FIELDS_MAX + 1)),
     ],
 )
 def test_what_is_no_metrics_is_refused(data: bytes) -> None:
