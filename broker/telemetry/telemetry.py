@@ -28,6 +28,8 @@ _log = logger("api")
 INSTANCES_MAX = 16_384
 RESERVED_IDS = frozenset((ZERO_UUID, (1).to_bytes(16, "big")))
 _ADDED_A_STEP = 200
+ATTRIBUTE_LENGTH_MAX = 256
+"""What a client says of itself is cut to so many characters, for it is kept longer than its connection."""
 
 
 _UNKNOWN = ("unknown", "unknown")
@@ -147,9 +149,9 @@ def _attributes(instance_id: bytes, client_id: str | None, host: str, origin: Or
     name, version = _UNKNOWN if origin is None else origin.session.client_software
     return {
         "client_instance_id": _text_of(instance_id),
-        "client_id": client_id,
-        "client_software_name": name,
-        "client_software_version": version,
+        "client_id": None if client_id is None else client_id[:ATTRIBUTE_LENGTH_MAX],
+        "client_software_name": name[:ATTRIBUTE_LENGTH_MAX],
+        "client_software_version": version[:ATTRIBUTE_LENGTH_MAX],
         "client_source_address": host,
         "client_source_port": None if origin is None else origin.peer.rpartition(":")[2],
     }

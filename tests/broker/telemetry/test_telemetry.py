@@ -99,6 +99,13 @@ async def test_a_client_is_told_by_what_it_said_of_itself() -> None:
     assert (await pushing.subscribe()).requested_metrics == ["a."]
 
 
+async def test_of_a_long_client_id_only_the_beginning_is_kept() -> None:
+    telemetry = Pushing().world.services.telemetry
+    for client_id in ("c" * 30_000, None):
+        instance = telemetry.instance(telemetry.new_instance_id(), client_id, "10.0.0.9", None)
+        assert instance.attributes["client_id"] == ("c" * limits.ATTRIBUTE_LENGTH_MAX if client_id else None)
+
+
 async def test_a_changed_subscription_is_told_at_once_and_has_another_id() -> None:
     pushing = Pushing()
     first = await pushing.subscribe()
