@@ -75,9 +75,8 @@ class ClassicMembership:
         """Without an id and a generation before the first join."""
         return GroupMember(self._group_id, self._generation_id, self._member_id, self._settings.instance_id)
 
-    @property
     def is_settled(self) -> bool:
-        """As Membership says."""
+        """As Membership says. Nobody has joined before all have: who is gone has been waited for."""
         return self.is_member and self.to_reconcile is None
 
     def stay(self) -> None:

@@ -28,12 +28,14 @@ from barnabas.client.consume.heartbeats import (
 )
 from barnabas.client.consume.member_states import IN_GROUP, MemberEvent, MemberState, next_state
 from barnabas.client.consume.membership import Assignment
+from barnabas.client.consume.rebalances import is_through, one_group
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, committed_offsets
 from barnabas.client.retries import backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from barnabas.protocol.primitives import uuid_text
 from barnabas.protocol.registry import ApiKey
@@ -89,6 +91,7 @@ class ConsumerMembership:
         self._pauses_ms = backoffs_ms()  # between being fenced and joining again, as long as nothing else happens
         self.state = MemberState.UNSUBSCRIBED
         self._is_confirmed = False  # an assignment of nothing is, once a second answer has not brought another
+        self._next_question = client.deadline(0)  # when to ask again whether the group is through with its rebalance
         self.next_heartbeat = client.deadline(0)
 
     # --- what a Membership is ---
@@ -115,10 +118,14 @@ class ConsumerMembership:
         kept = frozenset(place for where, place in named.items() if where in self._owned)
         return Assignment(frozenset(named.values()), kept)
 
-    @property
     def is_settled(self) -> bool:
-        """As Membership says. The answer to joining may bring nothing, although there is something: it is prepared."""
-        return self.state is MemberState.STABLE and self._is_confirmed
+        """As Membership says. Asks the coordinator, for partitions may be on their way from a member that is gone."""
+        if self.state is not MemberState.STABLE or not self._is_confirmed or not self._next_question.is_over:
+            return False
+        is_settled = self._is_rebalance_over()
+        if not is_settled:
+            self._next_question = self._client.deadline(SOON_MS)
+        return is_settled
 
     def stay(self) -> None:
         """As Membership says."""
@@ -230,6 +237,27 @@ class ConsumerMembership:
             self._client.forget_coordinator(GROUP, said.group_id)
 
         return self._client.with_retries(attempt, deadline, forget)
+
+    def _is_rebalance_over(self) -> bool:
+        """What ConsumerGroupDescribe says of it. Of a group that is not there any more, the next heartbeat tells."""
+        deadline = self._client.deadline()
+        group_id = self._settings.group_id
+        request = ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
+
+        def attempt() -> DescribedGroup:
+            response = self._client.coordinator(GROUP, group_id, deadline).ask(request, deadline)
+            return one_group(response, self._where)
+
+        def forget(error: KafkaError) -> None:
+            self._client.forget_coordinator(GROUP, group_id)
+
+        try:
+            group = self._client.with_retries(attempt, deadline, forget)
+        except KafkaError as error:
+            if error.code is ErrorCode.GROUP_ID_NOT_FOUND:
+                return False
+            raise
+        return is_through(group, self._settings.member_id, self._owned.keys())
 
     def _take(self, response: ConsumerGroupHeartbeatResponse) -> None:
         has_joined, self._epoch = self._epoch == JOIN_EPOCH, response.member_epoch

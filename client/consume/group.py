@@ -84,8 +84,11 @@ class GroupConsumer:
                 return records
 
     def is_at_end(self) -> bool:
-        """Whether everything assigned was read up to where it ended when it was last fetched."""
-        return self._membership.is_settled and self._consumer.is_at_end()
+        """Whether everything assigned was read up to where it ended when it was last fetched, and no more is to come.
+
+        More is to come while the group rebalances. KafkaError if the coordinator does not tell whether it does.
+        """
+        return self._consumer.is_at_end() and self._membership.is_settled()
 
     def commit(self) -> None:
         """Commit the positions of what was handed out so far. KafkaError if the group has moved on."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from barnabas.protocol.messages.consumer_group_describe import Assignment as Described
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -70,8 +71,8 @@ class Heartbeats:
         self._knows = None
 
 
-def assigned(answer: Assignment) -> frozenset[TopicIdPartition]:
-    """The partitions in an answer."""
+def assigned(answer: Assignment | Described) -> frozenset[TopicIdPartition]:
+    """The partitions in an answer: of a heartbeat, or of what is told of a group."""
     return frozenset(
         TopicIdPartition(each.topic_id, partition) for each in answer.topic_partitions for partition in each.partitions
     )

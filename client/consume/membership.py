@@ -41,9 +41,11 @@ class Membership(Protocol):
     def to_reconcile(self) -> Assignment | None:
         """An assignment that was not acknowledged yet."""
 
-    @property
     def is_settled(self) -> bool:
-        """Whether this member reads what it is to read, and knows of no other assignment on its way."""
+        """Whether this member reads what it is to read, and the group is not about to give it more. May ask the group.
+
+        KafkaError if that cannot be told.
+        """
 
     @property
     def next_heartbeat(self) -> Deadline:

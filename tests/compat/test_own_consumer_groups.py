@@ -31,6 +31,11 @@ from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import Server
 from tests.support.waiting import until
@@ -42,11 +47,13 @@ CLASSIC_LET_IN_HERE = False
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 PARTITIONS = 4
+_GROUP_CONFIGS = 32  # a type of resources
 SETTINGS = {
     "num.partitions": PARTITIONS,
     "log.retention.ms": -1,
     "group.consumer.min.heartbeat.interval.ms": 100,
     "group.consumer.heartbeat.interval.ms": 100,
+    "group.consumer.min.session.timeout.ms": 1000,
     "group.consumer.assignment.interval.ms": 0,
 }
 
@@ -92,6 +99,7 @@ class Member:
         self.consumer = GroupConsumer(self._client, group, topics, protocol=protocol, auto_offset_reset="earliest")
         self.records: list[bytes | None] = []
         self.assigned: list[TopicPartition] = []
+        self.was_at_end = False  # after the last poll: its client is for one thread
         self.failures: list[KafkaError] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, daemon=True)
@@ -114,6 +122,7 @@ class Member:
             try:
                 self.records += [each.record.value for each in self.consumer.poll(50)]
                 self.assigned = self.consumer.assignment
+                self.was_at_end = self.consumer.is_at_end()
             except KafkaError as error:
                 self.failures.append(error)
                 break
@@ -157,6 +166,31 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
     """Whether each partition has one reader, and no member more than so many."""
     assigned = [each.assigned for each in members]
     return sorted(where for each in assigned for where in each) == _all(topic) and max(map(len, assigned)) <= at_most
+
+
+def test_the_end_is_behind_what_a_member_had_that_is_gone_without_a_word(
+    server: Server, client: Client, name: str
+) -> None:
+    _let_sessions_end_after(client, name, timeout_ms=1000)
+    found = []
+    with Client(server.address) as killed:
+        gone = GroupConsumer(killed, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest")
+        while not gone.is_at_end():
+            found += gone.poll(200)
+        gone.commit()
+    assert len(found) == 10 * PARTITIONS
+    _write(client, name, range(40, 80))
+    with GroupConsumer(client, name, [name], protocol=ConsumerProtocol(), auto_offset_reset="earliest") as member:
+        while not member.is_at_end():
+            found += member.poll(200)
+    assert sorted(int(each.record.value or b"") for each in found) == [*range(80)]
+
+
+def _let_sessions_end_after(client: Client, group: str, timeout_ms: int) -> None:
+    config = AlterableConfig(name="consumer.session.timeout.ms", config_operation=0, value=str(timeout_ms))
+    resource = AlterConfigsResource(resource_type=_GROUP_CONFIGS, resource_name=group, configs=[config])
+    answer = client.ask_any(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False))
+    assert [each.error_code for each in answer.responses] == [ErrorCode.NONE]
 
 
 def test_librdkafkas_member_has_its_share(server: Server, name: str) -> None:
@@ -283,7 +317,7 @@ def test_a_group_is_told_of_on_the_command_line(
         return json.loads(capsysbinary.readouterr().out)
 
     with Member(server, name, [name], ConsumerProtocol(instance_id="one", remote_assignor="range")) as member:
-        until(lambda: len(member.records) == 10 * PARTITIONS and member.consumer.is_at_end())
+        until(lambda: len(member.records) == 10 * PARTITIONS and member.was_at_end)
         (group,) = asked("describe", name)
         (told,) = group["members"]
         listed = {each["group"]: each for each in asked("list", "--type", "consumer", "--state", "stable")}

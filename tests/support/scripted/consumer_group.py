@@ -8,6 +8,8 @@ from barnabas.client.consume.consumer_membership import ConsumerMembership
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.consume.member_states import MemberState
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages import consumer_group_describe as described
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -22,6 +24,7 @@ from tests.support.scripted.broker import HANG_UP, Answer
 from tests.support.scripted.group import TOPIC, GroupBroker
 
 HEARTBEAT = ApiKey.CONSUMER_GROUP_HEARTBEAT
+DESCRIBE = ApiKey.CONSUMER_GROUP_DESCRIBE
 
 
 class ConsumerGroup(GroupBroker):
@@ -37,7 +40,12 @@ class ConsumerGroup(GroupBroker):
         self.topic_id = self.topic_ids[TOPIC]
         self._target = set(target)
         self._is_news = False
+        self.state = "Stable"
+        """What the group is said to be in."""
+        self.described_target: set[int] | None = None
+        """What is told of the member's target, if that is not what it was assigned."""
         self.script[HEARTBEAT] = self._heartbeat
+        self.script[DESCRIBE] = self._describe_group
 
     def assign(self, *target: int) -> None:
         """Tell the member with the next heartbeat that it is to read these."""
@@ -73,6 +81,33 @@ class ConsumerGroup(GroupBroker):
             heartbeat_interval_ms=self.interval_ms,
             assignment=assignment,
         )
+
+    def _describe_group(self, request: ConsumerGroupDescribeRequest) -> Answer:
+        error = self._error(DESCRIBE)
+        wanted = self._target if self.described_target is None else self.described_target
+        member = described.Member(
+            member_id=self.heartbeats[-1].member_id,
+            member_epoch=self.epoch,
+            client_id="c",
+            client_host="/h",
+            subscribed_topic_names=[TOPIC],
+            assignment=self._told(self._target),
+            target_assignment=self._told(wanted),
+        )
+        group = described.DescribedGroup(
+            error_code=error,
+            group_id=request.group_ids[0],
+            group_state=self.state,
+            group_epoch=self.epoch,
+            assignment_epoch=self.epoch,
+            assignor_name="uniform",
+            members=[] if error else [member],
+        )
+        return described.ConsumerGroupDescribeResponse(groups=[group])
+
+    def _told(self, partitions: set[int]) -> described.Assignment:
+        topic = described.TopicPartitions(topic_id=self.topic_id, topic_name=TOPIC, partitions=sorted(partitions))
+        return described.Assignment(topic_partitions=[topic] if partitions else [])
 
 
 def _line(request: object) -> str:
