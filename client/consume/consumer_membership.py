@@ -7,7 +7,7 @@ a partition to a member until the one before has said that it does not read it a
 
 Invariants: the state is moved by member_states.TRANSITIONS and nothing else; `_owned` is what the consumer reads, and
 the coordinator is told nothing else; the epoch sent is that of the last answer. A member that was fenced keeps its id,
-owns nothing and joins again with epoch 0.
+owns nothing and joins again with epoch 0. An instance id that is held when this member joins is tried to release once.
 """
 
 from __future__ import annotations
@@ -211,11 +211,35 @@ class ConsumerMembership:
 
     def _heartbeat(self) -> None:
         try:
-            response = self._ask()
+            response = self._join_or_ask()
         except KafkaError as error:
             self._take_error(error)
         else:
             self._take(response)
+
+    def _join_or_ask(self) -> ConsumerGroupHeartbeatResponse:
+        """The answer. An instance id that this member holds itself, by a join without an answer, is released first."""
+        try:
+            return self._ask()
+        except KafkaError as error:
+            is_held = self.state is MemberState.JOINING and error.code is ErrorCode.UNRELEASED_INSTANCE_ID
+            if not is_held or not self._has_released():
+                raise
+        return self._ask()
+
+    def _has_released(self) -> bool:
+        """Whether nobody holds the instance id any more: this member leaves for a while, which no other can for it."""
+        self._epoch = LEAVE_STATIC_EPOCH
+        try:
+            self._ask()
+        except KafkaError as error:
+            if error.code is ErrorCode.FENCED_INSTANCE_ID:
+                return False
+            if error.code not in _FENCED:
+                raise
+        finally:
+            self._epoch = JOIN_EPOCH
+        return True
 
     def _ask(self) -> ConsumerGroupHeartbeatResponse:
         deadline = self._client.deadline()

@@ -306,6 +306,19 @@ def test_a_static_member_that_comes_back_has_what_it_had(server: Server, client:
         assert len(other.assigned) == 2
 
 
+def test_a_static_member_whose_join_was_taken_without_an_answer_is_a_member_at_once(client: Client, name: str) -> None:
+    join = ConsumerGroupHeartbeatRequest(group_id=name, member_id="m", member_epoch=0, instance_id="one")
+    join.rebalance_timeout_ms, join.subscribed_topic_names, join.topic_partitions = 60_000, [name], []
+    deadline = client.deadline()
+    until(lambda: client.coordinator(GROUP, name, deadline).ask(join, deadline).error_code == ErrorCode.NONE)
+    protocol = ConsumerProtocol(member_id="m", instance_id="one")
+    with GroupConsumer(client, name, [name], protocol=protocol, auto_offset_reset="earliest") as member:
+        found = member.poll(1000)
+        while not member.is_at_end():
+            found += member.poll(200)
+    assert len(found) == 10 * PARTITIONS
+
+
 # --- what is told, and transactions ---
 
 
