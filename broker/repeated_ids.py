@@ -15,7 +15,7 @@ from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
 
-COPIES_BYTES_MAX = 4 << 20
+COPIES_BYTES_MAX = 256 << 10
 TOO_MANY = KafkaError(ErrorCode.INVALID_REQUEST, "The request names the same group too many times.")
 
 
