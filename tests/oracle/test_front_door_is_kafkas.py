@@ -10,6 +10,8 @@ from barnabas.broker.config.environment import NOT_KEYS, read_environment
 from tests.support.clients.java import run_program
 
 SEPARATOR = "\x1f"
+PASSED_ON = ("jmx.port", "log4j.cmd.opts", "cluster.id", "kraft.cluster.id", "enable.kraft", "mounted.conf.dir")
+"""What the image hands to its broker, which does not know them; we do not."""
 CASES = 400
 QUORUM = {  # what Kafka demands of every configuration
     "process.roles": "broker",
@@ -105,7 +107,15 @@ def test_variables_become_keys_as_in_kafkas_image() -> None:
     dice = random.Random(1)
     cases = [_environment(dice) for _ in range(CASES)]
     for case, answer in zip(cases, _ask("environment", cases), strict=True):
-        passed_on = {"jmx.port=x", "log4j.cmd.opts=x"}  # the image's broker does not know them; we do not ask it
+        theirs_alone = (
+            "jmx.port",
+            "log4j.cmd.opts",
+            "cluster.id",
+            "kraft.cluster.id",
+            "enable.kraft",
+            "mounted.conf.dir",
+        )
+        passed_on = {f"{key}=x" for key in theirs_alone}  # the image's broker does not know them; we do not ask it
         theirs = sorted(line for line in answer.split(SEPARATOR) if line and line not in passed_on)
         variables = read_environment(case).variables
         assert sorted(f"{key}={case[variable]}" for key, variable in variables.items()) == theirs, case

@@ -14,8 +14,6 @@ TOKENS = "there are no delegation tokens"
 QUOTAS = "there are no quotas"
 SHARE = "there are no share groups"
 STREAMS = "there are no groups of streams"
-CONSUMER = "there are no groups of the new protocol, nor settings of groups"
-TELEMETRY = "clients are not asked for metrics, and no settings say which"
 LOGGERS = "the loggers of a Java program are not here to be described or set"
 MIN_INSYNC = "Kafka formats a directory with min.insync.replicas as a setting of all brokers (decision 0030)"
 ITS_OWN = "where each broker listens and keeps its data, which its process is told"
@@ -39,16 +37,6 @@ KNOWN: dict[str, str] = {
     r"(describe|alter)ClientQuotas \| .*": QUOTAS,
     r"\w+ShareGroup(s|Offsets) \| .*": SHARE,
     r"\w+StreamsGroup(s|Offsets) \| .*": STREAMS,
-    r"describeConsumerGroups \| .* \| describedGroups\.": CONSUMER,
-    r"describeConfigs \| of ConfigResource\(type=GROUP, .*": CONSUMER,
-    r"incrementalAlterConfigs \| a group.*": CONSUMER,
-    r"listConfigResources \| only GROUP \| .*": CONSUMER,
-    r"listConfigResources \| all \| .*": f"{CONSUMER}; {TELEMETRY}",
-    r"listConfigResources \| only CLIENT_METRICS \| .*": TELEMETRY,
-    r"listClientMetricsResources \| .*": TELEMETRY,
-    r"describeConfigs \| of ConfigResource\(type=CLIENT_METRICS, .*": TELEMETRY,
-    r"incrementalAlterConfigs \| metrics of clients \| .*": TELEMETRY,
-    r"describeConfigs \| loggers \| .*": LOGGERS,
     r"incrementalAlterConfigs \| a level of ConfigResource\(type=BROKER_LOGGER, name='1'\) \| .*": LOGGERS,
     r"(createTopics|describeConfigs) \| .* \| .*\.?min\.insync\.replicas": MIN_INSYNC,
     _broker("advertised.listeners", "controller.quorum.bootstrap.servers", "listeners", "log.dir"): ITS_OWN,
@@ -63,6 +51,7 @@ KNOWN: dict[str, str] = {
         "transaction.state.log.replication.factor",
     ): ONE_NODE,
     _broker("queued.max.request.bytes"): IN_FLIGHT,
+    _broker("barnabas.client.telemetry.enable"): "a setting that only Barnabas has",
     r"createPartitions \| .* \| values\.absent": WORDS,
     r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,
     r"describeFeatures \| .* \| featureMetadata": VERSIONS,
