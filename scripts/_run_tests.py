@@ -78,13 +78,13 @@ def _fast() -> Iterator[Group]:
     )
     for version in ("3.11", "3.12", "3.13"):
         venv = f".venv-{version}"
-        group = Group(f"fast-{version}", 60, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
-        yield replace(group, budget_s=165, is_measured=True) if version == MEASURED_ON else group
+        group = Group(f"fast-{version}", 100, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
+        yield replace(group, budget_s=220, is_measured=True) if version == MEASURED_ON else group
 
 
 def _compiled() -> Group:
     paths = ("tests/protocol", "tests/storage", "tests/broker", "tests/client", "tests/logfiles", "tests/barnabas")
-    return Group("compiled", 150, paths, workers=2)
+    return Group("compiled", 180, paths, workers=2)
 
 
 GROUPS: dict[str, tuple[Group, ...]] = {
@@ -92,8 +92,8 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "compiled": (_compiled(),),
     "crash": (Group("crash", 120, ("tests/crash",), workers=2, in_both_forms=True),),
     "fuzz": (Group("fuzz", 60, ("tests/fuzz",), workers=2, in_both_forms=True),),
-    "probes": (Group("probes", 60, ("tests/probes",)),),
-    "embedding": (Group("embedding", 60, ("tests/embedding",), workers=2),),
+    "probes": (Group("probes", 80, ("tests/probes",)),),
+    "embedding": (Group("embedding", 80, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (Group("clients", 480, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
