@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 MEMORY_MAX = 8 << 20  # of one compiled pattern; one that needs more is refused
+TOO_LARGE = "pattern too large - compile failed"
+"""What RE2 says of such a one."""
 _ANY_BYTE = "C"
 
 
@@ -22,18 +24,24 @@ class Pattern:
     def __init__(self, compiled: Any) -> None:
         self._compiled = compiled
 
+    @property
+    def program_size(self) -> int:
+        """How many steps it was compiled to: no character of a text takes more."""
+        size: int = self._compiled.programsize
+        return size
+
     def matches(self, text: str) -> bool:
         """Whether the pattern matches the whole of `text`."""
         return self._compiled.fullmatch(text) is not None
 
 
-def compile_pattern(text: str) -> Pattern:
-    """The pattern in `text`; InvalidPattern if it is none, or too large."""
+def compile_pattern(text: str, memory_max: int = MEMORY_MAX) -> Pattern:
+    """The pattern in `text`; InvalidPattern if it is none, or takes more than `memory_max` bytes."""
     import re2  # type: ignore[import-untyped]  # because it comes without stubs
 
     options = re2.Options()
     options.log_errors = False
-    options.max_mem = MEMORY_MAX
+    options.max_mem = memory_max
     if _ANY_BYTE in _escapes(text):
         raise InvalidPattern("invalid escape sequence: \\C")  # Kafka's RE2 does not have it
     try:
@@ -41,6 +49,8 @@ def compile_pattern(text: str) -> Pattern:
     except re2.error as invalid:
         why = invalid.args[0]
         raise InvalidPattern(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from invalid
+    finally:
+        re2.purge()  # it would keep the last 128 that anybody sent, each with up to MEMORY_MAX
 
 
 def _escapes(text: str) -> set[str]:

@@ -15,6 +15,7 @@ from barnabas.broker.coordinator.group.classic.model import Group
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer import leaving, regexes
 from barnabas.broker.coordinator.group.consumer.checks import check_request
+from barnabas.broker.coordinator.group.consumer.expressions import InvalidExpression, compiled
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.heartbeat import heartbeat
 from barnabas.broker.coordinator.group.consumer.model import (
@@ -24,7 +25,6 @@ from barnabas.broker.coordinator.group.consumer.model import (
     HeartbeatRequest,
     ResolvedRegex,
 )
-from barnabas.broker.coordinator.group.consumer.re2.pattern import RegexError, compile_pattern
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, tombstones
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
@@ -127,11 +127,11 @@ class ConsumerGroups:
         try:
             for regex in wanted:
                 try:
-                    pattern = compile_pattern(regex)
-                except RegexError:
+                    pattern = compiled(regex)
+                except InvalidExpression:
                     continue  # of a record that another broker wrote: it matches nothing
                 for name in sorted(topics.ids):
-                    if (yield from pattern.matching(name)):
+                    if pattern.matches(name):
                         found[regex].append(name)
                     yield
         finally:

@@ -11,9 +11,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer import records
+from barnabas.broker.coordinator.group.consumer.expressions import InvalidExpression, compiled
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup, counted, regex_of
 from barnabas.broker.coordinator.group.consumer.model import Member, MetadataSeen, ResolvedRegex, Topics
-from barnabas.broker.coordinator.group.consumer.re2.pattern import RegexError, compile_pattern
 from barnabas.broker.coordinator.group.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -42,8 +42,8 @@ class RegexUpdate(NamedTuple):
 def check_regex(regex: str) -> None:
     """INVALID_REGULAR_EXPRESSION for what is not RE2."""
     try:
-        compile_pattern(regex)
-    except RegexError as error:
+        compiled(regex)
+    except InvalidExpression as error:
         raise KafkaError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
             f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}.",

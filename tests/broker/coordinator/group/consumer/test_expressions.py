@@ -1,28 +1,19 @@
-"""Regular expressions as RE2/J has them, against names of topics."""
+"""Regular expressions of subscriptions: against names of topics, and refused as RE2/J refuses them."""
 
 from __future__ import annotations
 
 import re
-import string
-import tracemalloc
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.consumer.re2.parser import DEPTH_MAX
-from barnabas.broker.coordinator.group.consumer.re2.pattern import Pattern, RegexError
+from barnabas.broker.coordinator.group.consumer.expressions import LEVELS_MAX, InvalidExpression, compiled
 
 
 def matches(expression: str, name: str) -> bool:
-    steps = Pattern(expression).matching(name)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: bool = end.value
-            return found
+    return compiled(expression).matches(name)
 
 
 @pytest.mark.parametrize(
@@ -90,49 +81,29 @@ def test_a_name_does_not_match(expression: str, name: str) -> None:
     ],
 )
 def test_what_is_wrong_is_said_as_by_kafka(expression: str, why: str) -> None:
-    with pytest.raises(RegexError, match=re.escape(why)):
-        Pattern(expression)
+    with pytest.raises(InvalidExpression, match=re.escape(why)):
+        compiled(expression)
 
 
 @pytest.mark.parametrize(
     "expression", ["(((a{1000}){1000}){1000})", "(((){1000}){1000}){1000}", "(" * 300 + ")" * 300, "a" * 5_000]
 )
 def test_no_expression_makes_work_without_end(expression: str) -> None:
-    with pytest.raises(RegexError):
-        Pattern(expression)
-
-
-def test_a_pattern_with_many_ways_remembers_only_so_many_of_them() -> None:
-    dice = Random(1)
-    names = ["".join(dice.choices(string.ascii_letters, k=249)) for _ in range(3)]
-    pattern = Pattern("(?:.?){600}x")
-    tracemalloc.start()
-    try:
-        for name in names:
-            for _ in pattern.matching(name):
-                pass
-        assert tracemalloc.get_traced_memory()[0] < 4 << 20
-    finally:
-        tracemalloc.stop()
-
-
-_FRAMES_OF_A_BUSY_BROKER = 250
+    with pytest.raises(InvalidExpression):
+        compiled(expression)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("(x|", ")*"), ("(?:", ")*"), ("(?:x(?:y|", ")*)*"), ("(", ")")])
-def test_the_deepest_expression_is_compiled_wherever_it_is_met(opening: str, closing: str) -> None:
-    levels = DEPTH_MAX // opening.count("(")
-    expression = opening * levels + "y" + closing * levels
+def test_the_deepest_expression_is_compiled_and_no_deeper_one(opening: str, closing: str) -> None:
+    levels = LEVELS_MAX // opening.count("(")
+    compiled(opening * levels + "y" + closing * levels)
+    with pytest.raises(InvalidExpression, match="nests too deeply"):
+        compiled(opening * LEVELS_MAX + "(y)" + closing * LEVELS_MAX)
 
-    def compiled_below(frames: int) -> None:
-        if frames:
-            compiled_below(frames - 1)
-        else:
-            Pattern(expression)
 
-    compiled_below(_FRAMES_OF_A_BUSY_BROKER)
-    with pytest.raises(RegexError, match="nests too deeply"):
-        Pattern(opening * DEPTH_MAX + "(y)" + closing * DEPTH_MAX)
+@pytest.mark.parametrize("expression", ["[(?P<x>](?P<x>[(?P<x>]a)", "(?P<x>\\(?P<x>a)", "\\Q((?P<x>\\E(?P<x>a)"])
+def test_what_is_in_a_class_or_quoted_is_no_group(expression: str) -> None:
+    compiled(expression)
 
 
 def _expression(rolls: Random, depth: int) -> str:
@@ -153,8 +124,8 @@ def test_where_python_reads_an_expression_alike_both_agree(seed: int) -> None:
     rolls = Random(seed)
     expression = _expression(rolls, 4)
     try:
-        Pattern(expression)
-    except RegexError:
+        compiled(expression)
+    except InvalidExpression:
         return  # too large
     for _ in range(5):
         name = "".join(rolls.choice("abc") for _ in range(rolls.randrange(6)))
