@@ -20,16 +20,16 @@ from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.heartbeat import heartbeat
 from barnabas.broker.coordinator.group.consumer.model import (
     JOINING_EPOCH,
+    ConsumerConfig,
     ConsumerContext,
     HeartbeatReply,
     HeartbeatRequest,
     ResolvedRegex,
 )
-from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, tombstones
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
-from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
@@ -73,19 +73,20 @@ class ConsumerGroups:
 
     def heartbeat(self, request: HeartbeatRequest) -> Reply[HeartbeatReply]:
         """ConsumerGroupHeartbeat. Raises KafkaError with Kafka's sentence."""
-        check_request(request, self.context.config_of(request.group_id))
-        _check_length(request.group_id)
+        config = self.context.config_of(request.group_id)
+        check_request(request, config)
+        check_group_id(request.group_id, may_be_empty=True)
         partition = self._partitions.of(request.group_id)
-        outcome = self._decided(partition.machine.group(request.group_id), request)
+        outcome = self._decided(partition.machine.group(request.group_id), request, config)
         reply: Reply[HeartbeatReply] = partition.shard.execute(request.group_id, outcome)
         return reply
 
     def describe(self, group_id: str) -> ConsumerGroup:
         """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
-        _check_length(group_id)
+        check_group_id(group_id, may_be_empty=True)
         return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
 
-    def _decided(self, group: AnyGroup | None, request: HeartbeatRequest) -> AnyOutcome:
+    def _decided(self, group: AnyGroup | None, request: HeartbeatRequest, config: ConsumerConfig) -> AnyOutcome:
         if request.member_epoch < JOINING_EPOCH:
             return leaving.leave(_consumer_group(group, request.group_id), request, topics=self.context.topics)
         outcome: AnyOutcome = heartbeat(
@@ -93,7 +94,7 @@ class ConsumerGroups:
             request,
             topics=self.context.topics,
             now_ms=self._clock.now_ms(),
-            config=self.context.config_of(request.group_id),
+            config=config,
             fresh_member_id=self._fresh_id(),
         )
         if isinstance(group, Group):
@@ -147,11 +148,6 @@ class ConsumerGroups:
                     partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
                 except KafkaError as refusal:
                     _log.warning(line("topics not resolved", group=group_id, error=refusal))
-
-
-def _check_length(group_id: str) -> None:
-    if not fits_a_key(group_id):
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {KEY_BYTES_MAX} bytes")
 
 
 def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:

@@ -31,14 +31,13 @@ from barnabas.broker.coordinator.group.classic.model import (
 )
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
-from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord, check_group_id
 from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.offsets import admission, offsets
 from barnabas.broker.coordinator.protocols import classic_join, classic_leave, classic_request
 from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.broker.slices import Slices
@@ -163,7 +162,7 @@ class GroupCoordinator:
 
     def join(self, request: JoinRequest) -> Reply[JoinReply]:
         """JoinGroup."""
-        _check_group_id(request.group_id)
+        check_group_id(request.group_id)
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
         suffix = self._fresh_id()
@@ -172,7 +171,7 @@ class GroupCoordinator:
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
-        _check_group_id(request.group_id)
+        check_group_id(request.group_id)
         decide = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         member = request.member_id, request.group_instance_id
         return self._decide(request.group_id, partial(classic_request, member=member, refused=SyncReply, decide=decide))
@@ -181,7 +180,7 @@ class GroupCoordinator:
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> Reply[ErrorCode]:
         """Heartbeat. While the partition loads no answer is to rejoin."""
-        _check_group_id(group_id)
+        check_group_id(group_id)
         try:
             partition = self._partitions.of(group_id)
         except KafkaError as error:
@@ -198,7 +197,7 @@ class GroupCoordinator:
 
     def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
         """LeaveGroup: one error code per member."""
-        _check_group_id(group_id)
+        check_group_id(group_id)
         decide = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
         topics = self.consumer.context.topics
         return self._decide(group_id, partial(classic_leave, leaving=members, topics=topics, decide=decide))
@@ -207,7 +206,7 @@ class GroupCoordinator:
 
     def commit_offsets(self, request: CommitRequest, *, missing_group: ErrorCode) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetCommit: one error code per offset. `missing_group` is for members of a group that does not exist."""
-        _check_group_id(request.group_id, may_be_empty=True)
+        check_group_id(request.group_id, may_be_empty=True)
         decide = partial(
             offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
         )
@@ -220,7 +219,7 @@ class GroupCoordinator:
 
         `missing_group` is as that of `commit_offsets`.
         """
-        _check_group_id(request.group_id)
+        check_group_id(request.group_id)
         decide = partial(
             offsets.commit_in_transaction,
             request=request,
@@ -233,7 +232,7 @@ class GroupCoordinator:
 
     def offsets_partition(self, group_id: str) -> int:
         """Where in `__consumer_offsets` the group's offsets are, loaded or not. KafkaError for an id that none has."""
-        _check_group_id(group_id)
+        check_group_id(group_id)
         return self._partitions.index_of(group_id)
 
     def fetch_offsets(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> GroupOffsets:
@@ -241,10 +240,10 @@ class GroupCoordinator:
 
         A member of a consumer group that names itself is held to its epoch.
         """
-        _check_group_id(group_id, may_be_empty=True)
+        check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
-        group = partition.machine.group(group_id)
-        if isinstance(group, ConsumerGroup):
+        group = partition.machine.durable.consumers.get(group_id)
+        if group is not None:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
                 raise KafkaError(refusal)
@@ -252,7 +251,7 @@ class GroupCoordinator:
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
-        _check_group_id(group_id)
+        check_group_id(group_id)
         machine = self._partitions.of(group_id).machine
         durable = machine.durable
         error, outcome = offsets.delete_offsets(
@@ -275,7 +274,7 @@ class GroupCoordinator:
 
     def describe(self, group_id: str) -> Group | None:
         """One classic group as it now is, or None. To be read, not changed. GROUP_ID_NOT_FOUND for a consumer group."""
-        _check_group_id(group_id, may_be_empty=True)
+        check_group_id(group_id, may_be_empty=True)
         group = self._partitions.of(group_id).machine.group(group_id)
         if isinstance(group, ConsumerGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
@@ -283,7 +282,7 @@ class GroupCoordinator:
 
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
-        _check_group_id(group_id, may_be_empty=True)
+        check_group_id(group_id, may_be_empty=True)
         durable = self._partitions.of(group_id).machine.durable
         decide = partial(
             offsets.delete_group,
@@ -371,11 +370,3 @@ class GroupCoordinator:
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
             answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
-
-
-def _check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:
-    """The offset APIs take the empty id, those of members do not; no id may be longer than a record can hold."""
-    if not group_id and not may_be_empty:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id is empty")
-    if not fits_a_key(group_id):
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {KEY_BYTES_MAX} bytes")

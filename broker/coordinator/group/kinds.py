@@ -9,6 +9,8 @@ from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import MetadataSeen
 from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord, everything_gone
 from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 AnyGroup: TypeAlias = Group | ConsumerGroup
 AnyRecord: TypeAlias = GroupRecord | ConsumerRecord
@@ -27,3 +29,11 @@ def tombstones(group: AnyGroup) -> list[AnyRecord]:
     if isinstance(group, ConsumerGroup):
         return [*everything_gone(group.group_id, group.members, group.regexes)]
     return [GroupStored(group.group_id, None)]
+
+
+def check_group_id(group_id: str, *, may_be_empty: bool = False) -> None:
+    """The offset APIs take the empty id, those of members do not; no id may be longer than a record can hold."""
+    if not group_id and not may_be_empty:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id is empty")
+    if not fits_a_key(group_id):
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, f"the group id is longer than {KEY_BYTES_MAX} bytes")
