@@ -32,7 +32,6 @@ from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
-from barnabas.broker.partitions.moves import Moves
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
+    from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.together import Together
     from barnabas.storage.log_directories import LogDirectories
 
@@ -110,7 +110,7 @@ class Broker:
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
-            moves=self._moves(partitions, waiters),
+            deferred_moves=Deferred(lambda: self._open_moves(partitions, waiters)),
             deferred_groups=groups,
             deferred_transactions=transactions,
             deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
@@ -128,6 +128,7 @@ class Broker:
         )
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
+        self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
 
     def _open_partitions(self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, waiters: Waiters) -> Partitions:
         return Partitions(
@@ -142,7 +143,9 @@ class Broker:
             random_bytes=self._environment.random,
         )
 
-    def _moves(self, partitions: Partitions, waiters: Waiters) -> Moves:
+    def _open_moves(self, partitions: Partitions, waiters: Waiters) -> Moves:
+        from barnabas.broker.partitions.moves import Moves
+
         return Moves(
             partitions,
             self.catalogue,
@@ -166,14 +169,12 @@ class Broker:
         if self.together is not None:
             self.services, of_node = self.together.everything, self.together.of_node
         listening = partial(open_listener, self.services.config, self._clock, self._environment.network, sockets_max)
-        members = [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
-        self.lifecycle: Lifecycle | None = None
-        if self.together is not None:
-            from barnabas.broker.lifecycle import Lifecycle
+        return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
-            network = self._environment.network
-            self.lifecycle = Lifecycle(self.together.nodes, members, network, lambda: self._meter, _DRAIN_MS)
-        return members
+    def _open_lifecycle(self, together: Together) -> Lifecycle:
+        from barnabas.broker.lifecycle import Lifecycle
+
+        return Lifecycle(together.nodes, self.members, self._environment.network, lambda: self._meter, _DRAIN_MS)
 
     @property
     def listener(self) -> Listener:
@@ -257,7 +258,7 @@ class Broker:
             member.listener.stop_accepting()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
-        self.services.moves.close()
+        self._close_moves()
         self.watch.stop()
         are_finished = True
         coordinators = [member.services.deferred_transactions.built for member in self.members]
@@ -289,7 +290,7 @@ class Broker:
             member.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
-        self.services.moves.close()
+        self._close_moves()
         self.watch.stop()
         self._close_partitions()
         self._give_up_slices()
@@ -297,6 +298,10 @@ class Broker:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
+
+    def _close_moves(self) -> None:
+        if self.services.deferred_moves.built is not None:
+            self.services.moves.close()
 
     def _close_partitions(self) -> None:
         self._partitions.close_all()
@@ -311,7 +316,8 @@ class Broker:
         """Wait until nothing is being synced or checkpointed."""
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-        while self.services.partitions.recoveries.is_syncing or self.services.moves.is_copying:
+        moves = self.services.deferred_moves
+        while self.services.partitions.recoveries.is_syncing or (moves.built is not None and moves.built.is_copying):
             await self._loop.run_in_executor(None, lambda: None)
 
     def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:

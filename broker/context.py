@@ -68,7 +68,7 @@ class Services:
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
-    moves: Moves
+    deferred_moves: Deferred[Moves]
     """Partitions on their way to another data directory."""
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
@@ -96,6 +96,11 @@ class Services:
     def transactions(self) -> TransactionCoordinator:
         """The transaction coordinator."""
         return self.deferred_transactions.get()
+
+    @property
+    def moves(self) -> Moves:
+        """What moves partitions between data directories."""
+        return self.deferred_moves.get()
 
     @property
     def telemetry(self) -> Telemetry:

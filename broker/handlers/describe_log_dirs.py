@@ -3,9 +3,8 @@
 A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
 for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
 it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
-directory that it is moved to, with what is copied. None is cordoned. A directory that has failed is
-listed with KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume;
-5 cordoned.
+directory that it is moved to, with what is copied. None is cordoned. A directory that has failed is listed with
+KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ def handle(
 def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
     directories = context.services.partitions.directory
     wanted = _wanted(request.topics, context)
-    by_directory, coming = _by_directory(wanted, context), _coming(wanted, context)
+    by_directory = yield from _by_directory(wanted, context)
+    coming = _coming(wanted, context)
     results = [_failed(path) for path in directories.failed]
     for directory in directories.members:
         result = _nothing(directory.path)
@@ -69,15 +69,20 @@ def _failed(path: str) -> DescribeLogDirsResult:
     return result
 
 
-def _by_directory(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, dict[str, list[int]]]:
-    """The same, by where they lie or will; those whose directory is not there are in none."""
+def _by_directory(
+    wanted: dict[str, list[int]], context: RequestContext
+) -> Steps[dict[LogDirectory, dict[str, list[int]]]]:
+    """The same, by where they lie or will; those whose directory is not there, or that are gone by now, are in none."""
     directories, topics = context.services.partitions.directory, context.services.catalogue.topics
     found: dict[LogDirectory, dict[str, list[int]]] = {}
     for name, numbers in wanted.items():
         for number in numbers:
-            with suppress(StorageError):
-                place = directories.place(name, number, topics[name].partitions[number].directory_id)
-                found.setdefault(place, {}).setdefault(name, []).append(number)
+            topic = topics.get(name)
+            if topic is not None and number < len(topic.partitions):
+                with suppress(StorageError):
+                    place = directories.place(name, number, topic.partitions[number].directory_id)
+                    found.setdefault(place, {}).setdefault(name, []).append(number)
+            yield
     return found
 
 
@@ -95,9 +100,9 @@ def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext)
 
 def _coming(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDirectory, list[DescribeLogDirsTopic]]:
     """Copies of partitions that are moved, by the directory that they are made in."""
-    partitions = context.services.partitions
+    partitions, moves = context.services.partitions, context.services.deferred_moves.built
     found: dict[LogDirectory, list[DescribeLogDirsTopic]] = {}
-    for (name, number), (target, size, offset) in context.services.moves.under_way().items():
+    for (name, number), (target, size, offset) in ({} if moves is None else moves.under_way()).items():
         if number in wanted.get(name, ()):
             end = partitions.get(name, number).log_end_offset if partitions.is_open(name, number) else offset
             row = DescribeLogDirsPartition(
