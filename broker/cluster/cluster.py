@@ -4,7 +4,7 @@ Whoever has to know asks here, and says NOT_LEADER_OR_FOLLOWER or NOT_COORDINATO
 for granted that it is this node. It is asked where something is opened or loaded: a partition that this node does not
 lead is not opened (`broker/partitions/partitions.py`), one of a coordinator's topic not loaded
 (`broker/coordinator/runtime/ownership.py`). What is open was asked about; whoever moves leaders takes it away
-(`broker/members.py`).
+(`broker/together.py`).
 
 This is the cluster of one node, which leads everything and is every partition's one replica. With `--brokers` there
 are more (`member.py`). A key's coordinator is the node that leads the partition it is kept in

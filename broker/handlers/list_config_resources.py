@@ -2,8 +2,7 @@
 
 Topics and brokers, and the brokers' loggers, are listed whether they have settings or not; groups and client metrics
 that have some. No type asked for means all; one that does not exist has the whole request refused with
-UNSUPPORTED_VERSION. Versions: 1 types; before, client
-metrics only.
+UNSUPPORTED_VERSION. Versions: 1 types; before, client metrics only.
 """
 
 from __future__ import annotations

@@ -53,6 +53,8 @@ class _Moving:
         self.copy: Move | None = None
         self.races = 0
         """Rounds that copied all there was, and left more than LAST_BYTES that had come meanwhile."""
+        self.is_close = False
+        """The last look found little left to copy: the last step waits for nobody to hold the log."""
         self.is_given_up = False
 
 
@@ -135,17 +137,28 @@ class Moves:
                 home = self._partitions.directory.home(*moving.key)
                 assert home is not None, "an open log lies somewhere"
                 moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
+            if moving.is_close and self._is_in_use(log):  # without a look at every file meanwhile
+                self._try_again(moving)
+                return
             next_round = moving.copy.round(log.sizes)
             if next_round.size > LAST_BYTES and moving.races < _PATIENCE:
                 self._copy(moving, moving.copy, next_round)
-            elif self._flush.is_wanted(log) or log.producers.is_holding:
-                self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
+            elif self._is_in_use(log):
+                moving.is_close = True
+                self._try_again(moving)
             else:
                 self._swap(moving, moving.copy, log)
         except StillRecovering as recovering:
             recovering.when_over(lambda: self._go_on(moving))
         except (KafkaError, StorageError) as error:
             self._failed(moving, error)
+
+    def _is_in_use(self, log: PartitionLog) -> bool:
+        """Whether somebody holds the log over turns."""
+        return self._flush.is_wanted(log) or log.producers.is_holding
+
+    def _try_again(self, moving: _Moving) -> None:
+        self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
 
     def _copy(self, moving: _Moving, copy: Move, next_round: Round) -> None:
         def ended(done: Future[StorageError | None]) -> None:
@@ -158,7 +171,7 @@ class Moves:
             else:
                 self._failed(moving, error)
 
-        self.is_copying = True
+        self.is_copying, moving.is_close = True, False
         self._loop.run_in_executor(None, storage_failure, next_round.run).add_done_callback(ended)
 
     def _swap(self, moving: _Moving, copy: Move, log: PartitionLog) -> None:

@@ -277,7 +277,7 @@ class Shard(Generic[R, V]):
                 timer.cancel()
         parked, self._parked = self._parked, {}
         for future in parked.values():
-            _refuse(future, code, "this is the coordinator no more")
+            _refuse(future, code, "this is no longer the coordinator")
 
 
 class _WhenSynced:
