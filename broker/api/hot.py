@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
-from barnabas.broker.api.leaders import FETCH_TELLS_SINCE, PRODUCE_TELLS_SINCE, with_leaders
+from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.partitions.waiters import Waiting
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -35,7 +35,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
     """Serve Produce in one version."""
     is_flexible = ApiKey.PRODUCE.is_flexible(version)
     decode, encode = produce.decode_request, produce.encode_response
-    tells_leaders = services.cluster.has_others and version >= PRODUCE_TELLS_SINCE
+    names_leaders = services.cluster.has_others and version >= PRODUCE_NAMES_LEADERS_SINCE
 
     def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         try:
@@ -60,14 +60,14 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
             if request[1] == 0:
                 _close_if_failed(produced)
                 return None
-            if tells_leaders:
+            if names_leaders:
                 return encode(version, correlation_id, *with_leaders(produced, services, client))
             return encode(version, correlation_id, produced)
         # What was decoded refers to the frame, which is gone when the answer comes.
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
-        late_answer = partial(_produced_late, asked, request[1], context, meter, client if tells_leaders else None)
+        late_answer = partial(_produced_late, asked, request[1], context, meter, client if names_leaders else None)
         return Parked(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
 
     return serve
@@ -78,7 +78,7 @@ def _produced_late(
     acks: int,
     context: RequestContext,
     meter: Meter | None,
-    told: Client | None,
+    asker: Client | None,
     done: asyncio.Future[Produced],
 ) -> Answer:
     """No closure: mypyc makes a cycle of a function within one that is nested itself."""
@@ -92,9 +92,9 @@ def _produced_late(
     if acks == 0:
         _close_if_failed(results)
         return None
-    if told is not None:
+    if asker is not None:
         return produce.encode_response(
-            context.api_version, context.correlation_id, *with_leaders(results, context.services, told)
+            context.api_version, context.correlation_id, *with_leaders(results, context.services, asker)
         )
     return produce.encode_response(context.api_version, context.correlation_id, results)
 
@@ -123,7 +123,7 @@ def _close_if_failed(results: Produced) -> None:
 def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Meter | None) -> Entry:
     """Serve Fetch in one version."""
     is_flexible = ApiKey.FETCH.is_flexible(version)
-    tells_leaders = services.cluster.has_others and version >= FETCH_TELLS_SINCE
+    names_leaders = services.cluster.has_others and version >= FETCH_NAMES_LEADERS_SINCE
 
     def serve(frame: memoryview, position: int, correlation_id: int, client: Client) -> Answer:
         try:
@@ -135,14 +135,14 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
         context = RequestContext(
             services, ApiKey.FETCH, version, correlation_id, client.client_id, client.client_host, client
         )
-        told = client if tells_leaders else None
+        asker = client if names_leaders else None
         try:
             answer = handle(request, context)
             if isinstance(answer, fetch.FetchAnswer):
-                return _fetched(answer, context, meter, told)
+                return _fetched(answer, context, meter, asker)
         except Exception as error:
-            return _fetched(_fetch_failed(request, error, context), context, meter, told)
-        return Parked(answer, partial(_fetched_late, request, context, meter, told), may_be_given_up=True)
+            return _fetched(_fetch_failed(request, error, context), context, meter, asker)
+        return Parked(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
 
     return serve
 
@@ -151,22 +151,22 @@ def _fetched_late(
     request: fetch.FetchRequest,
     context: RequestContext,
     meter: Meter | None,
-    told: Client | None,
+    asker: Client | None,
     waiting: Waiting[fetch.FetchAnswer],
 ) -> Answer:
     failure = failure_of(waiting)
     answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
     try:
-        return _fetched(answer, context, meter, told)
+        return _fetched(answer, context, meter, asker)
     except Exception as error:
-        return _fetched(_fetch_failed(request, error, context), context, meter, told)
+        return _fetched(_fetch_failed(request, error, context), context, meter, asker)
 
 
-def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, told: Client | None) -> Answer:
-    """`told`: who hears of other leaders, if anybody."""
+def _fetched(answer: fetch.FetchAnswer, context: RequestContext, meter: Meter | None, asker: Client | None) -> Answer:
+    """`asker`: the client, where its answer names the leaders that it should have asked."""
     if meter is not None:
         _note_fetched(meter, answer)
-    topics, endpoints = (answer.topics, ()) if told is None else with_leaders(answer.topics, context.services, told)
+    topics, endpoints = (answer.topics, ()) if asker is None else with_leaders(answer.topics, context.services, asker)
     parts = fetch.encode_response(
         context.api_version,
         context.correlation_id,

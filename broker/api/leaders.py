@@ -1,6 +1,6 @@
 """Who leads a partition that Produce or Fetch asked the wrong node for, and where that node is (KIP-951).
 
-Knows answers, and the cluster as the node sees it that gives them. Where there is one node there is nothing to tell.
+Knows answers, and the cluster as the node sees it that gives them. Where there is one node there is nothing to add.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client
     from barnabas.broker.context import Services
 
-PRODUCE_TELLS_SINCE: Final = 10
-FETCH_TELLS_SINCE: Final = 16
+PRODUCE_NAMES_LEADERS_SINCE: Final = 10
+FETCH_NAMES_LEADERS_SINCE: Final = 16
 _ASKS_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 Result = TypeVar("Result", PartitionResult, FetchedPartition)
@@ -30,8 +30,8 @@ def with_leaders(
 ) -> tuple[list[tuple[Topic, list[Result]]], list[NodeEndpoint]]:
     """The results, with leader and epoch in those that send the client elsewhere; and where these leaders are."""
     endpoints: dict[int, NodeEndpoint] = {}
-    told = [(topic, list(results)) for topic, results in topics]
-    for topic, results in told:
+    copied = [(topic, list(results)) for topic, results in topics]
+    for topic, results in copied:
         for position, result in enumerate(results):
             found = _leader(topic, result.partition, services) if result.error_code in _ASKS_ELSEWHERE else None
             if found is None:
@@ -40,7 +40,7 @@ def with_leaders(
             if found[0] != NO_LEADER and found[0] not in endpoints:
                 node = services.cluster.node(found[0], client.node or services.node)
                 endpoints[node.node_id] = node.node_id, node.host, node.port, node.rack
-    return told, list(endpoints.values())
+    return copied, list(endpoints.values())
 
 
 def _leader(topic: Topic, partition: int, services: Services) -> tuple[int, int] | None:

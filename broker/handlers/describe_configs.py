@@ -37,7 +37,12 @@ from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+_UNKNOWN_TYPE = 0
+_KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
+_ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
+_INTERNAL = {"producer.id.expiration.check.interval.ms"}  # Kafka tells of such a key only where it was given a value
 _OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
+_TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
 class Described(Protocol):
@@ -48,13 +53,6 @@ class Described(Protocol):
 
     @property
     def type(self) -> ValueType: ...
-
-
-_UNKNOWN_TYPE = 0
-_KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
-_ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
-_INTERNAL = {"producer.id.expiration.check.interval.ms"}  # Kafka tells of such a key only where it was given a value
-_TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
 def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:

@@ -49,17 +49,17 @@ def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> S
 
 
 def _describe(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
-    missing = KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")  # which shortens it
-    group = None
+    group, refusal = None, None
     try:
         group = context.services.groups.describe(group_id)
     except KafkaError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             return _nothing(group_id, error.code, error.message, state="")
-        missing = error  # it is no classic group
+        refusal = error  # it is no classic group
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
-            return _nothing(group_id, missing.code, missing.message)
+            missing = refusal or KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            return _nothing(group_id, missing.code, missing.message)  # which it has shortened
         dead = _nothing(group_id, ErrorCode.NONE, None)
         dead.authorized_operations = operations  # without an error they are given, as Kafka does it
         return dead
