@@ -1,7 +1,8 @@
 """Consumer groups (KIP-848): what handlers ask of the group coordinator about them.
 
 Finds the partition of a group, asks the decisions in `group/consumer`, and has the runtime carry them out. The topics
-that match regular expressions are looked for here, in slices, because there may be many of them.
+that match regular expressions are looked for here, in slices, because there may be many of them. A heartbeat that
+computes a target is decided in slices, too (`long_decisions`), from the group as it is when it ends.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from barnabas.broker.coordinator.group.consumer.model import (
 )
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.long_decisions import Decision, LongDecisions, Made
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
 from barnabas.broker.log_lines import line, logger
@@ -68,6 +70,7 @@ class ConsumerGroups:
         self._partitions = partitions
         self._clock = clock
         self._upkeep = upkeep
+        self._decisions = LongDecisions(upkeep)
         self._fresh_id = fresh_id
         self._resolving: set[str] = set()
 
@@ -76,26 +79,39 @@ class ConsumerGroups:
         config = self.context.config_of(request.group_id)
         check_request(request, config)
         check_group_id(request.group_id, may_be_empty=True)
-        partition = self._partitions.of(request.group_id)
-        outcome = self._decided(partition.machine.group(request.group_id), request, config)
-        reply: Reply[HeartbeatReply] = partition.shard.execute(request.group_id, outcome)
-        return reply
+        fresh_member_id = self._fresh_id() if request.member_epoch >= JOINING_EPOCH else ""
+        decide = partial(self._heartbeat, request, config, fresh_member_id)
+        return self._decisions.made(request.group_id, decide)
 
     def describe(self, group_id: str) -> ConsumerGroup:
         """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
         check_group_id(group_id, may_be_empty=True)
         return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
 
-    def _decided(self, group: AnyGroup | None, request: HeartbeatRequest, config: ConsumerConfig) -> AnyOutcome:
+    def _heartbeat(
+        self, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
+    ) -> Decision[HeartbeatReply]:
+        """Decide in steps, and carry it out in the last. Begins anew if the group is another by then."""
+        while True:
+            partition = self._partitions.of(request.group_id)
+            group = partition.machine.group(request.group_id)
+            steps = self._decided(group, request, config, fresh_member_id)
+            outcome = yield from _unless_changed(partition, group, request.group_id, steps)
+            if outcome is not None:
+                return Made(partition.shard.execute(request.group_id, outcome))
+
+    def _decided(
+        self, group: AnyGroup | None, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
+    ) -> Steps[AnyOutcome]:
         if request.member_epoch < JOINING_EPOCH:
             return leaving.leave(_consumer_group(group, request.group_id), request, topics=self.context.topics)
-        outcome: AnyOutcome = heartbeat(
+        outcome: AnyOutcome = yield from heartbeat(
             self._joined(group, request),
             request,
             topics=self.context.topics,
             now_ms=self._clock.now_ms(),
             config=config,
-            fresh_member_id=self._fresh_id(),
+            fresh_member_id=fresh_member_id,
         )
         if isinstance(group, Group):
             return outcome._replace(records=(*tombstones(group), *outcome.records))
@@ -148,6 +164,25 @@ class ConsumerGroups:
                     partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
                 except KafkaError as refusal:
                     _log.warning(line("topics not resolved", group=group_id, error=refusal))
+
+
+def _unless_changed(
+    partition: GroupPartition, group: AnyGroup | None, group_id: str, steps: Steps[AnyOutcome]
+) -> Steps[AnyOutcome | None]:
+    """What comes of the steps; None once the group is another than they began with."""
+    changes = group.changes if isinstance(group, ConsumerGroup) else 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            outcome: AnyOutcome = over.value
+            return outcome
+        yield
+        now = partition.machine.group(group_id)
+        if now != group if isinstance(group, Group) else now is not group:  # a classic one is made for who asks
+            return None
+        if partition.shard.is_closed or (isinstance(group, ConsumerGroup) and group.changes != changes):
+            return None
 
 
 def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:

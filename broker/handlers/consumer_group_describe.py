@@ -28,7 +28,7 @@ from barnabas.protocol.messages.consumer_group_describe import (
     TopicPartitions,
 )
 from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, finish
 
 _CONSUMER_MEMBER = 1
 _GROUPS = Kind()
@@ -71,7 +71,7 @@ def _described(group_id: str, operations: int, context: RequestContext) -> Descr
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.preferred_assignor() or groups.context.config_of(group_id).assignors[0],
-        members=[_member(group, member, context) for member in group.members_in_order()],
+        members=[_member(group, member, context) for member in finish(group.members_in_order())],
         authorized_operations=operations,
     )
 

@@ -24,6 +24,7 @@ from barnabas.broker.coordinator.group.consumer.assignors.hash_order import (
 )
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import timeline_order
 from barnabas.protocol.primitives import uuid_text
+from barnabas.storage.steps import finish
 from tests.support.kafka.assignors import KafkasAssignors
 from tests.support.stories.assignor import Story
 from tests.support.worlds.assigned_group import AssignedGroup, Subscriber
@@ -90,7 +91,7 @@ def test_the_coordinator_has_members_in_kafkas_order(kafka: KafkasAssignors, see
     rng = Random(seed)
     member_ids = list(dict.fromkeys(f"consumer-{rng.randrange(1_000)}" for _ in range(rng.choice((3, 20, 60)))))
     largest = len(member_ids) + rng.choice((0, 0, 1, 50))
-    assert timeline_order(member_ids, largest) == kafka.timeline(member_ids, largest)
+    assert finish(timeline_order(member_ids, largest)) == kafka.timeline(member_ids, largest)
 
 
 @given(_SEEDS)

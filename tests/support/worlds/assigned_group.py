@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, assign_at_once
+from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import subscription, timeline_order
 from barnabas.broker.coordinator.group.consumer.assignors.model import GroupSpec, Member, SubscriptionType
 from barnabas.protocol.primitives import uuid_bytes, uuid_text
+from barnabas.storage.steps import finish
 
 Target: TypeAlias = list[tuple[bytes, list[int]]]
 """(topic id, partitions), in the order of the record."""
@@ -65,7 +66,7 @@ class AssignedGroup:
 
     def assign(self, assignor: str) -> Records:
         """What our assignor writes."""
-        targets = assign_at_once(ASSIGNORS[assignor], self.spec())
+        targets = finish(ASSIGNORS[assignor](self.spec()))
         assert targets.keys() == self.members.keys()
         return [
             (member_id, [(topic_id, list(partitions)) for topic_id, partitions in target.items()])
@@ -86,7 +87,7 @@ class AssignedGroup:
                 dict(self.targets.get(member_id, [])),
                 self.members[member_id].instance_id,
             )
-            for member_id in timeline_order(self.members, self._size_of_table())
+            for member_id in finish(timeline_order(self.members, self._size_of_table()))
         }
         partitions = {topic.topic_id: topic.partitions for topic in self.topics.values()}
         return GroupSpec(members, partitions, self._subscription_type())

@@ -1,6 +1,7 @@
 """A consumer group (KIP-848) as its records say: members, epochs, targets, and who has which partition.
 
-Everything here is durable and changed by replay alone, except `metadata_seen`. Decisions read it and return records.
+Everything here is durable and changed by replay alone, except `metadata_seen`; `changes` counts what replay did.
+Decisions read it and return records.
 
 Invariants: each value of `instances` is the member with that instance id; the counts are those of the members;
 `epoch_of` knows every partition that some member has or has to give up.
@@ -8,7 +9,7 @@ Invariants: each value of `instances` is the member with that instance id; the c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from typing import TypeVar
 
 from barnabas.broker.coordinator.group.consumer.assignors.hash_order import STRING, HashOrder
@@ -52,6 +53,8 @@ class ConsumerGroup:
         self.assignor_counts: dict[str, int] = {}
         """How many members ask for an assignor."""
         self.metadata_seen: MetadataSeen | None = None
+        self.changes = 0
+        """How many records were replayed: whoever decides in steps sees by it that the group is another by now."""
         self._epochs: dict[tuple[bytes, int], int] = {}  # of who has a partition
 
     def __eq__(self, other: object) -> bool:
@@ -105,9 +108,10 @@ class ConsumerGroup:
         """The one most members ask for; None if nobody asks for any."""
         return preferred(self.assignor_counts)
 
-    def members_in_order(self) -> list[Member]:
-        """The members as Kafka's table of them has them."""
-        return [self.members[member_id] for member_id in timeline_order(self.members, self.largest)]
+    def members_in_order(self) -> Generator[None, None, list[Member]]:
+        """The members as Kafka's table of them has them, found in small steps; none may come or go meanwhile."""
+        member_ids = yield from timeline_order(self.members, self.largest)
+        return [self.members[member_id] for member_id in member_ids]
 
     # For replay
 

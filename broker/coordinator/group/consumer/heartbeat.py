@@ -7,6 +7,7 @@ batch of records, and the answer says what the member now has.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer import records, regexes
@@ -60,8 +61,11 @@ def heartbeat(
     now_ms: int,
     config: ConsumerConfig,
     fresh_member_id: str,
-) -> ConsumerOutcome:
-    """Decide a heartbeat of a member that does not leave; the reply is a HeartbeatReply. Raises KafkaError."""
+) -> Generator[None, None, ConsumerOutcome]:
+    """Decide a heartbeat of a member that does not leave; the reply is a HeartbeatReply. Raises KafkaError.
+
+    In steps where a target is computed: the group must not change meanwhile, topics may.
+    """
     check_room(group, request, config.max_size)
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
     written: list[records.ConsumerRecord] = []
@@ -83,7 +87,7 @@ def heartbeat(
     written += regex.records
     epoch = _epoch(group, before, member, regex.status, topics, config)
     written += epoch.records
-    target = _target(group, before, member, epoch, topics, now_ms, config)
+    target = yield from _target(group, before, member, epoch, topics, now_ms, config)
     written += target.records
     has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
     reconciled = _reconciled(group, member, target, request, has_subscription_changed, topics)
@@ -206,18 +210,20 @@ def _target(
     topics: Topics,
     now_ms: int,
     config: ConsumerConfig,
-) -> Target:
+) -> Generator[None, None, Target]:
     """The target the member goes by: a new one if there is a new epoch, and not too soon after the last."""
     if group.assignment_epoch >= epoch.number or not may_compute(group, config.assignment_interval_ms, now_ms):
         return last_target(group, member)
-    return new_target(
-        group,
-        epoch.number,
-        member,
-        assignor=_assignor(group, before, member, config),
-        kind=epoch.kind or Subscriptions(group).kind(len(group.members)),
-        topics=topics,
-        now_ms=now_ms,
+    return (
+        yield from new_target(
+            group,
+            epoch.number,
+            member,
+            assignor=_assignor(group, before, member, config),
+            kind=epoch.kind or Subscriptions(group).kind(len(group.members)),
+            topics=topics,
+            now_ms=now_ms,
+        )
     )
 
 

@@ -26,10 +26,19 @@ class ConsumerRecord(NamedTuple):
 
     key: Stored
     value: Stored | None
+    bytes_of_both: tuple[bytes, bytes | None] | None = None
+    """Key and value as they are written, if somebody had the time to encode them before."""
+
+
+def encoded(record: ConsumerRecord) -> ConsumerRecord:
+    """The record with its bytes: of many records in one batch, they are made in steps. Raises EncodeError."""
+    return record._replace(bytes_of_both=encode(record))
 
 
 def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:
     """Key and value. Raises EncodeError for names that do not fit the format."""
+    if record.bytes_of_both is not None:
+        return record.bytes_of_both
     return encode_key(record.key), None if record.value is None else encode_value(record.value, _VERSION)
 
 

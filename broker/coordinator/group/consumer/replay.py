@@ -30,6 +30,7 @@ def replay(groups: dict[str, ConsumerGroup], record: records.ConsumerRecord) -> 
     if record.value is None and isinstance(key, log.ConsumerGroupMetadataKey):
         del groups[key.group_id]
         return
+    group.changes += 1
     _APPLY[type(key)](group, key, record.value)
 
 

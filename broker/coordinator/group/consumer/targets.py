@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer import records
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, assign_at_once
+from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import subscription
 from barnabas.broker.coordinator.group.consumer.assignors.model import (
     NOTHING,
@@ -50,42 +51,62 @@ def new_target(
     kind: SubscriptionType,
     topics: Topics,
     now_ms: int,
-) -> Target:
+) -> Generator[None, None, Target]:
     """The target of the group's `epoch`, with `updated` as the member of its id, or of its instance id.
 
-    Only the targets that change are written. UNKNOWN_SERVER_ERROR where the assignor gives up.
+    Only the targets that change are written. UNKNOWN_SERVER_ERROR where the assignor gives up. In steps: the group must
+    not change meanwhile. Topics may, as they may right afterwards: what is no longer there, or not yet, is no part of
+    the target, and the group's next heartbeat sees that it subscribes to other topics now.
     """
-    members = {member.member_id: member for member in group.members_in_order()}
-    before = {member_id: group.targets.get(member_id, NOTHING) for member_id in members}
-    replaced = group.static_member(updated.instance_id)
-    if replaced is not None and replaced.member_id != updated.member_id:
-        del members[replaced.member_id]
-        before[updated.member_id] = before.pop(replaced.member_id)
-    members[updated.member_id] = updated
-    written = {*group.targets, updated.member_id} if replaced is not None else set(group.targets)
-    subscriptions: dict[tuple[str, ...], Subscription] = {}
-    spec_members = {}
-    for member_id, member in members.items():
-        names = names_of(member, group.regexes)
-        if names not in subscriptions:
-            subscriptions[names] = subscription(names, topics.ids)
-        spec_members[member_id] = AssignedMember(
-            subscriptions[names], before.get(member_id, NOTHING), member.instance_id
-        )
-    spec = GroupSpec(spec_members, topics.partition_counts, kind)
+    spec = yield from _spec(group, updated, kind, topics)
     try:
-        targets = assign_at_once(ASSIGNORS[assignor], spec)
+        targets = yield from ASSIGNORS[assignor](spec)
     except AssignorError as failure:
         raise KafkaError(
             ErrorCode.UNKNOWN_SERVER_ERROR, f"Failed to compute a new target assignment for epoch {epoch}: {failure}"
         ) from failure
-    changed = [
-        records.target_stored(group.group_id, member_id, target)
-        for member_id, target in targets.items()
-        if member_id not in written or not _is_same(target, before.get(member_id, NOTHING))
-    ]
-    done = records.targets_computed(group.group_id, epoch, now_ms)
-    return Target(epoch, targets.get(updated.member_id, NOTHING), (*changed, done))
+    holder = group.static_member(updated.instance_id)
+    written: list[records.ConsumerRecord] = []
+    for member_id, target in targets.items():
+        if not targets[member_id].keys() <= topics.partition_counts.keys():
+            targets[member_id] = target = _existing(target, topics)
+        is_stored = member_id in group.targets or (holder is not None and member_id == updated.member_id)
+        if not is_stored or not _is_same(target, spec.members[member_id].assignment):
+            written.append(records.encoded(records.target_stored(group.group_id, member_id, target)))
+        yield
+    written.append(records.targets_computed(group.group_id, epoch, now_ms))
+    return Target(epoch, targets.get(updated.member_id, NOTHING), tuple(written))
+
+
+def _spec(
+    group: ConsumerGroup, updated: Member, kind: SubscriptionType, topics: Topics
+) -> Generator[None, None, GroupSpec]:
+    """The group as an assignor is given it, with the topics as they are now."""
+    in_order = yield from group.members_in_order()
+    members = {member.member_id: member for member in in_order}
+    replaced = group.static_member(updated.instance_id)
+    if replaced is not None and replaced.member_id != updated.member_id:
+        del members[replaced.member_id]
+    members[updated.member_id] = updated
+    counts: dict[bytes, int] = {}
+    subscriptions: dict[tuple[str, ...], Subscription] = {}
+    spec_members = {}
+    for member_id, member in members.items():
+        names = names_of(member, group.regexes)
+        subscribed = subscriptions.get(names)
+        if subscribed is None:
+            subscribed = subscriptions[names] = subscription(names, topics.ids)
+            counts.update((each, topics.partition_counts[each]) for each in subscribed.topic_ids)
+        holder = replaced if member is updated and replaced is not None else member
+        before = group.targets.get(holder.member_id, NOTHING)
+        spec_members[member_id] = AssignedMember(subscribed, before, member.instance_id)
+        yield
+    return GroupSpec(spec_members, counts, kind)
+
+
+def _existing(target: Assignment, topics: Topics) -> Assignment:
+    """Without topics that were deleted while the target was computed."""
+    return {topic_id: numbers for topic_id, numbers in target.items() if topic_id in topics.partition_counts}
 
 
 def _is_same(one: Assignment, other: Assignment) -> bool:

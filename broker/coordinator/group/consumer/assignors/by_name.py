@@ -11,20 +11,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from barnabas.broker.coordinator.group.consumer.assignors import range_assignor, uniform
-from barnabas.broker.coordinator.group.consumer.assignors.model import GroupSpec, Steps, Targets
+from barnabas.broker.coordinator.group.consumer.assignors.model import GroupSpec, Steps
 
 Assignor: TypeAlias = Callable[[GroupSpec], Steps]
 
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType({"uniform": uniform.assign, "range": range_assignor.assign})
 """The default first, as in `group.consumer.assignors`."""
-
-
-def assign_at_once(assignor: Assignor, spec: GroupSpec) -> Targets:
-    """The new targets of the members, with all steps in one go. Raises AssignorError."""
-    steps = assignor(spec)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            targets: Targets = end.value
-            return targets

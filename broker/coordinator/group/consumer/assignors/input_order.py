@@ -25,8 +25,8 @@ def subscription(names: Sequence[str], topic_ids: Mapping[str, bytes]) -> Subscr
     return Subscription(tuple(topic_ids[name] for name in ordered if name in topic_ids), len(ordered))
 
 
-def timeline_order(member_ids: Iterable[str], largest: int) -> list[str]:
-    """The members as Kafka's TimelineHashMap iterates them.
+def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, None, list[str]]:
+    """The members as Kafka's TimelineHashMap iterates them, found in small steps.
 
     `member_ids`: in the order in which they were added. `largest`: for how many keys the table has had to be large
     enough. That is as many members as there ever were at a time, and one more if any was updated while there were so
@@ -38,6 +38,7 @@ def timeline_order(member_ids: Iterable[str], largest: int) -> list[str]:
     slots: dict[int, list[str]] = {}
     for member_id in member_ids:
         slots.setdefault((java_hash(member_id) * _MULTIPLIER & 2**64 - 1) >> 64 - bits, []).append(member_id)
+        yield
     return [member_id for slot in sorted(slots) for member_id in reversed(slots[slot])]
 
 

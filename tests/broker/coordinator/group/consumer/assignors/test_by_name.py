@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, Assignor, assign_at_once
+from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, Assignor
 from barnabas.broker.coordinator.group.consumer.assignors.model import (
     AssignorError,
     GroupSpec,
@@ -12,6 +12,7 @@ from barnabas.broker.coordinator.group.consumer.assignors.model import (
     Subscription,
     SubscriptionType,
 )
+from barnabas.storage.steps import finish
 
 _TOPIC = bytes(range(16))
 _BOTH = tuple(SubscriptionType)
@@ -29,26 +30,26 @@ def test_uniform_is_the_default() -> None:
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_a_group_without_members_has_no_targets(assignor: Assignor, subscription_type: SubscriptionType) -> None:
-    assert assign_at_once(assignor, GroupSpec({}, {_TOPIC: 3}, subscription_type)) == {}
+    assert finish(assignor(GroupSpec({}, {_TOPIC: 3}, subscription_type))) == {}
 
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_members_without_topics_have_empty_targets(assignor: Assignor, subscription_type: SubscriptionType) -> None:
     spec = GroupSpec({"a": Member(), "b": Member(Subscription((), 2), {_TOPIC: (0,)})}, {}, subscription_type)
-    assert assign_at_once(assignor, spec) == {"a": {}, "b": {}}
+    assert finish(assignor(spec)) == {"a": {}, "b": {}}
 
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_a_topic_that_nobody_knows_is_an_error(assignor: Assignor, subscription_type: SubscriptionType) -> None:
     spec = GroupSpec({"a": Member(Subscription((_TOPIC,), 1))}, {}, subscription_type)
     with pytest.raises(AssignorError, match="000102"):
-        assign_at_once(assignor, spec)
+        finish(assignor(spec))
 
 
 def test_partitions_that_do_not_exist_are_an_error_where_they_take_the_room_of_others() -> None:
     members = {"a": Member(Subscription((_TOPIC,), 1), {_TOPIC: (7, 8)})}
     with pytest.raises(AssignorError, match="do not exist"):
-        assign_at_once(ASSIGNORS["uniform"], GroupSpec(members, {_TOPIC: 2}, SubscriptionType.HOMOGENEOUS))
+        finish(ASSIGNORS["uniform"](GroupSpec(members, {_TOPIC: 2}, SubscriptionType.HOMOGENEOUS)))
 
 
 @pytest.mark.parametrize("subscription_type", _BOTH)

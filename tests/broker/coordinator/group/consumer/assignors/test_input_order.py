@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import subscription, timeline_order
 from barnabas.broker.coordinator.group.consumer.assignors.model import Subscription
+from barnabas.storage.steps import finish
 
 _MEMBERS = ("consumer-1", "consumer-2", "consumer-3", "consumer-4", "consumer-5")
 
@@ -19,10 +20,10 @@ def test_a_name_that_is_there_twice_is_one_topic() -> None:
 
 
 def test_members_are_in_the_order_of_the_timeline() -> None:
-    assert timeline_order(_MEMBERS, 5) == ["consumer-2", "consumer-4", "consumer-1", "consumer-3", "consumer-5"]
+    assert finish(timeline_order(_MEMBERS, 5)) == ["consumer-2", "consumer-4", "consumer-1", "consumer-3", "consumer-5"]
 
 
 def test_who_shares_a_slot_is_iterated_backwards_and_a_larger_table_has_more_slots() -> None:
-    assert timeline_order(_MEMBERS[:3], 2) == ["consumer-2", "consumer-1", "consumer-3"]
-    assert timeline_order(reversed(_MEMBERS[:3]), 2) == ["consumer-1", "consumer-2", "consumer-3"]
-    assert timeline_order(reversed(_MEMBERS[:3]), 3) == ["consumer-2", "consumer-1", "consumer-3"]
+    assert finish(timeline_order(_MEMBERS[:3], 2)) == ["consumer-2", "consumer-1", "consumer-3"]
+    assert finish(timeline_order(reversed(_MEMBERS[:3]), 2)) == ["consumer-1", "consumer-2", "consumer-3"]
+    assert finish(timeline_order(reversed(_MEMBERS[:3]), 3)) == ["consumer-2", "consumer-1", "consumer-3"]

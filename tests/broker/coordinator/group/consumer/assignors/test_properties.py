@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, assign_at_once
+from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS
+from barnabas.storage.steps import finish
 from tests.support.worlds.assigned_group import AssignedGroup
 from tests.support.worlds.group_lives import life
 
@@ -63,7 +64,7 @@ def test_an_assignment_leaves_what_it_was_given_alone(seed: int) -> None:
     for group, assignor in _rounds(seed):
         spec = group.spec()
         before = repr(spec)
-        assign_at_once(ASSIGNORS[assignor], spec)
+        finish(ASSIGNORS[assignor](spec))
         assert repr(spec) == before
 
 

@@ -1,0 +1,188 @@
+"""Targets that take longer than a turn of the event loop: computed in slices, for the group as it is in the end."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
+from barnabas.broker.coordinator.runtime.outcome import TimerKey
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.worlds.group import GroupWorld, reply_of
+
+_MANY = 4_000
+"""Partitions: to hand them out takes more steps than a turn of the loop has."""
+
+
+@pytest.fixture
+def world() -> Iterator[GroupWorld]:
+    config = ConsumerConfig(assignment_interval_ms=0, session_timeout_ms=45_000)
+    with GroupWorld(consumer_config=config) as world:
+        world.topics.make("t", _MANY)
+        world.topics.make("small", 2)
+        yield world
+
+
+def _joins(world: GroupWorld, member_id: str, *, group_id: str = "g", topics: tuple[str, ...] = ("t",)) -> Any:
+    request = HeartbeatRequest(group_id, member_id, 0, rebalance_timeout_ms=60_000, topic_names=topics, owned={})
+    return world.coordinator.consumer.heartbeat(request)
+
+
+def _leaves(world: GroupWorld, member_id: str) -> Any:
+    return world.coordinator.consumer.heartbeat(HeartbeatRequest("g", member_id, -1))
+
+
+def _answered(world: GroupWorld, *replies: Any) -> None:
+    """Let the loop turn until these have come."""
+    for _ in range(10_000):
+        if all(not isinstance(reply, Future) or reply.done() for reply in replies):
+            return
+        world.settle()
+    raise AssertionError("somebody was never answered")
+
+
+def _computing(world: GroupWorld) -> Future[HeartbeatReply]:
+    """b joins a, and the new target takes its time."""
+    first = _joins(world, "a")
+    _answered(world, first)
+    assert reply_of(first).member_epoch == 2
+    second = _joins(world, "b")
+    assert isinstance(second, Future)
+    assert not second.done()
+    return second
+
+
+def _group(world: GroupWorld) -> ConsumerGroup:
+    return world.coordinator.consumer.describe("g")
+
+
+def _is_shared_out(group: ConsumerGroup, partitions: int = _MANY) -> bool:
+    """Whether each partition is in the target of one member, and there are targets of members alone."""
+    numbers = [number for target in group.targets.values() for of in target.values() for number in of]
+    return sorted(numbers) == list(range(partitions)) and group.targets.keys() <= group.members.keys()
+
+
+def test_the_heartbeat_that_needs_a_new_target_is_answered_with_it(world: GroupWorld) -> None:
+    first = _joins(world, "a")
+    assert not first.done()
+    world.settle()
+    assert not first.done(), "one turn is not enough"
+    _answered(world, first)
+    reply: HeartbeatReply = first.result()
+    assert reply.member_epoch == 2
+    assert reply.assignment is not None
+    assert {len(numbers) for numbers in reply.assignment.values()} == {_MANY}
+
+
+def test_a_small_target_is_there_at_once(world: GroupWorld) -> None:
+    reply: HeartbeatReply = _joins(world, "a", topics=("small",))
+    assert reply.assignment is not None
+    assert [*map(len, reply.assignment.values())] == [2]
+
+
+def test_nothing_of_a_heartbeat_is_written_before_its_target(world: GroupWorld) -> None:
+    computing = _computing(world)
+    batches_count = world.topic.batches_count
+    assert list(_group(world).members) == ["a"]
+    _answered(world, computing)
+    assert world.topic.batches_count == batches_count + 1, "one batch for the heartbeat and all targets"
+
+
+def test_members_of_the_group_wait_for_their_turn(world: GroupWorld) -> None:
+    replies = [_computing(world), _joins(world, "c"), _leaves(world, "a")]
+    _answered(world, *replies)
+    assert [reply.result().member_epoch for reply in replies] == [3, 4, -1]
+    assert list(_group(world).members) == ["b", "c"]
+
+
+def test_other_groups_do_not_wait(world: GroupWorld) -> None:
+    computing = _computing(world)
+    reply: HeartbeatReply = _joins(world, "a", group_id="other", topics=("small",))
+    assert reply.member_epoch == 2
+    assert not computing.done()
+
+
+def test_a_member_that_is_gone_meanwhile_has_no_target(world: GroupWorld) -> None:
+    computing = _computing(world)
+    partition = next(each for each in world.coordinator.loaded() if "g" in each.machine.durable.consumers)
+    partition.shard.timer_fired("g", TimerKey("consumer session", "a"))
+    _answered(world, computing)
+    assert list(_group(world).members) == ["b"]
+    assert computing.result().member_epoch == 4, "one for a that is gone, one for b"
+    assert _group(world).assignment_epoch == 4
+    assert _is_shared_out(_group(world))
+
+
+def test_an_administrator_can_remove_a_member_meanwhile(world: GroupWorld) -> None:
+    computing = _computing(world)
+    assert world.leave(("a", None)) == (ErrorCode.NONE,)
+    _answered(world, computing)
+    assert computing.result().member_epoch == 4
+    assert _is_shared_out(_group(world))
+
+
+def test_a_topic_that_is_deleted_meanwhile_is_in_no_target(world: GroupWorld) -> None:
+    first = _joins(world, "a", topics=("t", "small"))
+    world.settle()
+    deleted = world.topics.ids["t"]
+    world.topics.delete("t")
+    _answered(world, first)
+    assert first.result().member_epoch == 2
+    assert _group(world).targets == {"a": {world.topics.ids["small"]: (0, 1)}}
+    assert deleted not in first.result().assignment
+
+
+def test_partitions_that_are_new_meanwhile_are_in_the_next_target(world: GroupWorld) -> None:
+    computing = _computing(world)
+    world.topics.make("t", _MANY + 5)
+    _answered(world, computing)
+    assert computing.result().member_epoch == 3
+    assert _is_shared_out(_group(world), _MANY)
+    later = world.coordinator.consumer.heartbeat(HeartbeatRequest("g", "b", 3))
+    _answered(world, later)
+    assert reply_of(later).member_epoch == 4
+    assert _is_shared_out(_group(world), _MANY + 5)
+
+
+def test_a_crash_in_the_middle_leaves_the_group_as_it_was(world: GroupWorld) -> None:
+    _computing(world)
+    before = _group(world)
+    world.crash()
+    assert _group(world) == before
+    again = _joins(world, "b")
+    _answered(world, again)
+    assert reply_of(again).member_epoch == 3
+    assert _is_shared_out(_group(world))
+
+
+def test_who_waits_is_sent_away_when_the_broker_stops(world: GroupWorld) -> None:
+    computing, waiting = _computing(world), _joins(world, "c")
+    world.coordinator.close()
+    _answered(world, computing, waiting)
+    for each in (computing, waiting):
+        with pytest.raises(KafkaError) as refused:
+            each.result()
+        assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_refused_heartbeat_does_not_hold_up_the_next(world: GroupWorld) -> None:
+    world.consumer_config = replace(world.consumer_config, max_size=2)
+    computing, refused, last = _computing(world), _joins(world, "c"), _leaves(world, "a")
+    _answered(world, computing, refused, last)
+    assert computing.result().member_epoch == 3
+    assert isinstance(refused.exception(), KafkaError)
+    assert last.result().member_epoch == -1
+
+
+def test_a_client_that_is_gone_does_not_hold_up_the_next(world: GroupWorld) -> None:
+    computing, waiting, last = _computing(world), _joins(world, "c"), _joins(world, "d")
+    computing.cancel()
+    waiting.cancel()
+    _answered(world, last)
+    assert last.result().member_epoch == 5
+    assert list(_group(world).members) == ["a", "b", "c", "d"], "what was asked for is done, whoever hears of it"
