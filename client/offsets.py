@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
@@ -30,6 +30,8 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from barnabas.protocol.registry import ApiKey
+
+T = TypeVar("T")
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
@@ -120,26 +122,72 @@ def committed_offsets(
     partitions: Iterable[TopicPartition] | None = None,
     *,
     require_stable: bool = True,
-    member_id: str | None = None,
-    member_epoch: int = -1,
     deadline: Deadline | None = None,
 ) -> dict[TopicPartition, int]:
     """What the group has committed, for these partitions or for all; partitions without are left out.
 
-    member_id, member_epoch: who asks, in a group of the consumer protocol: KafkaError if it is not, or not any more.
+    require_stable: an open transaction that commits for one of them is waited for.
     """
-    deadline = deadline or client.deadline()
     wanted = None if partitions is None else list(partitions)
 
-    def attempt() -> dict[TopicPartition, int]:
-        coordinator = client.coordinator(GROUP, group, deadline)
+    def read(response: OffsetFetchResponse) -> dict[TopicPartition, int]:
+        answers = _committed_answers(response, group)
+        for (topic, partition), error_code, _ in answers:
+            raise_for(error_code, None, f"group {group!r}, {topic}-{partition}")
+        return {where: offset for where, _, offset in answers if offset >= 0}
+
+    return _ask_committed(client, group, wanted, read, require_stable=require_stable, deadline=deadline)
+
+
+def stable_offsets(
+    client: Client,
+    group: str,
+    partitions: Iterable[TopicPartition],
+    *,
+    member_id: str | None = None,
+    member_epoch: int = -1,
+) -> dict[TopicPartition, int | None]:
+    """What the group has committed for these partitions: None where nothing is.
+
+    A partition for which an open transaction commits is left out. It does not keep the others waiting.
+
+    member_id, member_epoch: who asks, in a group of the consumer protocol: KafkaError if it is not, or not any more.
+    """
+
+    def read(response: OffsetFetchResponse) -> dict[TopicPartition, int | None]:
+        found: dict[TopicPartition, int | None] = {}
+        for where, error_code, offset in _committed_answers(response, group):
+            if error_code != ErrorCode.UNSTABLE_OFFSET_COMMIT:
+                raise_for(error_code, None, f"group {group!r}, {where[0]}-{where[1]}")
+                found[where] = offset if offset >= 0 else None
+        return found
+
+    return _ask_committed(client, group, list(partitions), read, member_id=member_id, member_epoch=member_epoch)
+
+
+def _ask_committed(
+    client: Client,
+    group: str,
+    wanted: list[TopicPartition] | None,
+    read: Callable[[OffsetFetchResponse], T],
+    *,
+    require_stable: bool = True,
+    member_id: str | None = None,
+    member_epoch: int = -1,
+    deadline: Deadline | None = None,
+) -> T:
+    """What `read` makes of the group's coordinator's answer. A failure that it raises is retried as any other."""
+    until = deadline or client.deadline()
+
+    def attempt() -> T:
+        coordinator = client.coordinator(GROUP, group, until)
         batched = coordinator.version(ApiKey.OFFSET_FETCH) >= 8
         request = _offset_fetch_request(group, wanted, require_stable, batched)
         if coordinator.version(ApiKey.OFFSET_FETCH) >= _MEMBERS_SINCE:
             request.groups[0].member_id, request.groups[0].member_epoch = member_id, member_epoch
-        return _read_committed(coordinator.ask(request, deadline), group)
+        return read(coordinator.ask(request, until))
 
-    return client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
+    return client.with_retries(attempt, until, lambda error: client.forget_coordinator(GROUP, group))
 
 
 def _offset_fetch_request(
@@ -159,20 +207,22 @@ def _offset_fetch_request(
     )
 
 
-def _read_committed(response: OffsetFetchResponse, group: str) -> dict[TopicPartition, int]:
+def _committed_answers(response: OffsetFetchResponse, group: str) -> list[tuple[TopicPartition, int, int]]:
+    """Error code and offset of each partition, out of either shape; KafkaError for what is wrong with the group."""
     raise_for(response.error_code, None, f"group {group!r}")
-    answers = [(topic.name, partition) for topic in response.topics for partition in topic.partitions]
-    offsets: dict[TopicPartition, int] = {}
-    for name, single in answers:
-        raise_for(single.error_code, None, f"group {group!r}, {name}-{single.partition_index}")
-        offsets[name, single.partition_index] = single.committed_offset
+    answers = [
+        ((topic.name, single.partition_index), single.error_code, single.committed_offset)
+        for topic in response.topics
+        for single in topic.partitions
+    ]
     for found in response.groups:
         raise_for(found.error_code, None, f"group {group!r}")
-        for topics in found.topics:
-            for listed in topics.partitions:
-                raise_for(listed.error_code, None, f"group {group!r}, {topics.name}-{listed.partition_index}")
-                offsets[topics.name, listed.partition_index] = listed.committed_offset
-    return {where: offset for where, offset in offsets.items() if offset >= 0}
+        answers += [
+            ((topics.name, listed.partition_index), listed.error_code, listed.committed_offset)
+            for topics in found.topics
+            for listed in topics.partitions
+        ]
+    return answers
 
 
 def commit_offsets(

@@ -24,7 +24,7 @@ from barnabas.client.consume.assignors import (
 from barnabas.client.consume.membership import Assignment
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.offsets import commit_offsets, stable_offsets
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -95,9 +95,9 @@ class ClassicMembership:
         """As Membership says. The others need not be told."""
         self.to_reconcile = None
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """As Membership says."""
-        return committed_offsets(self._client, self._group_id, partitions)
+        return stable_offsets(self._client, self._group_id, partitions)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """As Membership says."""

@@ -31,7 +31,7 @@ from barnabas.client.consume.membership import Assignment
 from barnabas.client.consume.rebalances import is_through, one_group
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.offsets import commit_offsets, stable_offsets
 from barnabas.client.retries import backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -145,10 +145,10 @@ class ConsumerMembership:
         self._move(MemberEvent.RECONCILED)
         self._heartbeat()
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """As Membership says."""
         said = self._settings
-        return committed_offsets(
+        return stable_offsets(
             self._client, said.group_id, partitions, member_id=said.member_id, member_epoch=self._epoch
         )
 

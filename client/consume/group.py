@@ -6,13 +6,14 @@ are given up, what was handed out is committed, if that is wanted. How the group
 Membership's affair.
 
 Invariants: offsets are committed only for records that earlier polls handed out, in the membership they were read in;
-of a membership that was lost nothing is used again. Partitions whose committed offsets could not be had are not read
-and not acknowledged; the member is at no end then and asks for them again.
+of a membership that was lost nothing is used again. A partition is not read before its committed offset is known.
+While an open transaction commits for it (UNSTABLE_OFFSET_COMMIT), the member asks again, and is at no end; the other
+partitions are read, and the group is told that the partition is this member's, as by Kafka's consumer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -23,7 +24,7 @@ from barnabas.client.consume.consumer import FETCH_WAIT_MS, ConsumedRecord, Cons
 from barnabas.client.consume.membership import Assignment, GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_UNCOMMITTED
-from barnabas.client.retries import BACKOFF_MS
+from barnabas.client.retries import BACKOFF_MS, backoffs_ms
 from barnabas.client.transaction_requests import GroupMember
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -47,6 +48,9 @@ class GroupConsumer:
         self._consumer = Consumer(client, isolation=isolation, auto_offset_reset=auto_offset_reset)
         self._membership = (protocol or ClassicProtocol()).membership(client, group_id, topics)
         self._committed: dict[TopicPartition, int] = {}
+        self._unstable: set[TopicPartition] = set()  # to be read once the transactions that commit for them have ended
+        self._next_question = client.deadline(0)  # when to ask for their offsets again
+        self._pauses_ms = backoffs_ms()
         self._failing: Deadline | None = None  # until when nothing but failures may come
 
     def __enter__(self) -> Self:
@@ -77,6 +81,8 @@ class GroupConsumer:
         patience = self._client.deadline(timeout_ms)
         while True:
             self._stay_a_member()
+            if self._unstable and self._next_question.is_over:
+                self._begin(self._unstable)
             records: list[ConsumedRecord] = []
             if self._membership.is_member:
                 records = self._fetch(min(FETCH_WAIT_MS, patience.left_ms), max_records)
@@ -88,7 +94,7 @@ class GroupConsumer:
 
         More is to come while the group rebalances. KafkaError if the coordinator does not tell whether it does.
         """
-        return self._consumer.is_at_end() and self._membership.is_settled()
+        return not self._unstable and self._consumer.is_at_end() and self._membership.is_settled()
 
     def commit(self) -> None:
         """Commit the positions of what was handed out so far. KafkaError if the group has moved on."""
@@ -112,6 +118,8 @@ class GroupConsumer:
         What may pass is raised only when it stands since the client's timeout.
         """
         left_ms = self._membership.next_heartbeat.left_ms
+        if self._unstable:
+            wait_ms = min(wait_ms, self._next_question.left_ms + 1)
         try:
             records = self._consumer.poll(min(wait_ms, left_ms), max_records, retry_ms=left_ms)
         except KafkaError as error:
@@ -149,19 +157,28 @@ class GroupConsumer:
             return False
         kept = {where: at for where, at in self._consumer.positions.items() if where in assignment.kept}
         self._read_only(kept)
-        added = sorted(assignment.partitions - kept.keys())
-        try:
-            committed = self._membership.committed(added) if added else {}
-        except KafkaError as error:
-            self._membership.lose(error)
-            self._let_go_if_lost()
+        self._pauses_ms = backoffs_ms()
+        if not self._begin(assignment.partitions - kept.keys()):
             return False
-        self._committed.update(committed)
-        self._consumer.assign(kept | {where: committed.get(where) for where in added})
         try:
             self._membership.acknowledge()
         finally:
             self._let_go_if_lost()
+        return True
+
+    def _begin(self, added: Collection[TopicPartition]) -> bool:
+        """Read these, too, each as soon as its committed offset is stable: whether this is still a member then."""
+        try:
+            committed = self._membership.committed(sorted(added)) if added else {}
+        except KafkaError as error:
+            self._membership.lose(error)
+            self._let_go_if_lost()
+            return False
+        self._unstable = set(added) - committed.keys()
+        self._next_question = self._client.deadline(next(self._pauses_ms))
+        self._committed.update({where: at for where, at in committed.items() if at is not None})
+        if committed:
+            self._consumer.assign(self._consumer.positions | committed)
         return True
 
     def _commit_if_possible(self) -> None:
@@ -179,6 +196,7 @@ class GroupConsumer:
             self._read_only({})
 
     def _read_only(self, kept: dict[TopicPartition, int | None]) -> None:
+        self._unstable = set()
         if kept.keys() != self._consumer.positions.keys():
             self._consumer.assign(kept)
         self._committed = {where: at for where, at in self._committed.items() if where in kept}

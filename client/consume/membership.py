@@ -61,8 +61,8 @@ class Membership(Protocol):
     def acknowledge(self) -> None:
         """This member reads what it is to read: `to_reconcile` is done."""
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """What the group committed for these; partitions without are left out."""
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """What the group committed for these, None for nothing. Left out is what an open transaction commits for."""
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit these offsets, each the next to be read."""

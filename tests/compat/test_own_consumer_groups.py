@@ -26,7 +26,7 @@ from barnabas.client.consume.consumer_membership import ConsumerProtocol
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.client.offsets import commit_offsets, committed_offsets, stable_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -267,7 +267,7 @@ def test_a_commit_of_another_epoch_is_refused(server: Server, client: Client, na
             with pytest.raises(KafkaError, match=code):
                 commit_offsets(client, name, {(name, 0): 1}, generation_id=epoch, member_id=member_id)
         with pytest.raises(KafkaError, match="STALE_MEMBER_EPOCH"):
-            committed_offsets(client, name, [(name, 0)], member_id=who.member_id, member_epoch=newer)
+            stable_offsets(client, name, [(name, 0)], member_id=who.member_id, member_epoch=newer)
 
 
 @pytest.mark.parametrize(

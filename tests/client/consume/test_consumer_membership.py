@@ -116,15 +116,61 @@ def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged(cons
     with ConsumerGroup(0) as broker:
         member = consumer_member(broker)
         member.read()
-        broker.fail(ApiKey.OFFSET_FETCH, *[E.UNSTABLE_OFFSET_COMMIT] * 500)
+        broker.fail(ApiKey.OFFSET_FETCH, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
         broker.assign(1, 2)
-        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
         assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
         assert not member.is_at_end()
         broker.recover()
         assert member.read() == offsets(0, [1, 2])
         assert broker.story()[-1] == "heartbeat 2 [1, 2]"
+
+
+def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_read(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 1000
+        member = consumer_member(broker, auto_commit=False)
+        member.read()
+        broker.unstable = {1}
+        broker.assign(0, 1, 2)
+        member.clock.sleep(1)
+        assert member.read() == {(0, 1), (2, 0)}
+        assert (member.state, member.assignment) == (MemberState.STABLE, [(TOPIC, 0), (TOPIC, 2)])
+        assert broker.story()[-2:] == ["offsets [1, 2]", "heartbeat 2 [0, 1, 2]"]
+        assert not member.is_at_end()
+        broker.unstable, broker.offsets[1] = set(), 7
+        member.clock.sleep(1)
+        assert member.read() == {(0, 2), (1, 7), (2, 1)}
+        assert "offsets [1]" in broker.story(), "only of the one that is missing"
+
+
+def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0) as broker:
+        broker.interval_ms = 60_000
+        broker.unstable = {0}
+        member = consumer_member(broker)
+        assert member.poll(10_000) == []
+        assert len(broker.of(OffsetFetchRequest)) < 20
+        assert not member.is_at_end()
+        broker.unstable = set()
+        assert member.read() == {(0, 0)}
+
+
+def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again(consumer_member: MemberOf) -> None:
+    with ConsumerGroup(0, 1) as broker:
+        broker.interval_ms = 1000
+        broker.unstable = {1}
+        member = consumer_member(broker)
+        member.read()
+        broker.assign(0)
+        member.clock.sleep(1)
+        member.read()
+        asked = len(broker.of(OffsetFetchRequest))
+        member.clock.sleep(0.9)
+        member.read()
+        assert len(broker.of(OffsetFetchRequest)) == asked
+        assert broker.story()[-1] == "heartbeat 2 [0]"
 
 
 def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll(consumer_member: MemberOf) -> None:

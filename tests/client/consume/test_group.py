@@ -26,11 +26,11 @@ from tests.support.scripted.group import GroupBroker
 
 
 class ClassicBroker(GroupBroker):
-    """One group of one member "m", who leads it; topic t has one partition."""
+    """One group of one member "m", who leads it."""
 
-    def __init__(self, **errors: Sequence[ErrorCode]) -> None:
-        super().__init__(1, errors)
-        self.offsets = {0: 0}
+    def __init__(self, partitions: int = 1, /, **errors: Sequence[ErrorCode]) -> None:
+        super().__init__(partitions, errors)
+        self.offsets = dict.fromkeys(range(partitions), 0)
         self.generation = 0
         self.script |= {
             ApiKey.JOIN_GROUP: self._join,
@@ -144,13 +144,13 @@ def test_a_coordinator_that_moved_is_looked_for_again(member_of: MemberOf, api: 
         assert len(broker.of(FindCoordinatorRequest)) >= 2
 
 
-UNSTABLE = [ErrorCode.UNSTABLE_OFFSET_COMMIT] * 500  # for longer than a timeout
+LOADING = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 500  # for longer than a timeout
 
 
 def test_a_member_that_could_not_have_its_offsets_asks_for_them_again(member_of: MemberOf) -> None:
-    with ClassicBroker(OFFSET_FETCH=UNSTABLE) as broker:
+    with ClassicBroker(OFFSET_FETCH=LOADING) as broker:
         member = member_of(broker)
-        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
         assert not member.is_at_end()
         broker.recover()
@@ -161,11 +161,11 @@ def test_a_member_that_could_not_have_its_offsets_asks_for_them_again(member_of:
 def test_after_a_rebalance_nothing_of_the_generation_before_is_read_or_committed_without_offsets(
     member_of: MemberOf,
 ) -> None:
-    errors = [ErrorCode.NONE, *UNSTABLE]
+    errors = [ErrorCode.NONE, *LOADING]
     with ClassicBroker(HEARTBEAT=[ErrorCode.REBALANCE_IN_PROGRESS], OFFSET_FETCH=errors) as broker:
         member = member_of(broker)
         assert values(member) == [b"0"]
-        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
         assert member.assignment == []
         commits = len(broker.of(OffsetCommitRequest))
@@ -173,6 +173,20 @@ def test_after_a_rebalance_nothing_of_the_generation_before_is_read_or_committed
         broker.offsets[0] = 5  # by another member, as far as this one knows
         assert values(member) == [b"5"]
         assert len(broker.of(OffsetCommitRequest)) == commits
+
+
+def test_a_partition_with_an_unstable_offset_does_not_keep_the_others_waiting(member_of: MemberOf) -> None:
+    with ClassicBroker(2) as broker:
+        broker.unstable, broker.offsets[1] = {1}, 7
+        member = member_of(broker, heartbeat_ms=3000)
+        assert values(member) == [b"0"]
+        assert member.assignment == [("t", 0)]
+        assert not member.is_at_end()
+        broker.unstable = set()
+        while b"7" not in values(member):
+            member._client.clock.sleep(0.01)
+        assert member.assignment == [("t", 0), ("t", 1)]
+        assert len(broker.of(JoinGroupRequest)) == 1
 
 
 def test_a_rebalance_during_sync_starts_over(member_of: MemberOf) -> None:

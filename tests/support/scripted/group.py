@@ -42,6 +42,8 @@ class GroupBroker(ScriptedBroker):
         self._errors = {ApiKey[name]: list(codes) for name, codes in errors.items()}
         self.offsets: dict[int, int] = {}
         """What is committed, by partition."""
+        self.unstable: set[int] = set()
+        """For which partitions a transaction is about to commit."""
         script: dict[ApiKey, Callable[[Any], Answer]] = {
             ApiKey.FIND_COORDINATOR: self._find,
             ApiKey.OFFSET_COMMIT: self._commit,
@@ -81,8 +83,9 @@ class GroupBroker(ScriptedBroker):
         error = self._error(ApiKey.OFFSET_FETCH)
 
         def fields(partition: int) -> dict[str, Any]:
-            offset = self.offsets.get(partition, -1)
-            return {"partition_index": partition, "committed_offset": offset, "metadata": "", "error_code": error}
+            code = ErrorCode.UNSTABLE_OFFSET_COMMIT if partition in self.unstable else error
+            offset = -1 if code else self.offsets.get(partition, -1)
+            return {"partition_index": partition, "committed_offset": offset, "metadata": "", "error_code": code}
 
         if request.groups:
             asked = (request.groups[0].topics or [])[0].partition_indexes
