@@ -14,13 +14,14 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE, Row
+from barnabas.broker.api.table import Row
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.fuzz.arena import Arena
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent, mutate
 from tests.support.fuzz.next_client import NextClient
+from tests.support.fuzz.offered import SETTINGS, TABLE
 from tests.support.fuzz.requests import odd_request
 from tests.support.fuzz.socket_client import SocketClient
 from tests.support.fuzz.stage import Facts, set_stage
@@ -28,11 +29,11 @@ from tests.support.processes.own_broker import OwnBroker
 
 EVERY_VERSION = [
     pytest.param(row.key, version, id=f"{row.key.name}-v{version}")
-    for row in API_TABLE
+    for row in TABLE
     for version in range(row.min_version, row.max_version + 1)
 ]
 every_version = pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
-every_api = pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.name)
+every_api = pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key.name)
 
 FRAMES_PER_WORLD = 200
 WORLDS_LONG = 50
@@ -89,7 +90,7 @@ async def test_ten_thousand_of_them(key: ApiKey, version: int, seed: int) -> Non
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
-    with OwnBroker(tmp_path_factory.mktemp("broker")) as broker:
+    with OwnBroker(tmp_path_factory.mktemp("broker"), SETTINGS) as broker:
         yield broker
         assert broker.stop() == 0
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from barnabas.broker.api.table import API_TABLE
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.registry import spec
 from barnabas.protocol.schema import Field, Struct
 from tests.fuzz.test_mutated_frames import EVERY_VERSION
 from tests.support.fuzz.arena import Arena
-from tests.support.fuzz.stage import Facts, Member, Producer
+from tests.support.fuzz.offered import TABLE
+from tests.support.fuzz.stage import Facts, Member, Producer, Pusher
 from tests.support.fuzz.words import Focus, words
 
 ANY_VALUE = {
     "assignment": "it is passed on",
     "metadata": "it is passed on",
+    "metrics": "tests/support/fuzz/pushes.py makes them",
     "reason": "it is logged",
     "committed_metadata": "it is stored",
     "client_software_name": "it is counted",
@@ -38,7 +39,7 @@ ANY_VALUE = {
 PRODUCE_BELOW_3 = [(0, 0), (0, 1), (0, 2)]  # advertised for old clients, and not answered
 MEMBER = Member("group", "member", 1, None)
 PRODUCER = Producer(1, 0, "transaction")
-FACTS = Facts({"topic": bytes(16)}, [MEMBER], [PRODUCER], "cluster", bytes(16), 0)
+FACTS = Facts({"topic": bytes(16)}, [MEMBER], [PRODUCER], "cluster", bytes(16), 0, Pusher(bytes(16), 1))
 WORDS = words(FACTS, Focus("topic", bytes(16), MEMBER, PRODUCER, 0))
 
 
@@ -74,7 +75,7 @@ async def test_every_version_that_is_offered_is_fuzzed() -> None:
 def test_every_field_of_a_request_has_words() -> None:
     wordless = {
         f"{row.key.name}: {struct.__name__}.{field.name}"
-        for row in API_TABLE
+        for row in TABLE
         for struct, field in fields(spec(row.key).request)
         if not is_known(struct, field) and field.name not in ANY_VALUE
     }
@@ -82,9 +83,7 @@ def test_every_field_of_a_request_has_words() -> None:
 
 
 def test_every_word_is_of_a_field() -> None:
-    there = {
-        name for row in API_TABLE for struct, field in fields(spec(row.key).request) for name in _names(struct, field)
-    }
+    there = {name for row in TABLE for struct, field in fields(spec(row.key).request) for name in _names(struct, field)}
     assert sorted((WORDS.keys() | ANY_VALUE.keys()) - there) == []
 
 

@@ -18,6 +18,7 @@ from barnabas.protocol.schema import Request
 from tests.support.fuzz.judge import Finding, judge
 from tests.support.fuzz.mutations import Sent
 from tests.support.fuzz.next_client import NextClient
+from tests.support.fuzz.offered import SETTINGS
 from tests.support.fuzz.stage import Stage, set_stage
 from tests.support.this_thread import InThisThread
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
@@ -51,7 +52,7 @@ class Arena:
         self._log = logging.getLogger("barnabas")
         self._log.addHandler(self._complaints)
         self._log.propagate = False  # a refusal a frame is as it should be, and nothing to read
-        self.world = BrokerWorld(_FEW_PARTITIONS)
+        self.world = BrokerWorld(_FEW_PARTITIONS | SETTINGS)
         self.world.broker._flush_thread = self._thread
         await self.world.broker.start()
         self._peer = self.world.connect()

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from barnabas.broker.api.table import API_TABLE
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.framing import SIZE_BYTES, split_frames
 from barnabas.protocol.headers import parse_request_header, parse_response_header
 from barnabas.protocol.primitives import MAX_STRING_BYTES
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.schema import Struct
+from tests.support.fuzz.offered import TABLE
 
-_SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in API_TABLE}
+_SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in TABLE}
 _NEVER = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.KAFKA_STORAGE_ERROR)
 """Codes that say that the broker is broken, which no request may bring about."""
 _STORABLE_BYTES = MAX_STRING_BYTES

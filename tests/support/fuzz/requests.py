@@ -5,7 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any, TypeVar
 
+from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
 from barnabas.protocol.schema import Field, FieldType, Struct, default_instance
+from tests.support.fuzz.pushes import pushed
 from tests.support.fuzz.stage import Facts
 from tests.support.fuzz.words import INTEGER_BITS, LONG_TEXT, ODD_NAMES, UUIDS, Focus, batch, edge, focus, words
 
@@ -34,6 +36,8 @@ class _Maker:
         for field in struct.__schema__.fields:
             if field.in_version(self._version):
                 setattr(message, field.name, self._made(struct, field, depth))
+        if isinstance(message, PushTelemetryRequest):
+            message.metrics = pushed(message.compression_type, self._rng)
         return message
 
     def _made(self, struct: type[Struct], field: Field, depth: int) -> Any:

@@ -19,6 +19,7 @@ from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequestTopicData,
 )
 from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.offset_commit import (
@@ -33,6 +34,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.schema import Request
 
@@ -74,6 +76,13 @@ class Producer(NamedTuple):
     transactional_id: str | None = None
 
 
+class Pusher(NamedTuple):
+    """A client that may push metrics."""
+
+    instance_id: bytes
+    subscription_id: int
+
+
 class Facts(NamedTuple):
     """What there is, the kept topic and group excepted: those are the next client's."""
 
@@ -83,6 +92,7 @@ class Facts(NamedTuple):
     cluster_id: str
     directory_id: bytes
     now_ms: int
+    pusher: Pusher
 
 
 class Stage(NamedTuple):
@@ -114,7 +124,8 @@ async def set_stage(ask: Ask, now_ms: int, rng: Random, prefix: str = "") -> Sta
     await _open_transaction(ask, producers[2], next(iter(topic_ids)), members[0], now_ms)
     producers[2] = await _committed(ask, producers[2])
     cluster_id, directory_id = await _node(ask)
-    facts = Facts(topic_ids, members[:-1], producers, cluster_id, directory_id, now_ms)
+    pusher = await _pusher(ask)
+    facts = Facts(topic_ids, members[:-1], producers, cluster_id, directory_id, now_ms, pusher)
     return Stage(facts, kept_topic, kept_topic_id, members[-1])
 
 
@@ -128,6 +139,12 @@ async def _node(ask: Ask) -> tuple[str, bytes]:
     quorum = await ask(DescribeQuorumRequest(topics=[voters]), 2)
     _succeeded(quorum)
     return cluster.cluster_id, quorum.topics[0].partitions[0].current_voters[0].replica_directory_id
+
+
+async def _pusher(ask: Ask) -> Pusher:
+    answer = await ask(GetTelemetrySubscriptionsRequest(client_instance_id=ZERO_UUID), 0)
+    _succeeded(answer)
+    return Pusher(answer.client_instance_id, answer.subscription_id)
 
 
 async def _producer(ask: Ask, transactional_id: str | None) -> Producer:

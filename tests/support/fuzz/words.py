@@ -79,6 +79,7 @@ _OF_THE_NODE: dict[str, Sequence[Any]] = {
 }
 _CHOICES: dict[str, Sequence[Any]] = {
     "key_type": (0, 1, 2),
+    "compression_type": (0, 4, 1, 2, 3, 5, -1),
     "endpoint_type": (1, 2, 0),
     "isolation_level": (1, 0, 2),
     "config_operation": (0, 1, 2, 3, 4),
@@ -179,6 +180,8 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
         "duration_filter": (0, -1, 1000),
         "timestamp": (-1, -2, -3, -4, -5, at.now_ms),
         "cluster_id": (facts.cluster_id, "another", ""),
+        "client_instance_id": (facts.pusher.instance_id, *UUIDS),
+        "subscription_id": (facts.pusher.subscription_id, 0, -1),
         "voter_directory_id": (facts.directory_id, *UUIDS),
         **_OF_ANYTHING,
         **_OF_THE_NODE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 
 def varint(number: int) -> bytes:
@@ -48,6 +49,22 @@ def sum_of(name: str, *points: bytes, is_delta: bool) -> bytes:
 
 def histogram(name: str, *points: bytes) -> bytes:
     return message(1, name.encode()) + message(9, b"".join(message(1, each) for each in points))
+
+
+def histogram_point(
+    bounds: Sequence[float], counts: Sequence[int], *, total: float, is_packed: bool = True, **attributes: str
+) -> bytes:
+    """A point of a histogram: `counts` of the values up to each of the bounds, and of those above the last."""
+    if is_packed:
+        body = message(6, struct.pack(f"<{len(counts)}Q", *counts)) + message(
+            7, struct.pack(f"<{len(bounds)}d", *bounds)
+        )
+    else:
+        body = b"".join(varint(6 << 3 | 1) + struct.pack("<Q", count) for count in counts)
+        body += b"".join(double_field(7, bound) for bound in bounds)
+    named = [message(1, key.encode()) + message(2, message(1, text.encode())) for key, text in attributes.items()]
+    of_all = varint(4 << 3 | 1) + struct.pack("<Q", sum(counts) % (1 << 64)) + double_field(5, total)
+    return b"".join(message(9, each) for each in named) + of_all + body
 
 
 def metrics_data(*metrics: bytes) -> bytes:
