@@ -61,7 +61,7 @@ class Together:
         self.of_node = {
             node_id: self._services(
                 ClusterOfMany(node_id, catalogue, nodes, ports),
-                alone.node._replace(node_id=node_id, port=ports[0][node_id]),
+                alone.node._replace(node_id=node_id, port=ports[0][node_id], rack=nodes.racks[node_id]),
                 fetch_sessions(),
             )
             for node_id in nodes.brokers
@@ -70,6 +70,7 @@ class Together:
         own = self.of_node[own_id]
         self.everything = replace(
             alone,
+            node=own.node,
             cluster=all_of_them,
             partitions=self._led_by_any,
             deferred_groups=own.deferred_groups,

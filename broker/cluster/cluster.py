@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.placement import Placement
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -41,6 +42,8 @@ class Cluster:
 
     has_others = False
     """Whether other nodes may lead what this one does not."""
+    reads_by_rack = False
+    """Whether a consumer may be sent to a replica in its rack."""
     shared: Nodes | None = None
     """What the nodes share where there are several in this process: by it leaders are moved, and nodes stopped."""
 
@@ -101,6 +104,14 @@ class Cluster:
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads the partition."""
         return self.leader_of(topic, partition) == self.node_id
+
+    def read_replica(self, topic: str, partition: int, rack: str) -> int:
+        """The node that a consumer in this rack is to read from; NO_LEADER unless it is another one, and this leads."""
+        return NO_LEADER
+
+    def check_may_read(self, topic: str, partition: int) -> None:
+        """KafkaError NOT_LEADER_OR_FOLLOWER unless consumers may read the partition here."""
+        self.check_leads(topic, partition)
 
     def check_leads(self, topic: str, partition: int) -> None:
         """KafkaError NOT_LEADER_OR_FOLLOWER unless this node leads the partition."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.cluster.placement import Placement
+from barnabas.broker.cluster.read_replicas import may_read, read_replica
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class ClusterOfMany(Cluster):
         super().__init__(node_id, catalogue, leader_of=lambda topic, partition: nodes.of(topic, partition).leader)
         self._nodes = self.shared = nodes
         self._ports = ports
+        self.reads_by_rack = nodes.reads_by_rack
 
     @property
     def controller_id(self) -> int:
@@ -52,7 +55,9 @@ class ClusterOfMany(Cluster):
 
     def _as_seen(self, node_id: int, own: Node) -> Node:
         ports = next((ports for ports in self._ports if ports[self.node_id] == own.port), None)
-        return own if ports is None or node_id == self.node_id else own._replace(node_id=node_id, port=ports[node_id])
+        if ports is None or node_id == self.node_id:
+            return own
+        return own._replace(node_id=node_id, port=ports[node_id], rack=self._nodes.racks[node_id])
 
     def placement_of(self, topic: str, partition: int) -> Placement:
         """As `Cluster.placement_of`."""
@@ -61,6 +66,21 @@ class ClusterOfMany(Cluster):
     def offline(self, placement: Placement) -> list[int]:
         """As `Cluster.offline`."""
         return [node for node in placement.replicas if node in self._nodes.stopped]
+
+    def read_replica(self, topic: str, partition: int, rack: str) -> int:
+        """As `Cluster.read_replica`."""
+        placement = self._nodes.of(topic, partition)
+        if placement.leader != self.node_id:
+            return NO_LEADER
+        chosen = read_replica(placement, rack, self._nodes.racks)
+        return NO_LEADER if chosen == self.node_id else chosen
+
+    def check_may_read(self, topic: str, partition: int) -> None:
+        """As `Cluster.check_may_read`: this node leads, or is in sync with who does."""
+        if not may_read(self._nodes.of(topic, partition), self.node_id):
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} has no replica in sync on this node"
+            )
 
     def led(self, topic: Topic) -> Sequence[int]:
         """As `Cluster.led`."""

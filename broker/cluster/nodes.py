@@ -18,6 +18,7 @@ from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import replication_factor_key
 from barnabas.broker.cluster import kept, placement
 from barnabas.broker.cluster.placement import Placement
+from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
@@ -46,6 +47,10 @@ class Nodes:
     def __init__(self, ids: Sequence[int], catalogue: Catalogue, config: BrokerConfig, root: Directory) -> None:
         """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError."""
         self.brokers: Collection[int] = tuple(ids)
+        self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
+        """The rack of each node; None where it is in none."""
+        self.reads_by_rack = config.text("replica.selector.class") == RACK_AWARE_SELECTOR
+        """Whether consumers are sent to replicas in their racks."""
         self._catalogue = catalogue
         self._config = config
         self._root = root

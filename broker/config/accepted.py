@@ -186,7 +186,6 @@ _TABLE = (
     Key("replica.fetch.response.max.bytes", INT, "10485760", Range(0)),
     Key("replica.fetch.wait.max.ms", INT, "500"),
     Key("replica.lag.time.max.ms", LONG, "30000"),
-    Key("replica.selector.class", STRING, None),
     Key("replica.socket.receive.buffer.bytes", INT, "65536"),
     Key("replica.socket.timeout.ms", INT, "30000"),
     Key("replication.quota.window.num", INT, "11", Range(1)),

@@ -120,6 +120,7 @@ _TABLE = (
     Key("log.flush.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
     Key("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
     Key("replica.high.watermark.checkpoint.interval.ms", LONG, "5000"),
+    Key("replica.selector.class", STRING, None),
     Key("producer.id.expiration.check.interval.ms", INT, "600000", Range(1)),
     Key("producer.id.expiration.ms", INT, "86400000", Range(1), CLUSTER_WIDE),
     # transactions

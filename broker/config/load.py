@@ -12,6 +12,7 @@ from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, find
 from barnabas.broker.config.environment import Environment
 from barnabas.broker.config.keys import KEYS, Key
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.values import InvalidValue
@@ -62,6 +63,7 @@ def load_config(
         warnings = [*around.warnings, *_examine(static)]
         config = _config(static, around)
         _check_together(config, flags or {})
+        _check_racks(config, brokers)
         # A flag may move the listener of a file that asks for protection, but it does not take the wish back.
         _check_protocols(_config(written, around))
     except ConfigError as wrong:
@@ -69,7 +71,7 @@ def load_config(
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
             raise
         raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
-    warnings += _unmet_minimums(config, brokers)
+    warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     warnings += [f"{name} not used: --data-dir says where the data are" for name in left_behind]
@@ -145,6 +147,23 @@ def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
             replicas = "1 replica" if brokers == REPLICATION_FACTOR else f"{brokers} replicas at most"
             warnings.append(f"{name} {asked} counts as {effective}: topics have {replicas} here")
     return warnings
+
+
+def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
+    """A warning where a class is to choose the replicas that consumers read, and none will."""
+    asked = config.value("replica.selector.class")
+    if not asked:
+        return []
+    if asked != RACK_AWARE_SELECTOR:
+        return [f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is known."]
+    return ["no effect here: replica.selector.class. There is one replica."] if brokers == REPLICATION_FACTOR else []
+
+
+def _check_racks(config: BrokerConfig, brokers: int) -> None:
+    try:
+        racks(config.text("broker.rack"), brokers)
+    except ValueError as wrong:
+        raise ConfigError(str(wrong), "broker.rack") from wrong
 
 
 def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:

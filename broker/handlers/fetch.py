@@ -3,8 +3,10 @@
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER where another node leads, KAFKA_STORAGE_ERROR,
 CORRUPT_MESSAGE. Session errors stand at the top, and so does INVALID_REQUEST for an isolation level that does not
-exist. A fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: none has a
-follower.
+exist. A fetch as a replica (replica id 0 or above) gets NOT_LEADER_OR_FOLLOWER for every partition: none is copied.
+
+From v11 on a consumer may read from any replica in sync, of several nodes. It is sent to one by the leader, if it says
+what rack it is in: the answer then names the replica, and has no records (KIP-392).
 
 A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
 due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.context import RequestContext
 from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 _TOPIC_IDS_SINCE: Final = 13
 _STORAGE_ERROR_SINCE: Final = 6
+_ANY_REPLICA_SINCE: Final = 11
 _READ_UNCOMMITTED: Final = 0
 _READ_COMMITTED: Final = 1
 _NO_EPOCH: Final = -1
@@ -80,12 +84,15 @@ class _Fetch:
     """
 
     __slots__ = (
+        "_any_replica",
         "_api_version",
         "_bytes_left",
         "_catalogue",
+        "_cluster",
         "_committed",
         "_max_bytes",
         "_partitions",
+        "_rack",
         "_results",
         "_session",
         "_waits_for",
@@ -98,6 +105,9 @@ class _Fetch:
 
     def __init__(self, request: FetchRequest, session: FetchContext, context: RequestContext) -> None:
         services = context.services
+        cluster = self._cluster = services.cluster
+        self._any_replica = cluster.has_others and context.api_version >= _ANY_REPLICA_SINCE
+        self._rack = request.rack_id if cluster.reads_by_rack else ""
         self._catalogue = services.catalogue
         self._partitions = services.partitions
         self._session = session
@@ -161,7 +171,7 @@ class _Fetch:
         for key in keys:
             asked = self._wanted[self._waits_for[key]][1]
             try:
-                log = self._partitions.get(*key)
+                log = self._partitions.get_replica(*key) if self._any_replica else self._partitions.get(*key)
             except StillRecovering:
                 continue
             check_leader_epoch(log, asked.current_leader_epoch)
@@ -183,9 +193,17 @@ class _Fetch:
     def _read_partition(self, topic: Topic, asked: FetchPartition) -> FetchedPartition:
         partition, leader_epoch, offset, last_epoch, _, limit = asked
         try:
-            log = self._partitions.get(topic if type(topic) is str else self._name(topic), partition)
+            name = topic if type(topic) is str else self._name(topic)
+            partitions = self._partitions
+            log = partitions.get_replica(name, partition) if self._any_replica else partitions.get(name, partition)
             if leader_epoch != NOT_CHECKED:
                 check_leader_epoch(log, leader_epoch)
+            if self._rack:
+                replica = self._read_replica(log, offset)
+                if replica != NO_LEADER:
+                    self.must_answer = True
+                    offsets = log.high_watermark, log.last_stable_offset, log.log_start_offset
+                    return FetchedPartition(partition, 0, *offsets, preferred_read_replica=replica)
             if last_epoch != _NO_EPOCH:
                 diverging = _diverging_epoch(log, asked)
                 if diverging is not None:
@@ -219,6 +237,12 @@ class _Fetch:
             self._bytes_left = max(0, self._max_bytes - self.size)
         offsets = high_watermark, last_stable_offset, log_start_offset
         return _new_tuple(FetchedPartition, (partition, 0, *offsets, aborted, records, *_NOTHING_MORE))
+
+    def _read_replica(self, log: PartitionLog, offset: int) -> int:
+        """The other node that the consumer is to read from, or NO_LEADER. Nobody has an offset that there is not."""
+        if not log.log_start_offset <= offset <= log.log_end_offset:
+            return NO_LEADER
+        return self._cluster.read_replica(log.topic, log.partition, self._rack)
 
     def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
         if code in UNKNOWN_PARTITION:

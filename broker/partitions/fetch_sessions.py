@@ -139,7 +139,7 @@ class FetchContext:
         for (key, cached), result in zip(session.cached.items(), results, strict=True):
             # Most of many partitions have nothing new: a call for each would be dear.
             is_as_known = result[2] == cached.high_watermark and result[4] == cached.log_start_offset
-            if is_as_known and not (result[1] or result[6] or result[7]):
+            if is_as_known and not (result[1] or result[6] or result[7] or result[9] >= 0):
                 continue
             if cached.must_be_answered(result):
                 answered.append(((key[0], cached.wanted), result))

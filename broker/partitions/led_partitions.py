@@ -63,6 +63,12 @@ class LedPartitions(Partitions):
         self.past_appends = shared.past_appends
         shared.when_let_go.append(self.resign)
 
+    def get_replica(self, topic: str, partition: int) -> PartitionLog:
+        """As `Partitions.get_replica`."""
+        if self.exists(topic, partition):
+            self._cluster.check_may_read(topic, partition)
+        return self._shared.get(topic, partition)
+
     def _open_log(self, topic: str, partition: int) -> PartitionLog:
         if self.exists(topic, partition):  # else the shared ones refuse it
             self._cluster.check_leads(topic, partition)

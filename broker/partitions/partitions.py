@@ -77,7 +77,6 @@ class Partitions:
         self._waiters = waiters
         self._flush = flush
         self._random_bytes = random_bytes
-        self._loop = upkeep.loop
         self.storage_failed = StorageFailures(clock).note
         self._failed = FailedOpenings(clock)
         self.recoveries = Recoveries(upkeep, self._recovered)
@@ -99,6 +98,10 @@ class Partitions:
         """
         log = self._open.get((topic, partition))
         return log if log is not None else self._open_log(topic, partition)
+
+    def get_replica(self, topic: str, partition: int) -> PartitionLog:
+        """The log, for a consumer, which may read it where it is not led, too. KafkaError as `get`."""
+        return self.get(topic, partition)
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
         """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
@@ -207,20 +210,7 @@ class Partitions:
     def recovered(self, keys: Iterable[PartitionKey], timeout_ms: int) -> Future[None]:
         """Done when one of them is not being recovered any more, or the time is over."""
         wanted = tuple(keys)
-        over: Future[None] = self._loop.create_future()
-
-        def is_ready(_: object = None) -> bool:
-            return any(key not in self.recoveries for key in wanted)
-
-        def finish(_: object = None) -> None:
-            if not over.done():
-                over.set_result(None)
-
-        if is_ready():
-            finish()
-        else:
-            self._waiters.park(wanted, timeout_ms=timeout_ms, is_ready=is_ready, finish=finish)
-        return over
+        return self._waiters.until(wanted, timeout_ms, lambda: any(key not in self.recoveries for key in wanted))
 
     def stop_recovering(self) -> None:
         """The broker stops: what is being recovered is left to the next start, and refused until then."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, Future
 
     from barnabas.broker.clock import Clock, Timer
 
@@ -150,6 +150,20 @@ class Waiters:
             self._by_key.setdefault(key, {})[parked] = None
         parked.deadline = self._clock.call_later(timeout_ms, lambda: self._finish(parked))
         return parked
+
+    def until(self, keys: Iterable[PartitionKey], timeout_ms: int, is_so: Callable[[], bool]) -> Future[None]:
+        """Done when something is so, which is asked now and whenever one of `keys` is woken, or the time is over."""
+        over: Future[None] = self._loop.create_future()
+
+        def finish(_: object = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        if is_so():
+            finish()
+        else:
+            self.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: is_so(), finish=finish)
+        return over
 
     def wake(self, topic: str, partition: int) -> None:
         """Something changed in this partition: finish those that now have what they waited for."""

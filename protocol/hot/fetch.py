@@ -1,7 +1,7 @@
 """Fetch (key 1), v4 to v18, by hand.
 
-Request: what the broker uses of it. Passed over: RackId, ClusterId, the replica's directory id and high watermark
-(there is one node, and it serves no replicas). From v13 on a topic is its 16-byte id; from v12 on the encoding is
+Request: what the broker uses of it. Passed over: ClusterId, the replica's directory id and high watermark (nothing is
+replicated by fetching). From v13 on a topic is its 16-byte id; from v12 on the encoding is
 flexible.
 
 Response: a list of buffers, in turn our own bytes and the records as they came in: anything with a length. Records are
@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_topic
+from barnabas.protocol.hot.reading import BROKEN, INT16, INT32, pass_tags, read_count, read_string, read_topic
 from barnabas.protocol.hot.writing import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -50,6 +50,8 @@ class FetchRequest(NamedTuple):
     session_epoch: int
     topics: list[tuple[Topic, list[FetchPartition]]]
     forgotten_topics: list[tuple[Topic, list[int]]]
+    rack_id: str = ""
+    """Where the consumer is, v11+; empty if it does not say."""
 
 
 _TOP_V4: Final = Struct(">iiiib")  # replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level
@@ -82,13 +84,17 @@ def decode_request(frame: memoryview, position: int, version: int) -> FetchReque
             replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _TOP_V4.unpack_from(frame, position)
             position += _TOP_V4.size
         forgotten: list[tuple[Topic, list[int]]] = []
+        rack_id = ""
         if flexible:
             topics, position = _read_flexible_topics(frame, position, version >= 13)
             if frame[position] == 1:  # an empty array, as nearly always; and so is rack_id an empty string
                 position += 1
             else:
                 forgotten, position = _read_forgotten(frame, position, version)
-            position = position + 1 if frame[position] == 1 else read_topic(frame, position, True, by_id=False)[1]
+            if frame[position] == 1:
+                position += 1
+            else:
+                rack_id, position = _read_rack(frame, position, True)
             if frame[position]:
                 replica_id = _read_top_tags(frame, position, version, replica_id)
         else:
@@ -96,11 +102,11 @@ def decode_request(frame: memoryview, position: int, version: int) -> FetchReque
             if version >= 7:
                 forgotten, position = _read_forgotten(frame, position, version)
             if version >= 11:
-                read_topic(frame, position, False, by_id=False)  # rack_id: a string that is not null
+                rack_id, position = _read_rack(frame, position, False)
     except BROKEN as error:
         raise DecodeError(f"Fetch v{version} request: {error}") from error
     waits = max_wait_ms, min_bytes, max_bytes, isolation_level
-    return _new_tuple(FetchRequest, (replica_id, *waits, session_id, session_epoch, topics, forgotten))
+    return _new_tuple(FetchRequest, (replica_id, *waits, session_id, session_epoch, topics, forgotten, rack_id))
 
 
 def _read_flexible_topics(
@@ -164,6 +170,13 @@ def _read_forgotten(frame: memoryview, position: int, version: int) -> tuple[lis
         if flexible:
             position = pass_tags(frame, position)
     return forgotten, position
+
+
+def _read_rack(frame: memoryview, position: int, flexible: bool) -> tuple[str, int]:
+    rack_id, position = read_string(frame, position, flexible)
+    if rack_id is None:
+        raise DecodeError("the consumer's rack is null")
+    return rack_id, position
 
 
 def _read_top_tags(frame: memoryview, position: int, version: int, replica_id: int) -> int:

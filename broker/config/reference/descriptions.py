@@ -8,7 +8,8 @@ _TEXTS = {
     # who and where it is
     "node.id": "The id of this node, which clients see as the broker's id.",
     "broker.id": "The older name of node.id; if both are set they must agree.",
-    "broker.rack": "The rack of this broker, as clients see it.",
+    "broker.rack": "The rack of this broker, as clients see it. With serve --brokers a list: a rack for each node, in "
+    "the order of their ids, or one for all.",
     "listeners": "Where to accept connections: NAME://host:port, in a list. An empty host is every interface. What is "
     "changed while running is stored, and not acted on.",
     "advertised.listeners": "The address that clients of a listener connect to, instead of the one they used.",
@@ -83,6 +84,8 @@ _TEXTS = {
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",
     "replica.high.watermark.checkpoint.interval.ms": "How often high watermarks are written.",
+    "replica.selector.class": "With org.apache.kafka.common.replica.RackAwareReplicaSelector a consumer that says its "
+    "client.rack reads from a replica in that rack (KIP-392), of several nodes.",
     "producer.id.expiration.check.interval.ms": "How often producers are looked at that may be forgotten.",
     "producer.id.expiration.ms": "A producer that wrote nothing for so long is forgotten.",
     # transactions

@@ -162,17 +162,22 @@ async def test_epochs_end_where_the_leader_moved(world: BrokerWorld) -> None:
     assert [(each.leader_epoch, each.end_offset) for each in found.partitions] == [(0, 2)]
 
 
-async def test_a_waiting_reader_is_sent_away_when_the_leader_moves(world: BrokerWorld) -> None:
+@pytest.mark.parametrize(
+    ("version", "knows_the_epoch", "code"), [(10, False, E.NOT_LEADER_OR_FOLLOWER), (12, True, E.FENCED_LEADER_EPOCH)]
+)
+async def test_a_waiting_reader_is_sent_away_when_the_leader_moves(
+    world: BrokerWorld, version: int, knows_the_epoch: bool, code: E
+) -> None:
     await produced(world, 2, 1)
     peer = world.connect_to(2)
-    waiting = fetch(1, wait_ms=10_000)
+    waiting = fetch(1, (await metadata(world))[1].leader_epoch if knows_the_epoch else -1, wait_ms=10_000)
     waiting.topics[0].partitions[0].fetch_offset = 1
-    peer.ask(waiting, 12)
+    peer.ask(waiting, version)
     await settle()
     assert peer.answers() == []
     await leader_to(world, "t", 1, 3)
     ((result,),) = [topic.partitions for topic in peer.answer().responses]
-    assert result.error_code == E.NOT_LEADER_OR_FOLLOWER
+    assert result.error_code == code
 
 
 async def test_connections_of_a_stopped_node_are_closed_and_others_are_not(world: BrokerWorld) -> None:

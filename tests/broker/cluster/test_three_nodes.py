@@ -181,22 +181,26 @@ async def test_only_the_leader_takes_records_and_the_others_say_who_it_is(world:
             assert [(each.node_id, each.port) for each in answer.node_endpoints] == [(leader, 9091 + leader)]
 
 
-async def test_what_the_leader_took_is_read_there_and_nowhere_else(world: BrokerWorld) -> None:
+@pytest.mark.parametrize(("version", "readable"), [(10, [2]), (12, [1, 2, 3])])
+async def test_what_the_leader_took_is_read_there_and_by_newer_versions_at_every_replica(
+    world: BrokerWorld, version: int, readable: list[int]
+) -> None:
     await produced(world, 2, 1)
     for node in NODES:
-        answer = await ask(world, node, fetch(1), 12)
+        answer = await ask(world, node, fetch(1), version)
         ((result,),) = [topic.partitions for topic in answer.responses]
-        assert result.error_code == (E.NONE if node == 2 else E.NOT_LEADER_OR_FOLLOWER)
-        assert bool(result.records) is (node == 2)
+        assert result.error_code == (E.NONE if node in readable else E.NOT_LEADER_OR_FOLLOWER)
+        assert bool(result.records) is (node in readable)
 
 
 async def test_a_reader_is_told_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
     topic_id = world.services.catalogue.topics["t"].topic_id
     asked = fetch(1)
     asked.topics = [FetchTopic(topic_id=topic_id, partitions=asked.topics[0].partitions)]
+    world.broker.together.nodes.reassign({("t", 1): [2, 1]})  # type: ignore[union-attr]  # it has three nodes
     answer = await ask(world, 3, asked, 16)
     ((result,),) = [topic.partitions for topic in answer.responses]
-    assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (2, 0)
+    assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (2, 1)
     assert [(each.node_id, each.host, each.port) for each in answer.node_endpoints] == [(2, "127.0.0.1", 9093)]
 
 

@@ -8,6 +8,8 @@ from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_con
 from barnabas.broker.config.accepted import ACCEPTED
 from barnabas.broker.config.environment import Environment
 from barnabas.broker.config.keys import KEYS
+from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
+from barnabas.broker.config.racks import racks as racks_of
 
 
 def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:
@@ -47,6 +49,32 @@ def test_a_key_without_effect_warns_only_when_it_is_set_to_something_else() -> N
     _, warnings = load_config(settings=["num.io.threads=8", "num.network.threads=9"])
     assert warnings == [
         "no effect here: num.network.threads. The part of Apache Kafka it sets is not there in this broker."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "brokers", "racks"),
+    [("a,b,c", 1, ["a,b,c"]), ("a,b,c", 3, ["a", "b", "c"]), ("a", 2, ["a", "a"]), (" a,,c", 3, ["a", None, "c"])],
+)
+def test_nodes_are_in_the_racks_of_a_list(setting: str, brokers: int, racks: list[str | None]) -> None:
+    config, warnings = load_config(settings=[f"broker.rack={setting}"], brokers=brokers)
+    assert racks_of(config.text("broker.rack"), brokers) == racks
+    assert warnings == []
+
+
+def test_a_list_of_racks_of_another_length_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^broker.rack a,b names 2 racks for 3 nodes: one for each, or one$"):
+        load_config(settings=["broker.rack=a,b"], brokers=3)
+
+
+def test_a_selector_of_replicas_that_selects_none_is_warned_of() -> None:
+    rack_aware, other = f"replica.selector.class={RACK_AWARE_SELECTOR}", "replica.selector.class=com.example.Selector"
+    assert load_config(settings=[rack_aware], brokers=2).warnings == []
+    assert load_config(settings=[rack_aware]).warnings == [
+        "no effect here: replica.selector.class. There is one replica."
+    ]
+    assert load_config(settings=[other], brokers=2).warnings == [
+        f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is known."
     ]
 
 

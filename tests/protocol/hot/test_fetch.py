@@ -109,6 +109,7 @@ def plain(request: FetchRequest, version: int) -> fetch.FetchRequest:
             for topic in request.topics
         ],
         [(topic.topic_id if by_id else topic.topic, topic.partitions) for topic in request.forgotten_topics_data],
+        request.rack_id,
     )
 
 

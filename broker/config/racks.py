@@ -1,0 +1,22 @@
+"""`broker.rack` of one node, or of several: which rack each of them is in.
+
+One node takes the setting as it is, as a broker of Apache Kafka does. With `--brokers` it is a list with a rack for
+each node, in the order of their ids; one rack alone is that of all of them, and an empty one is none.
+"""
+
+from __future__ import annotations
+
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The `replica.selector.class` that sends consumers to a replica in their rack (KIP-392)."""
+
+
+def racks(setting: str | None, brokers: int) -> list[str | None]:
+    """The rack of each node. ValueError unless there are as many as nodes, or one."""
+    if setting is None or brokers == 1:
+        return [setting] * brokers
+    named = [word.strip() or None for word in setting.split(",")]
+    if len(named) == 1:
+        return named * brokers
+    if len(named) != brokers:
+        raise ValueError(f"broker.rack {setting} names {len(named)} racks for {brokers} nodes: one for each, or one")
+    return named
