@@ -5,8 +5,8 @@ Knows sockets and services; which node leads what is the services' business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.cluster.cluster import Node
@@ -40,16 +40,20 @@ class Member:
     def node_id(self) -> int:
         return self.services.node.node_id
 
-    async def listen(self, network: Network, meter: Meter | None) -> Dispatcher:
-        """Accept connections. Clients of each listener are given its advertised address."""
+    def listen(self, network: Network, meter: Meter | None) -> Coroutine[Any, Any, Dispatcher]:
+        """Accept connections. Clients of each listener are given its advertised address.
+
+        By the listener and on the sockets that there are at the call: a node that is stopped before this has begun has
+        others when it comes back.
+        """
         dispatcher = Dispatcher(self.services, meter=meter)
+        node = self.services.node
         gateways = network.default_gateways if self.services.config.is_container else None
-        for bound in self.bound:
-            node, listener = self.services.node, bound.listener
-            advertised = AdvertisedAddress(node, listener, bound.advertised, bound.port, gateways)
-            await self.listener.listen(bound.sockets, dispatcher, advertised, listener.name)
-        self.listener.watch_idle()
-        return dispatcher
+        places = [
+            (bound, AdvertisedAddress(node, bound.listener, bound.advertised, bound.port, gateways))
+            for bound in self.bound
+        ]
+        return _listen(self.listener, places, dispatcher)
 
     def come_back(self, bound: Sequence[BoundAddress]) -> None:
         """The node was stopped: these sockets are to be listened on."""
@@ -61,6 +65,15 @@ class Member:
         for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
             if deferred.built is not None:
                 deferred.built.close()
+
+
+async def _listen(
+    listener: Listener, places: Sequence[tuple[BoundAddress, AdvertisedAddress]], dispatcher: Dispatcher
+) -> Dispatcher:
+    for bound, advertised in places:
+        await listener.listen(bound.sockets, dispatcher, advertised, bound.listener.name)
+    listener.watch_idle()
+    return dispatcher
 
 
 def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int) -> Listener:

@@ -62,6 +62,8 @@ class Listener:
         self._connections: dict[Connection, None] = {}
         self.turn = Turn(self.loop, self._connections)
         self._listening: list[Listening] = []
+        self._is_over = False
+        """Whether no new connections are wanted, also of sockets that are about to be listened on."""
         self._all_gone: asyncio.Event | None = None
         self._next_sweep: Timer | None = None
         self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered
@@ -77,17 +79,21 @@ class Listener:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
         advertised: where peers are to connect to; None for what the services say. name: the listener's in the
-        configuration.
+        configuration. Once `stop_accepting` was called nothing is listened on any more.
         """
         for each in sockets:
+            if self._is_over:
+                return
             listening = await self._network.listen(
                 each, lambda: Connection(self, dispatcher, advertised, Session(name)), backlog=_BACKLOG
             )
             self._listening.append(listening)
+            if self._is_over:
+                listening.close()
 
     def watch_idle(self) -> None:
         """Begin to close connections that nobody uses."""
-        if self._idle_ms_max > 0:
+        if self._idle_ms_max > 0 and not self._is_over:
             self._next_sweep = self._clock.call_later(self._idle_ms_max / _SWEEPS_PER_IDLE_TIME, self._sweep_idle)
 
     # --- called by the connections ---------------------------------------------------------------------------------
@@ -135,6 +141,7 @@ class Listener:
 
     def stop_accepting(self) -> None:
         """No new connections; those that are there go on, to be closed by `drain` or `abort`."""
+        self._is_over = True
         if self._next_sweep is not None:
             self._next_sweep.cancel()
         for each in self._listening:
