@@ -25,6 +25,8 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
 )
 from barnabas.storage.steps import Steps
 
+_Wish = tuple[str, ReassignablePartition, ReassignablePartitionResponse]
+"""The topic, what is asked for, and the answer."""
 _PARTITIONS = Kind(steps_max=1_000, slice_ms=5)
 
 
@@ -40,31 +42,49 @@ def _alter(
     request: AlterPartitionReassignmentsRequest, services: Services
 ) -> Steps[AlterPartitionReassignmentsResponse]:
     late = without_time(request.timeout_ms)
-    words = Words()
+    words, may_change_factor = Words(), request.allow_replication_factor_change
     topics = []
-    wishes: dict[tuple[str, int], list[int]] = {}
+    wishes: list[_Wish] = []
     for topic in request.topics:
         partitions = []
         for wish in topic.partitions:
-            why = late or _why_not(topic.name, wish, request.allow_replication_factor_change, services)
-            if why is None and wish.replicas is not None:
-                wishes[topic.name, wish.partition_index] = wish.replicas
+            why = late or _why_not(topic.name, wish, may_change_factor, services)
             answer = ReassignablePartitionResponse(
-                partition_index=wish.partition_index,
-                error_code=why.code if why else ErrorCode.NONE,
-                error_message=words.of(why) if why else None,
+                partition_index=wish.partition_index, error_code=ErrorCode.NONE, error_message=None
             )
+            if why is None:
+                wishes.append((topic.name, wish, answer))
+            else:
+                _refuse(answer, why, words)
             partitions.append(answer)
             yield
         topics.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
     if services.cluster.shared is not None and wishes:
-        services.cluster.shared.reassign(wishes)
+        services.cluster.shared.reassign(_still_possible(wishes, may_change_factor, services, words))
     response = AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
     if late:
         response.error_code = late.code
     else:
         response.allow_replication_factor_change = request.allow_replication_factor_change
     return response
+
+
+def _still_possible(
+    wishes: list[_Wish], may_change_factor: bool, services: Services, words: Words
+) -> dict[tuple[str, int], list[int]]:
+    """The replicas to have at once; what became impossible since it was looked at, in another slice, is refused."""
+    found = {}
+    for name, wish, answer in wishes:
+        why = _why_not(name, wish, may_change_factor, services)
+        if why is not None:
+            _refuse(answer, why, words)
+        elif wish.replicas is not None:
+            found[name, wish.partition_index] = wish.replicas
+    return found
+
+
+def _refuse(answer: ReassignablePartitionResponse, why: KafkaError, words: Words) -> None:
+    answer.error_code, answer.error_message = why.code, words.of(why)
 
 
 def _why_not(name: str, wish: ReassignablePartition, may_change_factor: bool, services: Services) -> KafkaError | None:

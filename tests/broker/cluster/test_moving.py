@@ -91,6 +91,22 @@ def places(found: list[Any]) -> list[tuple[int, list[int]]]:
     return [(each.leader_id, each.isr_nodes) for each in found]
 
 
+async def test_a_topic_that_is_deleted_while_its_reassignment_is_looked_at_is_not_reassigned(
+    world: BrokerWorld,
+) -> None:
+    await create(world, "u", assignments=[[1]])
+    many = [ReassignablePartition(partition_index=0, replicas=[2, 1, 3])] * 1_001  # more than one slice
+    topics = [ReassignableTopic(name="t", partitions=many), ReassignableTopic(name="u", partitions=many[:1])]
+    peer = world.connect_to(1)
+    peer.ask(AlterPartitionReassignmentsRequest(timeout_ms=1000, topics=topics))
+    world.services.catalogue.delete_topics(["t"])
+    await settle()
+    found = {topic.name: topic.partitions for topic in peer.answer().responses}
+    assert found["t"][0].error_code == E.UNKNOWN_TOPIC_OR_PARTITION
+    assert found["u"][0].error_code == E.NONE
+    assert places(await metadata(world, name="u")) == [(1, [2, 1, 3])]
+
+
 # --- nodes that stop -------------------------------------------------------------------------------------------------
 
 
