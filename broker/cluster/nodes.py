@@ -44,8 +44,19 @@ _NOBODY_TO_ELECT = KafkaError(
 class Nodes:
     """All nodes, those stopped and those that run. A `CatalogueListener`, and what `Catalogue.place_with` takes."""
 
-    def __init__(self, ids: Sequence[int], catalogue: Catalogue, config: BrokerConfig, root: Directory) -> None:
-        """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError."""
+    def __init__(
+        self,
+        ids: Sequence[int],
+        catalogue: Catalogue,
+        config: BrokerConfig,
+        root: Directory,
+        soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError.
+
+        soon: has a function called in the next turn of the loop.
+        """
+        self._soon = soon
         self.brokers: Collection[int] = tuple(ids)
         self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
         """The rack of each node; None where it is in none."""
@@ -251,7 +262,21 @@ class Nodes:
                 answers[key], wanted[key] = None, now
         if wanted:
             self.change(wanted)
+            if not preferred:
+                self._soon(lambda: self._join_isr(wanted))
         return answers
+
+    def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
+        """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
+        there = self._catalogue.topics
+        before = {key: self.of(*key) for key in keys if key[0] in there and key[1] < len(there[key[0]].partitions)}
+        now = {key: placement.started(each, self.running) for key, each in before.items()}
+        joined = {key: each for key, each in now.items() if each != before[key]}
+        try:
+            if joined:
+                self.change(joined)
+        except (KafkaError, StorageError) as error:
+            _log.error(line("replicas not in sync", reason=error))
 
     def every(self) -> Iterable[tuple[PartitionKey, Placement]]:
         """Every partition, and where it is."""

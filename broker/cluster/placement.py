@@ -85,7 +85,7 @@ def reassigned(placement: Placement, replicas: Sequence[int], running: Container
 def elected(placement: Placement, running: Container[int], *, preferred: bool) -> Placement | None:
     """After an election: of the preferred replica if it is in sync, or of any that runs. None if there is no such one.
 
-    A replica that was not in sync has all records here, so nothing is lost with it.
+    One that was not in sync is alone in the ISR, as in Kafka; it has all records here, so nothing is lost with it.
     """
     if not preferred:
         leader = next((replica for replica in placement.replicas if replica in running), None)

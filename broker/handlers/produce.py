@@ -2,7 +2,9 @@
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an
 internal topic, NOT_LEADER_OR_FOLLOWER where another node leads, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and what the
-log says of the batch. INVALID_REQUIRED_ACKS when acks is not -1, 0 or 1.
+log says of the batch. With acks=-1, a batch that was waiting for the disk while its leader moved is answered
+NOT_LEADER_OR_FOLLOWER, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if too few replicas are in sync by then.
+INVALID_REQUIRED_ACKS when acks is not -1, 0 or 1.
 
 Transactional batches without a transactional id are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of two
 producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of the request. A batch that begins a
@@ -328,7 +330,9 @@ def _append(
         result = partitions.append_to(log, records, now_ms, produce_version=context.api_version)
     answer = PartitionResult(index, 0, result[0], result[2], result[3])
     synced = partitions.synced_log(log, result.last_offset + 1)
-    return answer if synced is None else Syncing(synced, answer)
+    if synced is None:
+        return answer
+    return Syncing(synced, answer, log, partitions.check_replicated if acks == _ALL else None)
 
 
 def _note_refused(
@@ -355,7 +359,9 @@ def _late_appends(acks: int, context: RequestContext, producer: _Producer | None
         _note_refused((log.topic, log.partition), batch, code, acks, context)
 
     services = context.services
-    return LateAppends(services.partitions, services.walks, services.clock, context.api_version, check, note_refused)
+    confirm = services.partitions.check_replicated if acks == _ALL else None
+    version = context.api_version
+    return LateAppends(services.partitions, services.walks, services.clock, version, check, note_refused, confirm)
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:

