@@ -7,7 +7,6 @@ negative partition, or at a topic that was not asked for, is INVALID_REQUEST for
 
 from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
-from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
@@ -78,7 +77,7 @@ def _describe(topic: Topic, first: int, limit: int, services: Services) -> Descr
 def _describe_partition(topic: Topic, number: int, cluster: Cluster) -> DescribeTopicPartitionsResponsePartition:
     placement = cluster.placement_of(topic.name, number)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if placement.leader == NO_LEADER else ErrorCode.NONE,
+        error_code=ErrorCode.NONE,  # also where nobody leads, unlike in Metadata
         partition_index=number,
         leader_id=placement.leader,
         leader_epoch=cluster.leader_epoch(topic.partitions[number]),

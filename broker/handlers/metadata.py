@@ -4,7 +4,8 @@ A topic that is missing is created when the request and `auto.create.topics.enab
 Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and has the client ask again. A name that was deleted is answered
 as Kafka does it, as whoever asks may want to know whether the topic is gone (decision 0032). Otherwise a missing topic
 is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an impossible name INVALID_TOPIC_EXCEPTION. A partition
-that nobody leads is LEADER_NOT_AVAILABLE.
+that nobody leads is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and says REPLICA_NOT_AVAILABLE
+where there are others; later ones list all.
 """
 
 from asyncio import Future
@@ -44,16 +45,14 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
         return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
     may_create = request.allow_auto_topic_creation and services.config.boolean("auto.create.topics.enable")
     distinct = {(wanted.topic_id, wanted.name): wanted for wanted in asked}
-    return _response(
-        [_find(wanted, may_create, operations, services) for wanted in distinct.values()], request, context
-    )
+    return _response([_find(wanted, may_create, operations, context) for wanted in distinct.values()], request, context)
 
 
 def _describe_all(operations: int, request: MetadataRequest, context: RequestContext) -> Steps[MetadataResponse]:
     """The topics that there are now, as they are when they have their turn."""
     topics = []
     for topic in list(context.services.catalogue.topics.values()):
-        topics.append(_describe(topic, operations, context.services))
+        topics.append(_describe(topic, operations, context))
         yield
     return _response(topics, request, context)
 
@@ -86,12 +85,15 @@ def _refuse(asked: list[MetadataRequestTopic]) -> MetadataResponse:
     return MetadataResponse(brokers=[], topics=refusals)
 
 
-def _find(wanted: MetadataRequestTopic, may_create: bool, operations: int, services: Services) -> MetadataResponseTopic:
+def _find(
+    wanted: MetadataRequestTopic, may_create: bool, operations: int, context: RequestContext
+) -> MetadataResponseTopic:
+    services = context.services
     if wanted.topic_id != ZERO_UUID:
         topic = services.catalogue.topics_by_id.get(wanted.topic_id)
         if topic is None:
             return _absent(None, ErrorCode.UNKNOWN_TOPIC_ID, wanted.topic_id)
-        return _describe(topic, operations, services)
+        return _describe(topic, operations, context)
     if wanted.name is None:
         return _absent("", ErrorCode.INVALID_REQUEST)
     topic = services.catalogue.topics.get(wanted.name)
@@ -100,7 +102,7 @@ def _find(wanted: MetadataRequestTopic, may_create: bool, operations: int, servi
             topic = _create(wanted.name, may_create, services)
         except KafkaError as refusal:
             return _absent(wanted.name, refusal.code, operations=operations)
-    return _describe(topic, operations, services)
+    return _describe(topic, operations, context)
 
 
 def _create(name: str, may_create: bool, services: Services) -> Topic:
@@ -118,15 +120,15 @@ def _create(name: str, may_create: bool, services: Services) -> Topic:
     return topic
 
 
-def _describe(topic: Topic, operations: int, services: Services) -> MetadataResponseTopic:
+def _describe(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
+    cluster, describe = context.services.cluster, _describe_partition if context.api_version else _describe_running
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[
-            _describe_partition(topic.name, number, partition, services.cluster)
-            for number, partition in enumerate(topic.partitions)
+            describe(topic.name, number, partition, cluster) for number, partition in enumerate(topic.partitions)
         ],
         topic_authorized_operations=operations,
     )
@@ -144,6 +146,17 @@ def _describe_partition(topic: str, number: int, partition: Partition, cluster: 
         isr_nodes=list(isr),
         offline_replicas=cluster.offline(placement),
     )
+
+
+def _describe_running(topic: str, number: int, partition: Partition, cluster: Cluster) -> MetadataResponsePartition:
+    """As version 0 has it."""
+    found = _describe_partition(topic, number, partition, cluster)
+    away = set(found.offline_replicas)
+    found.replica_nodes = [node for node in found.replica_nodes if node not in away]
+    found.isr_nodes = [node for node in found.isr_nodes if node not in away]
+    if away and not found.error_code:
+        found.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+    return found
 
 
 def _absent(

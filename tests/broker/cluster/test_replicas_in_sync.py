@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from barnabas.protocol.errors import ErrorCode as E
+from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.cluster.test_moving import leader_to, places, switch
-from tests.broker.cluster.test_three_nodes import create, metadata, produce, produced
+from tests.broker.cluster.test_three_nodes import ask, create, metadata, produce, produced
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 BY_NAME = 12
@@ -82,6 +84,34 @@ async def test_a_batch_whose_leader_moves_before_it_is_on_the_disk_is_not_acknow
     peer = await begun(world, acks)
     await leader_to(world, "t", 0, 2)
     assert await answered(peer, syncs) == (code, 0)
+
+
+# --- told ------------------------------------------------------------------------------------------------------------
+
+
+async def test_replicas_on_stopped_nodes_are_told_as_each_api_tells_them() -> None:
+    world = BrokerWorld(nodes=3)
+    await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    await create(world, "u", assignments=[[2], [1]])
+    await switch(world, 2, "true")
+    codes = {}
+    for version in (0, 1, 5, 13):
+        topics = (await ask(world, 1, MetadataRequest(topics=[MetadataRequestTopic(name="t")]), version)).topics
+        codes[version] = [(each.error_code, each.replica_nodes) for each in topics[0].partitions]
+    assert codes[1] == codes[5] == codes[13] == [(E.NONE, [1, 2, 3]), (E.NONE, [2, 3, 1]), (E.NONE, [3, 1, 2])]
+    assert codes[0] == [(E.REPLICA_NOT_AVAILABLE, each) for each in ([1, 3], [3, 1], [3, 1])]
+    topics = (await ask(world, 1, MetadataRequest(topics=[MetadataRequestTopic(name="u")]), 0)).topics
+    assert [(each.error_code, each.leader_id, each.replica_nodes, each.isr_nodes) for each in topics[0].partitions] == [
+        (E.LEADER_NOT_AVAILABLE, -1, [], []),
+        (E.NONE, 1, [1], [1]),
+    ]
+    asked = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="u")], response_partition_limit=2)
+    (described,) = (await ask(world, 1, asked)).topics
+    assert [
+        (each.error_code, each.leader_id, each.replica_nodes, each.isr_nodes, each.offline_replicas)
+        for each in described.partitions
+    ] == [(E.NONE, -1, [2], [2], [2]), (E.NONE, 1, [1], [1], [])]
+    await world.close()
 
 
 # --- unclean elections -----------------------------------------------------------------------------------------------
