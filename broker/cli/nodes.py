@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
-from barnabas.client.admin.nodes import elect_preferred, reassign, start_node, stop_node
+from barnabas.client.admin.nodes import elect_preferred, list_nodes, reassign, start_node, stop_node
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client
 from barnabas.client.metadata import PartitionInfo, TopicInfo, TopicPartition
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", parents=parents, help="the nodes that run, and how much each leads")
+    listing = commands.add_parser("list", parents=parents, help="the nodes, whether they run, how much each leads")
     listing.set_defaults(action=_list)
 
     for name, text, action in (("stop", "stop one while the others serve", _stop), ("start", "start it again", _start)):
@@ -49,10 +49,13 @@ def parser() -> argparse.ArgumentParser:
 def _list(client: Client, options: argparse.Namespace) -> None:
     topics = list_topics(client)
     found = []
-    for node, address in sorted(client.cluster.brokers.items()):
-        leads, follows = ([row for row in _partitions(topics) if test(row, node)] for test in (_leads, _follows))
-        found.append((node, f"{address.host}:{address.port}", len(leads), len(follows)))
-    header = ("node", "address", "leads", "follows")
+    for node in list_nodes(client):
+        leads, follows = (
+            [row for row in _partitions(topics) if test(row, node.node_id)] for test in (_leads, _follows)
+        )
+        state = "stopped" if node.is_stopped else "running"
+        found.append((node.node_id, f"{node.host}:{node.port}", node.rack or "", state, len(leads), len(follows)))
+    header = ("node", "address", "rack", "state", "leads", "follows")
     if options.json:
         print_json([dict(zip(header, row, strict=True)) for row in found])
     else:

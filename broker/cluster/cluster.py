@@ -81,6 +81,10 @@ class Cluster:
         """All nodes, by their ids; `own` is this one as the peer is to know it."""
         return tuple(sorted((own, *self._others))) if self._others else (own,)
 
+    def fenced(self, own: Node) -> tuple[Node, ...]:
+        """The nodes that belong to the cluster and do not run; `own` as for `nodes`."""
+        return ()
+
     def node(self, node_id: int, own: Node) -> Node:
         """The node of this id, which is in the cluster; `own` as for `nodes`."""
         return next(node for node in self.nodes(own) if node.node_id == node_id)
@@ -100,6 +104,10 @@ class Cluster:
         """The numbers of the topic's partitions that this node leads."""
         numbers = range(len(topic.partitions))
         return [number for number in numbers if self.leads(topic.name, number)] if self._others else numbers
+
+    def hosted(self, topic: Topic) -> Sequence[int]:
+        """The numbers of the topic's partitions that this node has a replica of."""
+        return self.led(topic)
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads the partition."""

@@ -49,6 +49,10 @@ class ClusterOfMany(Cluster):
         """As `Cluster.nodes`: those that run."""
         return tuple(self._as_seen(node_id, own) for node_id in self._nodes.running)
 
+    def fenced(self, own: Node) -> tuple[Node, ...]:
+        """As `Cluster.fenced`."""
+        return tuple(self._as_seen(node_id, own) for node_id in sorted(self._nodes.stopped))
+
     def node(self, node_id: int, own: Node) -> Node:
         """As `Cluster.node`."""
         return self._as_seen(node_id, own)
@@ -85,6 +89,10 @@ class ClusterOfMany(Cluster):
     def led(self, topic: Topic) -> Sequence[int]:
         """As `Cluster.led`."""
         return self._nodes.led_by(self.node_id, topic.name)
+
+    def hosted(self, topic: Topic) -> Sequence[int]:
+        """As `Cluster.hosted`."""
+        return self._nodes.hosted_by(self.node_id, topic.name)
 
 
 class ClusterOfAll(ClusterOfMany):

@@ -98,6 +98,10 @@ class Nodes:
         """The numbers of the topic's partitions that the node leads."""
         return [number for number, each in enumerate(self._placements[topic]) if each.leader == node]
 
+    def hosted_by(self, node: int, topic: str) -> list[int]:
+        """The numbers of the topic's partitions that the node has a replica of."""
+        return [number for number, each in enumerate(self._placements[topic]) if node in each.replicas]
+
     # --- what the catalogue asks and tells ---------------------------------------------------------------------------
 
     def factor(self, topic: str) -> int:

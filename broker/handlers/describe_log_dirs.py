@@ -3,7 +3,8 @@
 A partition's size is that of its segments without indexes, read off the file system: nothing is opened for it. Asked
 for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
 it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
-directory that it is moved to, with what is copied. None is cordoned. A directory that has failed is listed with
+directory that it is moved to, with what is copied. Each of several nodes lists the replicas it has, with nothing they
+are behind by. None is cordoned. A directory that has failed is listed with
 KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
 """
 
@@ -87,9 +88,9 @@ def _by_directory(
 
 
 def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> dict[str, list[int]]:
-    """The partitions to describe, in order: those asked for that are here, each once."""
+    """The partitions to describe, in order: those asked for that have a replica here, each once."""
     cluster = context.services.cluster
-    existing = {name: cluster.led(topic) for name, topic in context.services.catalogue.topics.items()}
+    existing = {name: cluster.hosted(topic) for name, topic in context.services.catalogue.topics.items()}
     if asked is None:
         return {name: list(partitions) for name, partitions in existing.items()}
     wanted: dict[str, set[int]] = {}

@@ -2,8 +2,9 @@
 
 The log is `__cluster_metadata-0`, and a request for exactly that is answered with the epoch of this run and the log's
 end, which is the high watermark, too: every record is on the disk before it counts. Anything else, or more, is
-UNKNOWN_TOPIC_OR_PARTITION. There are no observers, and no controller listener to name (decision 0108). Versions: 1
-times; 2 directory ids, error messages, and the voters' listeners.
+UNKNOWN_TOPIC_OR_PARTITION. Of several nodes the first keeps it, whether it is stopped or not, and the others that run
+are observers, which have read it all. There is no controller listener to name (decision 0108). Versions: 1 times; 2
+directory ids, error messages, and the voters' listeners.
 """
 
 from barnabas.broker.context import RequestContext, Services
@@ -47,21 +48,25 @@ def _asks_for_the_log(topics: list[DescribeQuorumRequestTopicData]) -> bool:
 
 def _describe(services: Services, has_directories: bool) -> DescribeQuorumResponsePartitionData:
     leadership, now_ms = services.catalogue.leadership, services.clock.now_ms()
-    me = ReplicaState(
-        replica_id=leadership.node_id,
-        replica_directory_id=leadership.directory_id if has_directories else ZERO_UUID,
-        log_end_offset=leadership.end_offset,
-        last_fetch_timestamp=now_ms,
-        last_caught_up_timestamp=now_ms,
-    )
+
+    def state(node_id: int) -> ReplicaState:
+        return ReplicaState(
+            replica_id=node_id,
+            replica_directory_id=leadership.directory_id if has_directories else ZERO_UUID,
+            log_end_offset=leadership.end_offset,
+            last_fetch_timestamp=now_ms,
+            last_caught_up_timestamp=now_ms,
+        )
+
+    running = [node.node_id for node in services.cluster.nodes(services.node)]
     return DescribeQuorumResponsePartitionData(
         partition_index=_PARTITION,
         error_code=ErrorCode.NONE,
         leader_id=leadership.node_id,
         leader_epoch=leadership.epoch,
         high_watermark=leadership.end_offset,
-        current_voters=[me],
-        observers=[],
+        current_voters=[state(leadership.node_id)],
+        observers=[state(node_id) for node_id in running if node_id != leadership.node_id],
     )
 
 

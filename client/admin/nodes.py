@@ -1,4 +1,4 @@
-"""Administration of nodes: having them stopped and started, and moving what they lead. One function per thing to do.
+"""Administration of nodes: listing, stopping, starting them, and moving what they lead. One function per thing to do.
 
 Leaders are moved with Kafka's own requests, so that works with Apache Kafka, too, where copying takes its time. To stop
 and start nodes is for a Barnabas that is several (`barnabas serve --brokers`).
@@ -7,6 +7,7 @@ and start nodes is for a Barnabas that is several (`barnabas serve --brokers`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from barnabas.client.admin.asking import ask_controller
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
@@ -21,10 +22,34 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 
 _STOPPED_NODES = "barnabas.nodes.stopped"
 _PREFERRED = 0
+
+
+class ClusterNode(NamedTuple):
+    """A node as DescribeCluster tells of it."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    is_stopped: bool
+    """Always False from brokers that do not know version 2 of the request."""
+
+
+def list_nodes(client: Client) -> list[ClusterNode]:
+    """All nodes by their ids, stopped ones, too. KafkaError."""
+
+    def attempt(connection: Connection, deadline: Deadline) -> list[ClusterNode]:
+        request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
+        answer = connection.ask(request, deadline)
+        raise_for(answer.error_code, answer.error_message, "the cluster")
+        return [ClusterNode(each.broker_id, each.host, each.port, each.rack, each.is_fenced) for each in answer.brokers]
+
+    return ask_controller(client, attempt)
 
 
 def stop_node(client: Client, node_id: int) -> None:

@@ -104,19 +104,23 @@ def shell(capsys: pytest.CaptureFixture[str], broker: Barnabas, *words: str) -> 
     return status, (out + err).strip()
 
 
-@pytest.mark.barnabas(brokers=3, topics={"t": 6}, config={"default.replication.factor": 3})
+@pytest.mark.barnabas(
+    brokers=3, topics={"t": 6}, config={"default.replication.factor": 3, "broker.rack": ["a", "", "c"]}
+)
 def test_the_command_lists_moves_stops_and_starts(barnabas: Barnabas, capsys: pytest.CaptureFixture[str]) -> None:
     status, listed = shell(capsys, barnabas, "list", "--json")
     assert status == 0
-    assert [(each["node"], each["leads"], each["follows"]) for each in json.loads(listed)] == [
-        (1, 2, 4),
-        (2, 2, 4),
-        (3, 2, 4),
+    assert [(each["node"], each["rack"], each["leads"], each["follows"]) for each in json.loads(listed)] == [
+        (1, "a", 2, 4),
+        (2, "", 2, 4),
+        (3, "c", 2, 4),
     ]
     assert shell(capsys, barnabas, "move", "t:0,1", "--to", "3") == (0, "node 3 leads 2 partitions")
     assert [barnabas.leader("t", number) for number in (0, 1)] == [3, 3]
     assert shell(capsys, barnabas, "stop", "3") == (0, "stopped node 3")
-    assert "3" not in [line[0] for line in shell(capsys, barnabas, "list")[1].splitlines()]
+    states = {each["node"]: each["state"] for each in json.loads(shell(capsys, barnabas, "list", "--json")[1])}
+    assert states == {1: "running", 2: "running", 3: "stopped"}
+    assert "stopped" in shell(capsys, barnabas, "list")[1]
     assert shell(capsys, barnabas, "start", "3") == (0, "started node 3")
     assert shell(capsys, barnabas, "move", "t", "--to", "1") == (0, "node 1 leads 6 partitions")
 

@@ -1,0 +1,65 @@
+"""What is told of several nodes beside their partitions: who is stopped, what each has, who keeps the metadata log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from tests.broker.cluster.test_moving import switch
+from tests.broker.cluster.test_three_nodes import ask, create, produced
+from tests.support.worlds.broker import BrokerWorld
+
+NODES = 1, 2, 3
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[BrokerWorld]:
+    world = BrokerWorld({"broker.rack": "a,b,c"}, nodes=3)
+    await create(world, "t", assignments=[[1, 2], [2, 3], [3, 2]])
+    yield world
+    await world.close()
+
+
+@pytest.mark.parametrize("stopped", [1, 3])
+async def test_a_stopped_node_is_fenced_to_who_asks_for_such_nodes(world: BrokerWorld, stopped: int) -> None:
+    await switch(world, stopped, "true")
+    asked = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
+    found = [(each.broker_id, each.port, each.rack, each.is_fenced) for each in (await ask(world, 2, asked)).brokers]
+    assert found == [(1, 9092, "a", stopped == 1), (2, 9093, "b", False), (3, 9094, "c", stopped == 3)]
+    asked.include_fenced_brokers = False
+    assert stopped not in [each.broker_id for each in (await ask(world, 2, asked)).brokers]
+
+
+async def test_each_node_describes_the_replicas_it_has(world: BrokerWorld) -> None:
+    await produced(world, 1, 0)
+    found = {}
+    for node in NODES:
+        (result,) = (await ask(world, node, DescribeLogDirsRequest(topics=None))).results
+        (topic,) = result.topics
+        found[node] = {each.partition_index: each.partition_size > 0 for each in topic.partitions}
+        assert all(each.offset_lag == 0 for each in topic.partitions)
+    assert found == {1: {0: True}, 2: {0: True, 1: False, 2: False}, 3: {1: False, 2: False}}
+
+
+@pytest.mark.parametrize(("stopped", "observers"), [(None, [2, 3]), (1, [2, 3]), (3, [2])])
+async def test_the_first_node_keeps_the_metadata_log_and_the_others_that_run_observe_it(
+    world: BrokerWorld, stopped: int | None, observers: list[int]
+) -> None:
+    if stopped is not None:
+        await switch(world, stopped, "true")
+    partitions = [DescribeQuorumRequestPartitionData(partition_index=0)]
+    topics = [DescribeQuorumRequestTopicData(topic_name="__cluster_metadata", partitions=partitions)]
+    answer = await ask(world, 2, DescribeQuorumRequest(topics=topics))
+    (quorum,) = answer.topics[0].partitions
+    assert (quorum.leader_id, [each.replica_id for each in quorum.current_voters]) == (1, [1])
+    assert [each.replica_id for each in quorum.observers] == observers
+    assert {each.log_end_offset for each in quorum.observers} == {quorum.high_watermark}
+    assert [each.node_id for each in answer.nodes] == [1]
