@@ -21,7 +21,7 @@ from barnabas.broker.catalogue.image import (
     TOPIC_RESOURCE,
 )
 from barnabas.broker.catalogue.topics import check_name
-from barnabas.broker.config.broker_config import Source, Synonym, find_key
+from barnabas.broker.config.broker_config import BrokerConfig, Source, Synonym, find_key
 from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, effective, synonyms
 from barnabas.broker.config.values import ValueType, text_of
@@ -173,15 +173,26 @@ def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsRe
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
     from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES  # long tables that nothing else needs
 
+    config = _own_config(services)
     for key in sorted((*KEYS.values(), *ACCEPTED.values())):
-        found = _listed(services.config.synonyms(key.name), key.name)
+        found = _listed(config.synonyms(key.name), key.name)
         if key.name in _INTERNAL and all(each.source is Source.DEFAULT for each in found):
             continue
-        yield _entry(key, text_of(services.config.value(key.name)), found)
+        yield _entry(key, text_of(config.value(key.name)), found)
     for name, key in THROTTLED_RATES.items():
-        set_ones = [each for each in services.config.synonyms(name) if each.source is not Source.DEFAULT]
+        set_ones = [each for each in config.synonyms(name) if each.source is not Source.DEFAULT]
         if set_ones:
             yield _entry(key, set_ones[0].value, set_ones)
+
+
+def _own_config(services: Services) -> BrokerConfig:
+    """As this node is to tell it, which may be one of several."""
+    nodes = services.cluster.brokers
+    if len(nodes) == 1:
+        return services.config
+    from barnabas.broker.config.own_settings import config_of_node
+
+    return config_of_node(services.config, nodes.index(services.node.node_id), len(nodes))
 
 
 def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:

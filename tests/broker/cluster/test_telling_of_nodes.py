@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from barnabas.broker.catalogue.image import BROKER_RESOURCE
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -47,6 +49,35 @@ async def test_each_node_describes_the_replicas_it_has(world: BrokerWorld) -> No
         found[node] = {each.partition_index: each.partition_size > 0 for each in topic.partitions}
         assert all(each.offset_lag == 0 for each in topic.partitions)
     assert found == {1: {0: True}, 2: {0: True, 1: False, 2: False}, 3: {1: False, 2: False}}
+
+
+async def test_each_node_describes_its_own_id_rack_and_listeners_and_what_all_share() -> None:
+    static = {
+        "node.id": "1",
+        "broker.rack": "a,,c",
+        "listeners": "PLAINTEXT://:9092, INSIDE://:19092,CONTROLLER://:29092,ANY://127.0.0.1:0",
+        "advertised.listeners": "PLAINTEXT://broker:9092",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT,ANY:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "num.partitions": "7",
+    }
+    world = BrokerWorld(static, nodes=3)
+    found = {node: await described(world, node) for node in NODES}
+    assert [found[node]["node.id"] for node in NODES] == [found[node]["broker.id"] for node in NODES] == ["1", "2", "3"]
+    assert [found[node]["broker.rack"] for node in NODES] == ["a", None, "c"]
+    assert found[1]["listeners"] == "PLAINTEXT://:9092,INSIDE://:19092,CONTROLLER://:29092,ANY://127.0.0.1:0"
+    assert found[3]["listeners"] == "PLAINTEXT://:9094,INSIDE://:19094,CONTROLLER://:29092,ANY://127.0.0.1:0"
+    assert found[3]["advertised.listeners"] == "PLAINTEXT://broker:9094"
+    world.services.catalogue.replace_configs(BROKER_RESOURCE, "", {"message.max.bytes": "1234"})
+    changed = await described(world, 2)
+    assert (changed["num.partitions"], changed["message.max.bytes"]) == ("7", "1234")
+    await world.close()
+
+
+async def described(world: BrokerWorld, node: int) -> dict[str, str | None]:
+    resource = DescribeConfigsResource(resource_type=BROKER_RESOURCE, resource_name=str(node), configuration_keys=None)
+    (result,) = (await ask(world, node, DescribeConfigsRequest(resources=[resource]))).results
+    return {each.name: each.value for each in result.configs}
 
 
 @pytest.mark.parametrize(("stopped", "observers"), [(None, [2, 3]), (1, [2, 3]), (3, [2])])
