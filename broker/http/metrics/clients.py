@@ -8,9 +8,14 @@ it is, in labels that a client's own attributes never replace. How many series t
 from __future__ import annotations
 
 import re
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.telemetry.points import Histogram
 
 PUSHED_HELP = "Pushed by clients, and as they say."
 _PREFIX = "barnabas_client_"
@@ -18,7 +23,10 @@ _LEFT_AWAY = "org.apache.kafka."
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]")
 _A_STEP = 200
 
-Series = tuple[str, dict[str, str], float]
+_PARTS = ("_bucket", "_count", "_sum")
+
+_Key = tuple[str, frozenset[tuple[str, str]]]
+Series = tuple[str, dict[str, str], float | Times]
 
 
 def read_clients(sources: Sources, readings: Readings) -> None:
@@ -29,21 +37,48 @@ def read_clients(sources: Sources, readings: Readings) -> None:
 
 
 def read_pushed(sources: Sources) -> Steps[list[Series]]:
-    """(name, labels, value) of every series that a client pushed which is still there."""
+    """(name, labels, value) of everything that a client pushed which is still there."""
     telemetry = sources.services.deferred_telemetry.built
-    found: dict[tuple[str, frozenset[tuple[str, str]]], Series] = {}
+    found: dict[_Key, Series] = {}
     if telemetry is None:
         return []
     yield from telemetry.forget_gone()
+    passed = 0
     for client in telemetry.series.clients():
         whose = {"client_instance_id": client.instance_id, "client_id": client.client_id}
-        for number, (name, attributes, value) in enumerate(telemetry.series.of(client), start=1):
+        for name, attributes, value in telemetry.series.of(client):
             labels = {_label(key): text for key, text in attributes.items()} | whose
             fit = _PREFIX + _NOT_IN_A_NAME.sub("_", name.removeprefix(_LEFT_AWAY))
-            found[fit, frozenset(labels.items())] = fit, labels, value  # two that are fit for the same are one
-            if number % _A_STEP == 0:
+            shown: float | Times = value if isinstance(value, float) else _times(value)
+            if isinstance(shown, Times):
+                labels.pop("le", None)  # its buckets have it
+            found[_key(fit, labels)] = fit, labels, shown  # two that are fit for the same are one
+            passed += len(shown.buckets) if isinstance(shown, Times) else 1
+            if passed >= _A_STEP:
+                passed = 0
                 yield
-    return list(found.values())
+    return [each for each in found.values() if not _is_part_of_another(each, found)]
+
+
+def _key(name: str, labels: dict[str, str]) -> _Key:
+    return name, frozenset(labels.items())
+
+
+def _is_part_of_another(series: Series, found: dict[_Key, Series]) -> bool:
+    """Whether this is named as the buckets, the count or the sum of a histogram with the same labels."""
+    name, labels, _ = series
+    without_le = {key: text for key, text in labels.items() if key != "le"}
+    for part in _PARTS:
+        if name.endswith(part):
+            whole = found.get(_key(name.removesuffix(part), without_le))
+            return whole is not None and isinstance(whole[2], Times)
+    return False
+
+
+def _times(histogram: Histogram) -> Times:
+    """Prometheus's buckets hold what is in those below, too."""
+    bounds = [*map(repr, histogram.bounds), "+Inf"]
+    return Times(list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.total)
 
 
 def _label(key: str) -> str:

@@ -13,6 +13,7 @@ from barnabas.broker.http.metrics.table import (
     PARTITIONS_MAX,
     TOPICS_MAX,
 )
+from barnabas.broker.telemetry.points import BUCKETS_MAX
 from barnabas.broker.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
 
 _HEAD = f"""\
@@ -82,9 +83,11 @@ kafka-client-metrics.sh --bootstrap-server localhost:9092 --alter --name produce
 ```
 
 `org.apache.kafka.producer.record.queue.time.avg` is `barnabas_client_producer_record_queue_time_avg`, with the labels
-`client_instance_id`, `client_id` and those that the client gives. A sum is one from the client's start on. Histograms
-are not served. A client's series end with its connection, or when it was silent for three intervals. What clients push
-is what they say: nobody checks it.
+`client_instance_id`, `client_id` and those that the client gives. A sum is one from the client's start on. A histogram
+is one of Prometheus's, `…_bucket` with `le`, `…_count` and `…_sum`, also where the client pushes what was added since
+its last push; it has at most {BUCKETS_MAX} buckets, each of which counts as a metric above. Exponential histograms and
+summaries are not served. A client's series end with its connection, or when it was silent for three intervals. What
+clients push is what they say: nobody checks it.
 """
 _OF = {
     JMX: "Under the JMX exporter's names",

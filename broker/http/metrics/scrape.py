@@ -16,7 +16,7 @@ from barnabas.broker.http.metrics.clients import PUSHED_HELP, read_clients, read
 from barnabas.broker.http.metrics.groups import read_groups
 from barnabas.broker.http.metrics.partitions import read_partitions
 from barnabas.broker.http.metrics.requests import read_requests
-from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.broker.http.metrics.table import COUNTER, HISTOGRAM, METRICS, Metric
 from barnabas.broker.http.metrics.transactions import read_transactions
 from barnabas.broker.slices import Kind
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _SCRAPE = Kind(steps_max=1)
+_UNKNOWN = "unknown"
 
 
 async def scrape(sources: Sources) -> bytes:
@@ -64,9 +65,16 @@ def _pushed(client: Any, sources: Sources) -> Steps[list[Family]]:
     """Those that clients pushed, under names that no other metric has."""
     families: dict[str, Family] = {}
     for name, labels, value in (yield from read_pushed(sources)):
+        kind = HISTOGRAM if isinstance(value, Times) else _UNKNOWN
         if name not in families:
-            families[name] = client.Metric(name, PUSHED_HELP, "unknown")
-        families[name].add_sample(name, labels, value)
+            families[name] = client.Metric(name, PUSHED_HELP, kind)
+        family = families[name]
+        if family.type != kind:
+            family.type = _UNKNOWN  # two clients push different kinds under one name
+        if isinstance(value, Times):
+            _add_times(family, name, labels, value)
+        else:
+            family.add_sample(name, labels, value)
     return list(families.values())
 
 
@@ -93,10 +101,16 @@ def _family(client: Any, metric: Metric, readings: Readings) -> Family:
     family: Family = client.Metric(name, metric.help, metric.kind)
     for labels, value in readings.values.get(metric.name, ()):
         if metric.kind == HISTOGRAM:
-            for bound, count in value.buckets:
-                family.add_sample(f"{name}_bucket", labels | {"le": bound}, count)
-            family.add_sample(f"{name}_count", labels, value.buckets[-1][1])
-            family.add_sample(f"{name}_sum", labels, value.total)
+            _add_times(family, name, labels, value)
         else:
             family.add_sample(f"{name}_total" if metric.kind == COUNTER else name, labels, value)
     return family
+
+
+def _add_times(family: Family, name: str, labels: dict[str, str], value: Times) -> None:
+    """A histogram's samples. Each bucket counts what is in those below, too."""
+    for bound, count in value.buckets:
+        family.add_sample(f"{name}_bucket", labels | {"le": bound}, count)
+    family.add_sample(f"{name}_count", labels, value.buckets[-1][1])
+    if value.total is not None:
+        family.add_sample(f"{name}_sum", labels, value.total)

@@ -32,7 +32,8 @@ class Times(NamedTuple):
 
     buckets: Sequence[tuple[str, int]]
     """(upper bound, how many are not above it), the last one `+Inf`."""
-    total: float
+    total: float | None
+    """Their sum; None where a client does not tell it."""
 
 
 class Readings:

@@ -8,15 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.broker.telemetry import otlp as otlp_reader
+from barnabas.broker.telemetry import points as point_reader
 from barnabas.broker.telemetry.otlp import (
     BYTES_A_STEP,
     METRIC_FIELDS_MAX,
     POINT_BYTES_MAX,
-    Field,
-    Point,
     Pushed,
     read_metrics,
 )
+from barnabas.broker.telemetry.points import BUCKETS_MAX, Histogram, Point
+from barnabas.broker.telemetry.protobuf import Field, fields
 from barnabas.protocol.errors import DecodeError
 from barnabas.storage.steps import Steps, finish
 from tests.support.records import otlp
@@ -57,10 +58,48 @@ def test_attributes_that_are_no_text_are_told_as_text() -> None:
     assert dict(point.attributes) == {"flag": "true", "count": "-5", "ratio": "0.5", "list": ""}
 
 
-def test_histograms_and_points_beyond_the_most_are_counted() -> None:
+def test_summaries_exponential_histograms_and_points_beyond_the_most_are_counted() -> None:
     points = [otlp.point(float(number)) for number in range(5)]
-    pushed = read(otlp.metrics_data(otlp.gauge("g", *points), otlp.histogram("h", b"", b"")), points_max=3)
+    others = [otlp.message(1, b"m") + otlp.message(kind, otlp.message(1, b"")) for kind in (10, 11)]
+    pushed = read(otlp.metrics_data(otlp.gauge("g", *points), *others), points_max=3)
     assert ([point.value for point in pushed.points], pushed.left_out) == ([0.0, 1.0, 2.0], 4)
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_histograms_are_read_with_their_buckets(is_packed: bool) -> None:
+    point = otlp.histogram_point([0.5, 10.0], [1, 0, 4], total=99.5, is_packed=is_packed, topic="t")
+    data = otlp.metrics_data(
+        otlp.histogram("d", point, temporality=1), otlp.histogram("c", point), otlp.histogram("e", b"")
+    )
+    value = Histogram((0.5, 10.0), (1, 0, 4), 99.5)
+    labels = (("topic", "t"),)
+    assert read(data) == Pushed(
+        [
+            Point("d", labels, value, is_delta=True),
+            Point("c", labels, value),
+            Point("e", (), Histogram((), (0,), None)),
+        ],
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "counts"),
+    [
+        ([1.0, 2.0], [1, 2]),
+        ([1.0], [1, 2, 3]),
+        ([2.0, 1.0], [1, 1, 1]),
+        ([1.0, 1.0], [1, 1, 1]),
+        ([float("nan")], [1, 1]),
+        ([1.0, float("inf")], [1, 1, 1]),
+        ([float("-inf")], [1, 1]),
+        ([float(each) for each in range(BUCKETS_MAX)], [1] * (BUCKETS_MAX + 1)),
+        ([1.0], [1 << 63, 1 << 63]),  # more than the count, which is a number of 64 bits
+    ],
+)
+def test_histograms_that_are_none_are_counted(bounds: list[float], counts: list[int]) -> None:
+    data = otlp.metrics_data(otlp.histogram("h", otlp.histogram_point(bounds, counts, total=1.0)))
+    assert read(data) == Pushed([], 1)
 
 
 def test_fields_that_nobody_knows_are_passed_over() -> None:
@@ -81,21 +120,22 @@ _HALF_A_MEGABYTE = 500_000
         (otlp.message(1, otlp.message(2, b"")) * (_HALF_A_MEGABYTE // 4), 0),
         (otlp.message(1, otlp.message(2, b"") * (_HALF_A_MEGABYTE // 2)), 0),
         (otlp.metrics_data(b"") + otlp.metrics_data(*[b""] * (_HALF_A_MEGABYTE // 2)), 0),
-        (otlp.metrics_data(otlp.histogram("h", *[b""] * (_HALF_A_MEGABYTE // 2))), 0),
+        (otlp.metrics_data(otlp.histogram("h", *[b""] * (_HALF_A_MEGABYTE // 2))), 100),
         (otlp.metrics_data(otlp.gauge("g", *[otlp.point(1.0)] * (_HALF_A_MEGABYTE // 11))), 100),
         (otlp.metrics_data(otlp.gauge("g", otlp.message(7, b"") * (_HALF_A_MEGABYTE // 2))), 0),
         (otlp.metrics_data(otlp.message(7, otlp.number_field(9, 1) * (_HALF_A_MEGABYTE // 2))), 0),
     ],
 )
 def test_no_large_message_is_read_in_one_step(data: bytes, points: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    read_fields, now = otlp_reader.fields, [0]
+    now = [0]
 
     def counted(data: memoryview) -> Iterator[Field]:
-        for field in read_fields(data):
+        for field in fields(data):
             now[0] += 1
             yield field
 
     monkeypatch.setattr(otlp_reader, "fields", counted)
+    monkeypatch.setattr(point_reader, "fields", counted)
     found: list[Pushed] = []
 
     def reading() -> Steps[None]:
@@ -123,6 +163,7 @@ def test_a_point_too_large_to_be_kept_is_not_read() -> None:
         b"\x0b",  # a group
         b"\x02\x00",  # field 0
         otlp.metrics_data(otlp.message(1, b"\xff")),  # no UTF-8
+        otlp.metrics_data(otlp.histogram("h", otlp.message(7, b"1234567"))),  # half a number
         otlp.metrics_data(otlp.number_field(99, 1) * (METRIC_FIELDS_MAX + 1)),
     ],
 )

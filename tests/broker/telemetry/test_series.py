@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.broker.telemetry import series as limits
-from barnabas.broker.telemetry.otlp import Point
+from barnabas.broker.telemetry.points import Histogram, Point
 from barnabas.broker.telemetry.series import Client, PushedSeries
 
 A, B = Client("a", "one"), Client("b", "two")
@@ -49,3 +49,40 @@ def test_text_is_bounded_and_a_client_that_is_gone_makes_room() -> None:
     kept.add(A, Point("late", (("label", long),), 1.0))
     assert [name for name, _, _ in kept.of(A)] == ["late"]
     kept.forget(Client("nobody", ""))
+
+
+def histogram(*counts: int, total: float | None = 1.0) -> Histogram:
+    return Histogram(tuple(map(float, range(len(counts) - 1))), counts, total)
+
+
+def test_delta_histograms_are_added_bucket_by_bucket_and_others_take_the_place() -> None:
+    kept = PushedSeries()
+    for _ in range(2):
+        kept.add(A, Point("delta", (), histogram(1, 0, 2), is_delta=True))
+        kept.add(A, Point("cumulative", (), histogram(1, 0, 2)))
+    assert [value for _, _, value in kept.of(A)] == [histogram(2, 0, 4, total=2.0), histogram(1, 0, 2)]
+    kept.add(A, Point("delta", (), histogram(1, 0, 0, total=None), is_delta=True))
+    assert next(kept.of(A))[2] == histogram(3, 0, 4, total=None)
+
+
+def test_a_delta_of_other_bounds_or_of_another_kind_begins_anew() -> None:
+    kept = PushedSeries()
+    for value in (1.0, histogram(1, 1, 1), histogram(5, 5), 2.0):
+        kept.add(A, Point("m", (), value, is_delta=True))
+        assert [each for _, _, each in kept.of(A)] == [value]
+    assert len(kept) == 1
+
+
+def test_a_histogram_is_as_many_series_as_prometheus_is_told() -> None:
+    kept = PushedSeries()
+    kept.add(A, Point("h", (), histogram(1, 2, 3)))
+    assert len(kept) == 5
+    kept.add(A, Point("h", (), histogram(1, 2)))
+    assert len(kept) == 4
+    for number in range(limits.SERIES_OF_CLIENT_MAX):
+        kept.add(A, Point(f"h{number}", (), histogram(1, 2)))
+    assert len(kept) == limits.SERIES_OF_CLIENT_MAX
+    kept.add(A, Point("h", (), histogram(*range(50))))  # there is no room for more buckets
+    assert next(kept.of(A))[2] == histogram(1, 2)
+    kept.forget(A)
+    assert len(kept) == 0

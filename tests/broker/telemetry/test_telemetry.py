@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.broker.api.metering import Meter
 from barnabas.broker.catalogue.alterations import Alteration, Operation
@@ -58,10 +59,16 @@ class Pushing:
         alterations = [Alteration(key.replace("_", "."), Operation.SET, text) for key, text in configs.items()]
         self.world.services.catalogue.alter_configs(CLIENT_METRICS_RESOURCE, name, alterations)
 
+    async def scraped(self) -> str:
+        return (await scrape(Sources(self.world.services, Meter(lambda: 0), lambda: 1, lambda: RUNNING))).decode()
+
     async def pushed(self) -> list[str]:
         """The series of clients in a scrape."""
-        text = await scrape(Sources(self.world.services, Meter(lambda: 0), lambda: 1, lambda: RUNNING))
-        return [each for each in text.decode().splitlines() if each.startswith("barnabas_client_")]
+        return [each for each in (await self.scraped()).splitlines() if each.startswith("barnabas_client_")]
+
+    async def families(self) -> list[Any]:
+        """What Prometheus makes of a scrape."""
+        return list(text_string_to_metric_families(await self.scraped()))
 
 
 async def test_what_a_client_pushes_is_scraped_with_whose_it_is() -> None:
@@ -75,6 +82,45 @@ async def test_what_a_client_pushes_is_scraped_with_whose_it_is() -> None:
     assert 'node_id="1"' in gauge
     assert 'client_id="forged"' not in gauge
     assert (gauge.split()[-1], delta.split()[-1]) == ("1.5", "4.0")
+
+
+def histogram_of(is_delta: bool, name: str = "org.apache.kafka.request.latency") -> bytes:
+    point = otlp.histogram_point([0.5, 10.0], [1, 0, 4], total=99.5, le="forged", topic="t")
+    return otlp.metrics_data(otlp.histogram(name, point, temporality=1 if is_delta else 2))
+
+
+@pytest.mark.parametrize(("is_delta", "times"), [(True, 2), (False, 1)])
+async def test_a_histogram_is_scraped_as_prometheus_has_it(is_delta: bool, times: int) -> None:
+    pushing = Pushing()
+    mine = await pushing.subscribe()
+    for last in (False, True):
+        assert await pushing.push(mine, histogram_of(is_delta), last=last) == ErrorCode.NONE
+    (family,) = [each for each in await pushing.families() if each.name == "barnabas_client_request_latency"]
+    told = [(each.name.removeprefix(family.name), each.labels.get("le"), each.value) for each in family.samples]
+    assert family.type == "histogram"
+    assert told == [
+        ("_bucket", "0.5", 1 * times),
+        ("_bucket", "10.0", 1 * times),
+        ("_bucket", "+Inf", 5 * times),
+        ("_count", None, 5 * times),
+        ("_sum", None, 99.5 * times),
+    ]
+    assert {each.labels["topic"] for each in family.samples} == {"t"}
+
+
+async def test_kinds_that_meet_under_one_name_make_no_sample_twice() -> None:
+    pushing = Pushing()
+    labels = {"topic": "t"}
+    numbers = [
+        otlp.gauge("a.count", otlp.point(7.0, **labels)),
+        otlp.gauge("a.bucket", otlp.point(7.0, le="0.5", **labels)),
+        otlp.gauge("a", otlp.point(7.0, other="1")),
+        otlp.gauge("a.sum", otlp.point(7.0, other="1")),
+    ]
+    await pushing.push(await pushing.subscribe(), histogram_of(False, "a") + otlp.metrics_data(*numbers))
+    samples = [sample for family in await pushing.families() for sample in family.samples]
+    mine = [each for each in samples if each.name.startswith("barnabas_client_a")]
+    assert len({(each.name, *sorted(each.labels.items())) for each in mine}) == len(mine) == 7
 
 
 async def test_a_client_that_is_gone_has_no_series() -> None:

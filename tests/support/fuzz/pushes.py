@@ -61,8 +61,8 @@ def _histogram(rng: Random) -> bytes:
         bounds += [rng.choice((float("nan"), float("inf"), -float("inf"), 0.0))]
     counts = [rng.choice((0, 1, (1 << 64) - 1)) for _ in range(len(bounds) + rng.choice((1, 1, 1, 0, 2)))]
     point = otlp.histogram_point(bounds, counts, total=rng.choice((1.0, float("nan"))), is_packed=rng.random() < 0.5)
-    body = b"".join(otlp.message(1, each) for each in (point, point)) + otlp.number_field(2, rng.choice((0, 1, 2, 99)))
-    return otlp.metrics_data(otlp.message(1, rng.choice(_NAMES)) + otlp.message(9, body))
+    name = rng.choice((*_NAMES[4:], _NAMES[0])).decode()
+    return otlp.metrics_data(otlp.histogram(name, point, point, temporality=rng.choice((0, 1, 2, 99))))
 
 
 def _nested(rng: Random) -> bytes:

@@ -47,8 +47,9 @@ def sum_of(name: str, *points: bytes, is_delta: bool) -> bytes:
     return message(1, name.encode()) + message(7, body)
 
 
-def histogram(name: str, *points: bytes) -> bytes:
-    return message(1, name.encode()) + message(9, b"".join(message(1, each) for each in points))
+def histogram(name: str, *points: bytes, temporality: int = 2) -> bytes:
+    body = b"".join(message(1, each) for each in points) + number_field(2, temporality)
+    return message(1, name.encode()) + message(9, body)
 
 
 def histogram_point(
