@@ -23,6 +23,7 @@ from barnabas.protocol.log_records.catalogue import ConfigRecord
 
 _NODE_ID = re.compile("([-+]?)0*([0-9]{1,10})")  # what Java takes for an int; the zeros may be many
 _INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
+_LENGTH_MAX = 0x7FFF
 CLUSTER_DEFAULT = ""  # the name of the broker resource that stands for every broker
 
 
@@ -57,6 +58,7 @@ def alter_topic(name: str, alterations: Sequence[Alteration], writer: Writer, co
     own = _topic_configs(name, writer.image)
     changes = _changes(alterations, own, TOPIC_KEYS)
     after = {**own, **changes}
+    _check_lengths(changes, own)
     validate({key: text for key, text in after.items() if text is not None}, config)
     return writer.configs(name, {key: text for key, text in changes.items() if text != own.get(key)})
 
@@ -87,6 +89,7 @@ def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, c
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
     changes = _changes(alterations, own, keys)
+    _check_lengths(changes, own)
     _check_broker_changes(name, {**own, **changes}, changes)
     _check_broker_together(name, {**own, **changes}, writer, config)
     return _broker_records(name, {key: text for key, text in changes.items() if text != own.get(key)}, writer)
@@ -216,6 +219,24 @@ def _broker_records(name: str, changes: Mapping[str, str | None], writer: Writer
         Versioned(ConfigRecord(resource_type=BROKER_RESOURCE, resource_name=name, name=key, value=value))
         for key, value in changes.items()
     ]
+
+
+def _check_lengths(changes: Mapping[str, str | None], own: Mapping[str, str]) -> None:
+    """INVALID_CONFIG for a value longer than a record may hold. Only appending makes one: a request holds none."""
+    if any(
+        text is not None and text != own.get(name) and _java_length(text) > _LENGTH_MAX
+        for name, text in changes.items()
+    ):
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "The configuration value cannot be added because it exceeds the maximum value size of "
+            f"{_LENGTH_MAX} bytes.",
+        )
+
+
+def _java_length(text: str) -> int:
+    """What Kafka counts, though its sentence speaks of bytes."""
+    return len(text) + sum(each > "\uffff" for each in text)
 
 
 def _refuse_nulls(configs: Mapping[str, str | None]) -> None:

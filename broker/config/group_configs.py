@@ -126,6 +126,27 @@ _TABLE = (
 )
 
 GROUP_KEYS = {key.name: key for key in _TABLE}
+_BOUNDS_IN_ORDER = tuple(
+    GROUP_KEYS[name]
+    for name in (
+        "consumer.heartbeat.interval.ms",
+        "consumer.session.timeout.ms",
+        "consumer.assignment.interval.ms",
+        "share.heartbeat.interval.ms",
+        "share.session.timeout.ms",
+        "share.record.lock.duration.ms",
+        "share.delivery.count.limit",
+        "share.partition.max.record.locks",
+        "share.assignment.interval.ms",
+        "streams.heartbeat.interval.ms",
+        "streams.session.timeout.ms",
+        "streams.num.standby.replicas",
+        "streams.assignment.interval.ms",
+        "streams.task.offset.interval.ms",
+        "streams.num.warmup.replicas",
+    )
+)
+"""The keys with bounds, in the order in which Kafka looks at them."""
 _TAGS = "streams.rack.aware.assignment.tags"
 
 
@@ -135,8 +156,9 @@ def validate(configs: Mapping[str, str], config: BrokerConfig) -> None:
         values = {name: _checked(name, text) for name, text in configs.items()}
     except InvalidValue as wrong:
         raise _refused(str(wrong)) from wrong
-    for name, value in values.items():
-        _check_bounds(GROUP_KEYS[name], value, config)
+    for key in _BOUNDS_IN_ORDER:
+        if key.name in values:
+            _check_bounds(key, values[key.name], config)
     assignor, assignors = values.get("streams.assignor.name"), config.strings("group.streams.assignors")
     if assignor is not None and assignor not in assignors:
         raise _refused(
@@ -164,8 +186,6 @@ def _checked(name: str, text: str) -> Value:
 
 def _check_bounds(key: GroupKey, value: Value, config: BrokerConfig) -> None:
     low, high = _bounds(key, config)
-    if low is None and high is None:
-        return
     assert isinstance(value, int)
     if low is not None and high is not None:
         if not low <= value <= high:
@@ -252,6 +272,15 @@ def _in_bounds(key: GroupKey, own: Mapping[str, str], config: BrokerConfig) -> i
 
 _KINDS = ("consumer", "share", "streams")
 _BOUNDED = ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
+_OF_SHARE_GROUPS = (
+    ("max.delivery.count.limit", "delivery.count.limit"),
+    ("delivery.count.limit", "min.delivery.count.limit"),
+    ("max.partition.max.record.locks", "partition.max.record.locks"),
+    ("partition.max.record.locks", "min.partition.max.record.locks"),
+    ("record.lock.duration.ms", "min.record.lock.duration.ms"),
+    ("max.record.lock.duration.ms", "record.lock.duration.ms"),
+    ("max.share.sessions", "max.size"),
+)
 _Rule = tuple[str, str, str, Callable[[int, int], bool]]
 
 
@@ -279,4 +308,8 @@ def _rules() -> Iterator[_Rule]:
         "less than or equal to",
         "group.streams.max.standby.replicas",
         lambda one, other: one <= other,
+    )
+    yield from (
+        (f"group.share.{name}", "greater than or equal to", f"group.share.{other}", lambda one, other: one >= other)
+        for name, other in _OF_SHARE_GROUPS
     )

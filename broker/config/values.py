@@ -33,6 +33,14 @@ class InvalidValue(ValueError):
         self.name = name
 
 
+class EmptyWord(InvalidValue):
+    """A list with nothing in the place of a word, of which Kafka has a sentence without the value."""
+
+    def __init__(self, name: str) -> None:
+        ValueError.__init__(self, f"Configuration '{name}' values must not be empty.")
+        self.name = name
+
+
 class Range(NamedTuple):
     """Numbers from `low` to `high`, both included; `or_else` is one more that is allowed (a mark for "default")."""
 
@@ -96,10 +104,13 @@ class ThrottledReplicas(NamedTuple):
 
 
 _DURATION = re.compile(
-    r"(?P<sign>[-+])?P(?=.)(?:(?P<d>[-+]?\d+)D)?"
-    r"(?:T(?=.)(?:(?P<h>[-+]?\d+)H)?(?:(?P<m>[-+]?\d+)M)?(?:(?P<s>[-+]?\d+)(?:[.,]\d{0,9})?S)?)?",
-    re.IGNORECASE,
+    r"(?P<sign>[-+])?P(?=.)(?:(?P<d>[-+]?\d{1,19})D)?"
+    r"(?:T(?=.)(?:(?P<h>[-+]?\d{1,19})H)?(?:(?P<m>[-+]?\d{1,19})M)?"
+    r"(?:(?P<s>[-+]?\d{1,19})(?:[.,](?P<f>\d{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
 )
+_UNITS_S = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_NANOS = 1_000_000_000
 
 
 class OffsetReset(NamedTuple):
@@ -110,23 +121,34 @@ class OffsetReset(NamedTuple):
 
     def complaint(self, value: Value) -> str | None:
         assert isinstance(value, str)
-        word, colon, duration = value.partition(":")
         if value in ("earliest", "latest"):
             return None
-        if word == "by_duration" and colon:
-            found = _DURATION.fullmatch(duration)
-            if found is None:
-                return f"Unable to parse duration string in by_duration:<duration> pattern: {duration}"
-            if found["sign"] == "-" or any((found[unit] or "").startswith("-") for unit in "dhms"):
-                return f"Negative duration is not supported in by_duration:<duration> pattern: {duration}"
+        duration_ns = _duration_ns(value.removeprefix("by_duration:")) if value.startswith("by_duration:") else None
+        if duration_ns is not None and duration_ns >= 0:
             return None
-        return f"Invalid value `{value}`. Must be one of: {self}"
+        return (
+            f"Invalid value `{value}` for configuration share.auto.offset.reset. The value must be either 'earliest', "
+            "'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
+
+
+def _duration_ns(text: str) -> int | None:
+    """Nanoseconds of an ISO 8601 duration as Java's Duration.parse reads it; None for what it does not."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    nanos = int((found["f"] or "").ljust(9, "0"))
+    total_ns = -nanos if (found["s"] or "").startswith("-") else nanos
+    total_ns += _NANOS * sum(int(found[unit] or 0) * seconds for unit, seconds in _UNITS_S.items())
+    if abs(total_ns) >= _NANOS << 63:
+        return None
+    return -total_ns if found["sign"] == "-" else total_ns
 
 
 Check = Range | OneOf | ThrottledReplicas | OffsetReset | None
 
 _BITS = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
-_DECIMAL = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"([+-]?)0*([0-9]{1,19})")  # Python makes no number of thousands of digits
 _FLOATING = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COMMA = re.compile(r"\s*,\s*")
 
@@ -140,9 +162,10 @@ def parse(name: str, type: ValueType, text: str) -> Value:
         return text.lower() == "true"
     if type in _BITS:
         bound = 1 << (_BITS[type] - 1)
-        if _DECIMAL.fullmatch(text) is None or not -bound <= int(text) < bound:
+        found = _DECIMAL.fullmatch(text)
+        if found is None or not -bound <= (number := int(found[1] + found[2])) < bound:
             raise InvalidValue(name, text, f"Not a number of type {type.name}")
-        return int(text)
+        return number
     if type == ValueType.DOUBLE:
         if _FLOATING.fullmatch(text) is None:
             raise InvalidValue(name, text, f"Not a number of type {type.name}")
@@ -153,9 +176,9 @@ def parse(name: str, type: ValueType, text: str) -> Value:
 
 
 def check_words(name: str, words: list[str]) -> None:
-    """InvalidValue for a list with an empty word in it."""
+    """EmptyWord for a list with an empty word in it."""
     if "" in words:
-        raise InvalidValue(name, f"[{', '.join(words)}]", "values must not be empty")
+        raise EmptyWord(name)
 
 
 def check(name: str, value: Value, rule: Check) -> None:

@@ -56,7 +56,7 @@ def test_a_client_matches_if_all_its_attributes_do(match: str, is_for: bool) -> 
         (
             {"metrics": "a,,b"},
             ErrorCode.INVALID_CONFIG,
-            "Invalid value [a, , b] for configuration metrics: values must not be empty",
+            "Configuration 'metrics' values must not be empty.",
         ),
         ({"match": "client_id"}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: client_id"),
         ({"match": "client_id=a=b"}, ErrorCode.INVALID_CONFIG, "Illegal client matching pattern: client_id=a=b"),

@@ -105,7 +105,7 @@ def test_the_brokers_interval_of_assignments_changes_while_it_runs() -> None:
             "a, b,a",
             "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
         ),
-        ("streams.rack.aware.assignment.tags", "a,,b", "Invalid value [a, , b] for configuration streams.rack."),
+        ("streams.rack.aware.assignment.tags", "a,,b", "Configuration 'streams.rack.aware.assignment.tags' values"),
         ("errors.deadletterqueue.topic.name", "__x", "errors.deadletterqueue.topic.name: DLQ topic name must not "),
         ("consumer.no.such", 1, "Unknown group config name: consumer.no.such"),
         ("share.auto.offset.reset", "by_duration:-PT1H", "Invalid value by_duration:-PT1H for configuration share."),

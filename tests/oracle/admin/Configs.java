@@ -2,6 +2,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
@@ -60,6 +62,18 @@ final class Configs {
             sweep.ask("bad: " + op.opType() + " " + op.configEntry().name() + "=" + op.configEntry().value(),
                 admin -> admin.incrementalAlterConfigs(Map.of(TOPIC, List.of(op)), new AlterConfigsOptions()));
         }
+        String throttled = "leader.replication.throttled.replicas";
+        String more = IntStream.range(1, 300).mapToObj(number -> number + ":1").collect(Collectors.joining(","));
+        sweep.ask("a long value", admin -> admin.incrementalAlterConfigs(
+            Map.of(TOPIC, List.of(op(OpType.SET, throttled, "0:1" + ",0:1".repeat(8000))))));
+        sweep.ask("a value that becomes too long", admin -> admin.incrementalAlterConfigs(
+            Map.of(TOPIC, List.of(op(OpType.APPEND, throttled, more)))));
+        sweep.ask("throttled replicas", admin -> admin.incrementalAlterConfigs(Map.of(TOPIC, List.of(
+            op(OpType.SET, throttled, "*"), op(OpType.SET, "follower.replication.throttled.replicas", "0:1,1:1")))));
+        sweep.ask("throttled rates", admin -> admin.incrementalAlterConfigs(Map.of(
+            BROKER, List.of(op(OpType.SET, "leader.replication.throttled.rate", "1000"),
+                op(OpType.SET, "follower.replication.throttled.rate", "1000"),
+                op(OpType.SET, "replica.alter.log.dirs.io.max.bytes.per.second", "1000")))));
         Collection<AlterConfigOp> twice = List.of(op(OpType.SET, "segment.ms", "1"), op(OpType.DELETE, "segment.ms", null));
         sweep.ask("one key twice", admin -> admin.incrementalAlterConfigs(Map.of(TOPIC, twice)));
         Map<ConfigResource, Collection<AlterConfigOp>> good = Map.of(TOPIC, List.of(op(OpType.SET, "segment.ms", "5000")));

@@ -51,6 +51,11 @@ KNOWN: dict[str, str] = {
         "transaction.state.log.replication.factor",
     ): ONE_NODE,
     _broker("queued.max.request.bytes"): IN_FLIGHT,
+    _broker(
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ): "Kafka has no words for them, and Barnabas says that they change nothing",
     _broker("barnabas.client.telemetry.enable"): "a setting that only Barnabas has",
     r"createPartitions \| .* \| values\.absent": WORDS,
     r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,

@@ -122,6 +122,7 @@ COMMANDS: list[tuple[str, str]] = [
     (LOG_DIRS, "--version"),
     (REASSIGN, "--generate --topics-to-move-json-file {dir}/topics.json --broker-list 1 --disable-rack-aware"),
     (REASSIGN, "--execute --reassignment-json-file {dir}/moves.json --throttle 1000000 --timeout 5000"),
+    (CONFIGS, "--describe --topic a"),
     (REASSIGN, "--verify --reassignment-json-file {dir}/moves.json --preserve-throttles"),
     (CONFIGS, "--describe --broker 1"),
     (

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,15 +103,15 @@ def compile_programs(sources: Sequence[Path], libs: Path) -> Path:
     text = b"".join(source.read_bytes() for source in sources)
     classes = ROOT / ".cache" / "java" / hashlib.sha256(text + str(libs).encode()).hexdigest()[:16]
     if not classes.is_dir():
-        partial = classes.with_name(f"{classes.name}.{os.getpid()}")
-        partial.mkdir(parents=True)
+        classes.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f"{classes.name}.", dir=classes.parent))
         command = ["javac", "-proc:none", "-Xlint:none", "-nowarn", "-cp", f"{libs}/*", "-d", str(partial)]
         command += map(str, sources)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{sources} does not compile:\n{done.stdout}{done.stderr}"
         try:
             partial.rename(classes)
-        except OSError:  # another process was quicker
+        except OSError:  # another thread or process was quicker
             shutil.rmtree(partial)
     return classes
 
