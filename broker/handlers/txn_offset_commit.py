@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import Producer, as_coordinator_error
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import (
     OFFSET_COMMIT_ADDS_SINCE,
@@ -70,7 +70,7 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[Tx
     except StillRecovering:
         return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     except KafkaError as error:
-        return _refused(asked, error.code)
+        return _refused(asked, as_coordinator_error(error.code))  # another node leads it now, say: NOT_COORDINATOR
     if isinstance(verdicts, Future):
 
         def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:

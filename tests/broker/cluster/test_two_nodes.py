@@ -44,6 +44,11 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from barnabas.protocol.schema import Request
 from tests.support.worlds.broker import BrokerWorld, settle
 
@@ -240,6 +245,21 @@ async def test_a_group_is_served_by_its_coordinator_alone(world: BrokerWorld) ->
     assert codes == [E.NONE, E.NOT_COORDINATOR]
     listed = await ask(world, ListGroupsRequest(states_filter=[], types_filter=[]))
     assert [each.group_id for each in listed.groups] == [MINE]
+
+
+@pytest.mark.parametrize("version", [3, 5])
+async def test_offsets_in_a_transaction_are_taken_by_the_coordinator_of_the_group_alone(
+    world: BrokerWorld, version: int
+) -> None:
+    offset = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="")
+    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[offset])]
+    codes = []
+    for group_id in (MINE, THEIRS):
+        request = TxnOffsetCommitRequest(
+            transactional_id=MINE, group_id=group_id, producer_id=7, producer_epoch=0, topics=topics
+        )
+        codes.append((await ask(world, request, version)).topics[0].partitions[0].error_code)
+    assert codes == [E.INVALID_PRODUCER_ID_MAPPING, E.NOT_COORDINATOR]
 
 
 async def test_a_transactional_id_is_served_by_its_coordinator_alone(world: BrokerWorld) -> None:
