@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,7 +21,7 @@ var franzCodecs = map[string]kgo.CompressionCodec{
 
 func (franzGo) write(address, topic, compression string, messages []message) ([]int64, error) {
 	producer, err := kgo.NewClient(
-		kgo.SeedBrokers(address),
+		kgo.SeedBrokers(strings.Split(address, ",")...),
 		kgo.DefaultProduceTopic(topic),
 		kgo.AllowAutoTopicCreation(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -48,7 +49,7 @@ func (franzGo) write(address, topic, compression string, messages []message) ([]
 }
 
 func (franzGo) read(address, topic string, found func(record)) error {
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(address))
+	consumer, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(address, ",")...))
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (franzGo) read(address, topic string, found func(record)) error {
 
 func (franzGo) readInGroup(address, topic, group string, count int, found func(record)) error {
 	consumer, err := kgo.NewClient(
-		kgo.SeedBrokers(address), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit())
+		kgo.SeedBrokers(strings.Split(address, ",")...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit())
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (franzGo) readInGroup(address, topic, group string, count int, found func(r
 
 func (franzGo) stream(address, topic string, count, window int, acknowledged func(int, int64)) error {
 	producer, err := kgo.NewClient(
-		kgo.SeedBrokers(address),
+		kgo.SeedBrokers(strings.Split(address, ",")...),
 		kgo.DefaultProduceTopic(topic),
 		kgo.AllowAutoTopicCreation(),
 		kgo.MaxBufferedRecords(window), // Produce blocks while so many are in flight

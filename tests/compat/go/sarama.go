@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/IBM/sarama"
@@ -24,7 +25,7 @@ func (saramaClient) write(address, topic, compression string, messages []message
 	config.Producer.Return.Successes = true // which a SyncProducer wants
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Producer.Compression = saramaCodecs[compression]
-	producer, err := sarama.NewSyncProducer([]string{address}, config)
+	producer, err := sarama.NewSyncProducer(strings.Split(address, ","), config)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (saramaClient) write(address, topic, compression string, messages []message
 }
 
 func (saramaClient) read(address, topic string, found func(record)) error {
-	client, err := sarama.NewClient([]string{address}, sarama.NewConfig())
+	client, err := sarama.NewClient(strings.Split(address, ","), sarama.NewConfig())
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func readPartition(
 func (saramaClient) readInGroup(address, topic, group string, count int, found func(record)) error {
 	config := sarama.NewConfig()
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
-	member, err := sarama.NewConsumerGroup([]string{address}, group, config)
+	member, err := sarama.NewConsumerGroup(strings.Split(address, ","), group, config)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (saramaClient) stream(address, topic string, count, window int, acknowledge
 	config.Producer.Return.Successes = true
 	config.Producer.Retry.Max = 100 // by default it gives up within a second, and a broker may need more to come back
 	config.Metadata.Retry.Max = 100
-	producer, err := sarama.NewAsyncProducer([]string{address}, config)
+	producer, err := sarama.NewAsyncProducer(strings.Split(address, ","), config)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ await serve({
 
 /** By default it gives up on a connection within seconds, and a broker may need more to come back. */
 function connectTo(address) {
-  return new Kafka({ brokers: [address], logLevel: logLevel.NOTHING, retry: { retries: 100, maxRetryTime: 1000 } });
+  return new Kafka({ brokers: address.split(","), logLevel: logLevel.NOTHING, retry: { retries: 100, maxRetryTime: 1000 } });
 }
 
 /** What a member of `group` reads until `isLast(batch)`; then it commits and leaves. */

@@ -12,7 +12,7 @@ class Producer {
     const opened = new Producer();
     // By default it gives up on a connection within seconds, and a broker may need more to come back.
     const retry = { retries: 100, maxRetryTime: 1000 };
-    opened.kafka = new Kafka({ brokers: [address], logLevel: logLevel.NOTHING, retry });
+    opened.kafka = new Kafka({ brokers: address.split(","), logLevel: logLevel.NOTHING, retry });
     opened.producer = opened.kafka.producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 });
     await opened.producer.connect();
     opened.transaction = await opened.producer.transaction(); // which initialises the transactions, the first time

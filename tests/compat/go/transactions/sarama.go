@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -26,7 +27,7 @@ func openSarama(address, transactionalID string) (producer, error) {
 	config.Producer.Transaction.Retry.Max = 600
 	config.Producer.Transaction.Retry.Backoff = 100 * time.Millisecond
 	config.Metadata.Retry.Max = 100
-	producer, err := sarama.NewSyncProducer([]string{address}, config)
+	producer, err := sarama.NewSyncProducer(strings.Split(address, ","), config)
 	return &saramaProducer{address: address, producer: producer}, err
 }
 
@@ -109,7 +110,7 @@ func joinSarama(address, group, topic string) (*saramaMember, error) {
 	config.Consumer.Group.Session.Timeout = sessionTimeout
 	config.Consumer.Group.Heartbeat.Interval = sessionTimeout / 12
 	config.Metadata.Retry.Max = 100
-	joined, err := sarama.NewConsumerGroup([]string{address}, group, config)
+	joined, err := sarama.NewConsumerGroup(strings.Split(address, ","), group, config)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ await serve({
 });
 
 function at(address) {
-  return { clientId: "platformatic", bootstrapBrokers: [address] };
+  return { clientId: "platformatic", bootstrapBrokers: address.split(",") };
 }
 
 /** What the consumer reads from where its group stands until `isLast(message)`; then it commits and leaves. */

@@ -12,7 +12,7 @@ const AS_A_NEW_ONE = { producerId: -1n, producerEpoch: -1, timeout: 60_000 };
 class Producer {
   static async open(address, transactionalId) {
     const opened = new Producer();
-    opened.at = { clientId: "platformatic", bootstrapBrokers: [address] };
+    opened.at = { clientId: "platformatic", bootstrapBrokers: address.split(",") };
     const options = { ...opened.at, ...AS_A_NEW_ONE, transactionalId, idempotent: true, autocreateTopics: true };
     opened.producer = new PlatformaticProducer(options);
     opened.transaction = await opened.producer.beginTransaction(); // which initialises the transactions
