@@ -83,6 +83,11 @@ class Ledger:
             for partition, offset in positions.items():
                 self._acknowledged[partition] = max(offset, self._acknowledged.get(partition, 0))
 
+    def acknowledged(self) -> dict[int, int]:
+        """What was acknowledged as committed: partition -> the highest offset."""
+        with self._lock:
+            return dict(self._acknowledged)
+
     def has_read(self, ends: Mapping[int, int]) -> bool:
         """Whether everything below `ends` was read by somebody, or something is broken already."""
         with self._lock:

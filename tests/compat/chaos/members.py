@@ -95,6 +95,10 @@ class ConfluentMember(Member):
         confluent_kafka.KafkaError.UNKNOWN_MEMBER_ID,
         confluent_kafka.KafkaError.FENCED_INSTANCE_ID,
     )
+    _TOLD_ONLY = (  # librdkafka asks again by itself: an answer to OffsetFetch when the coordinator moves
+        confluent_kafka.KafkaError.NOT_COORDINATOR,
+        confluent_kafka.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    )
 
     def protocol(self) -> dict[str, Any]:
         """The settings that say how it is a member."""
@@ -124,7 +128,7 @@ class ConfluentMember(Member):
                     assert partition is not None
                     assert offset is not None
                     self.ledger.read(self, partition, offset)
-                elif not error.retriable():
+                elif not error.retriable() and error.code() not in self._TOLD_ONLY:
                     raise KafkaException(error)
             turn += 1
             if turn % COMMIT_EVERY == 0:
