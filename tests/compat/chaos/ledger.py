@@ -6,7 +6,7 @@ Only what clients were told counts; nothing here looks into the broker. What can
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 
@@ -48,7 +48,7 @@ class Ledger:
                 member.next_offsets[partition] = -1
                 member.floors[partition] = self._acknowledged.get(partition, 0)
                 self.handovers += 1
-            for partition in member.next_offsets:
+            for partition in member.next_offsets if generation_id >= 0 else ():  # not every client tells it
                 owner = self._owners.setdefault((generation_id, partition), member.owner)
                 if owner != member.owner:
                     self.broken.append(f"{partition} had {owner} and {member.owner} in generation {generation_id}")
@@ -84,9 +84,26 @@ class Ledger:
                 self._acknowledged[partition] = max(offset, self._acknowledged.get(partition, 0))
 
     def acknowledged(self) -> dict[int, int]:
-        """What was acknowledged as committed: partition -> the highest offset."""
+        """What was acknowledged as committed until now: partition -> the highest offset."""
         with self._lock:
             return dict(self._acknowledged)
+
+    def found(self, committed: Mapping[int, int], acknowledged: Mapping[int, int]) -> None:
+        """The broker tells what is committed, which is not less than what was `acknowledged` before it was asked."""
+        with self._lock:
+            for partition, offset in acknowledged.items():
+                if committed.get(partition, -1) < offset:
+                    told = committed.get(partition)
+                    self.broken.append(f"{told} is committed of {partition}, where {offset} was acknowledged")
+        self.committed(committed)
+
+    def is_shared(self, members: Collection[Holder], partitions: int) -> bool:
+        """Whether each of the members holds something, and they hold everything; or something is broken already."""
+        with self._lock:
+            holding = {id(member) for member in self._holders.values()}
+            return bool(self.broken) or (
+                len(self._holders) == partitions and holding == {id(member) for member in members}
+            )
 
     def has_read(self, ends: Mapping[int, int]) -> bool:
         """Whether everything below `ends` was read by somebody, or something is broken already."""

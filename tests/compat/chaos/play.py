@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from confluent_kafka import KafkaException, Producer
 
 from tests.compat.chaos.ledger import Ledger
 from tests.compat.chaos.members import DEADLINE_S, Member
+from tests.compat.chaos.watches import Watch
 from tests.support.waiting import until
 
 
 class Writer:
-    """Writes to a topic, at a steady pace, until it is told to end. `ends`: partition -> the offset behind the last."""
+    """Writes to a topic, at a steady pace, until it is told to end.
+
+    ends: partition -> the offset behind the last. acknowledged: (partition, offset) -> the value there.
+    """
 
     def __init__(self, address: str, topic: str) -> None:
         self.ends: dict[int, int] = {}
+        self.acknowledged: dict[tuple[int, int], bytes] = {}
         self._producer = Producer({"bootstrap.servers": address, "linger.ms": 5, "enable.idempotence": True})
         self._topic = topic
         self._ending = threading.Event()
@@ -38,6 +42,7 @@ class Writer:
         if error is not None:
             raise KafkaException(error)
         self.ends[stored.partition()] = max(self.ends.get(stored.partition(), 0), stored.offset() + 1)
+        self.acknowledged[stored.partition(), stored.offset()] = stored.value()
 
     def end(self) -> Mapping[int, int]:
         """Stop writing; what was written, all of it acknowledged."""
@@ -47,25 +52,69 @@ class Writer:
         return self.ends
 
 
-class Watch:
-    """Notes when this process did not get on for a while: then its consumers could not say that they are alive."""
+class Play:
+    """One group, named after its topic, which exists and is empty; somebody writes until everybody has come.
 
-    def __init__(self, ledger: Ledger, limit_s: float) -> None:
-        self._ledger, self._limit_s = ledger, limit_s
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+    living: slot -> the member that is there. `dice` come from the seed, and decide everything that is left to chance.
+    """
 
-    def _watch(self) -> None:
-        before = time.monotonic()
-        while not self._ending.wait(0.05):
-            now = time.monotonic()
-            self._ledger.stood_still |= now - before > self._limit_s
-            before = now
+    def __init__(
+        self,
+        address: str,
+        topic: str,
+        kinds: Sequence[Callable[..., Member]],
+        *,
+        is_static: bool,
+        seed: int,
+        session_timeout_ms: int,
+    ) -> None:
+        self.address, self.topic = address, topic
+        self.dice = random.Random(seed)
+        self.ledger = Ledger()
+        self.living: dict[int, Member] = {}
+        self._kinds, self._is_static, self._session_timeout_ms = kinds, is_static, session_timeout_ms
+        self._lives = 0
+        self.writer = Writer(address, topic)
+        self._watch = Watch(self.ledger, session_timeout_ms / 2_000)
 
-    def end(self) -> None:
-        self._ending.set()
-        self._thread.join()
+    def join(self, slot: int) -> None:
+        self._lives += 1
+        instance = f"instance-{slot}" if self._is_static else None
+        owner = instance or f"{slot} (life {self._lives})"
+        self.living[slot] = self._kinds[slot](
+            self.address,
+            self.topic,
+            self.ledger,
+            owner,
+            instance=instance,
+            session_timeout_ms=self._session_timeout_ms,
+        )
+
+    def move(self, end: Callable[[Member], None] = Member.leave) -> None:
+        """Somebody comes, or somebody who is there ends its life."""
+        slot = self.dice.randrange(len(self._kinds))
+        if slot in self.living:
+            end(self.living.pop(slot))
+        else:
+            self.join(slot)
+        threading.Event().wait(self.dice.choice((0.0, 0.1, 0.3, 0.6)))  # so that some moves meet a rebalance
+
+    def read_to_the_end(self) -> None:
+        """Nobody writes any more, everybody comes, and together they read everything."""
+        ends = self.writer.end()
+        for slot in range(len(self._kinds)):
+            if slot not in self.living:
+                self.join(slot)
+        until(lambda: self.ledger.has_read(ends), DEADLINE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.end()
+        self.writer.end()
+        for member in self.living.values():
+            member.leave()
 
 
 def play(
@@ -79,44 +128,11 @@ def play(
     session_timeout_ms: int,
     before_move: Callable[[int], None] = lambda _: None,
 ) -> Ledger:
-    """The members of `kinds` come and go `moves` times, then all come and read everything to its end.
-
-    The topic exists and is empty; the group is named after it.
-    """
-    dice = random.Random(seed)
-    ledger = Ledger()
-    living: dict[int, Member] = {}
-    lives = 0
-
-    def join(slot: int) -> None:
-        nonlocal lives
-        lives += 1
-        instance = f"instance-{slot}" if is_static else None
-        owner = instance or f"{slot} (life {lives})"
-        living[slot] = kinds[slot](
-            address, topic, ledger, owner, instance=instance, session_timeout_ms=session_timeout_ms
-        )
-
-    writer = Writer(address, topic)
-    watch = Watch(ledger, session_timeout_ms / 2_000)
-    try:
-        join(0)
+    """The members of `kinds` come and go `moves` times, then all come and read everything to its end."""
+    with Play(address, topic, kinds, is_static=is_static, seed=seed, session_timeout_ms=session_timeout_ms) as playing:
+        playing.join(0)
         for number in range(moves):
             before_move(number)
-            slot = dice.randrange(len(kinds))
-            if slot in living:
-                living.pop(slot).leave()
-            else:
-                join(slot)
-            threading.Event().wait(dice.choice((0.0, 0.1, 0.3, 0.6)))  # so that some moves meet a rebalance
-        ends = writer.end()
-        for slot in range(len(kinds)):
-            if slot not in living:
-                join(slot)
-        until(lambda: ledger.has_read(ends), DEADLINE_S)
-    finally:
-        watch.end()
-        writer.end()
-        for member in living.values():
-            member.leave()
-    return ledger
+            playing.move()
+        playing.read_to_the_end()
+    return playing.ledger

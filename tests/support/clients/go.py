@@ -21,6 +21,7 @@ def build_all() -> None:
     """Have everything that the tests without --long need."""
     go_clients()
     go_transactions()
+    group_member()
     franz_go_tests()
     older_sarama()
     go_example()
@@ -34,6 +35,11 @@ def go_clients() -> Path:
 def go_transactions() -> Path:
     """The program that takes the steps of tests/transactions/model.py through each of the clients."""
     return _built("transactions", "build", "./transactions")
+
+
+def group_member() -> Path:
+    """The program that is a member of a group and tells what it sees."""
+    return _built("group-member", "build", "./group_member")
 
 
 def franz_go_tests() -> Path:

@@ -1,0 +1,79 @@
+"""What happens to the brokers of a group while its members come and go."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from barnabas import Barnabas
+from tests.support.processes.server import Server
+
+NODES = (1, 2, 3)
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class OneBroker:
+    """It is killed, and started again."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def happen(self, dice: random.Random) -> str:
+        self._server.kill()
+        self._server.start()
+        return "killed the broker"
+
+    def end(self) -> None:
+        """There is nothing to put right."""
+
+
+class ThreeNodes:
+    """All are killed at once, and started again; leaders and the group's coordinator move; nodes stop and start."""
+
+    def __init__(self, broker: Barnabas, topic: str, partitions: int) -> None:
+        self._broker, self._topic, self._partitions = broker, topic, partitions
+        self._running = set(NODES)
+
+    def happen(self, dice: random.Random) -> str:
+        choices: list[Callable[[random.Random], str]] = [
+            self._kill,
+            self._move_coordinator,
+            self._move_coordinator,
+            self._move_leader,
+            self._stop_node if len(self._running) == len(NODES) else self._start_node,
+        ]
+        return dice.choice(choices)(dice)
+
+    def end(self) -> None:
+        """Every node runs again."""
+        for node in sorted(set(NODES) - self._running):
+            self._broker.start_node(node)
+
+    def _kill(self, dice: random.Random) -> str:
+        self._broker.kill()
+        self._broker.start()
+        return "killed the nodes"
+
+    def _move_coordinator(self, dice: random.Random) -> str:
+        return self._move(OFFSETS_TOPIC, 0, dice)
+
+    def _move_leader(self, dice: random.Random) -> str:
+        return self._move(self._topic, dice.randrange(self._partitions), dice)
+
+    def _move(self, topic: str, partition: int, dice: random.Random) -> str:
+        elsewhere = sorted(self._running - {self._broker.leader(topic, partition)})
+        node = dice.choice(elsewhere)
+        self._broker.move_leader(topic, partition, node)
+        return f"moved {topic}-{partition} to node {node}"
+
+    def _stop_node(self, dice: random.Random) -> str:
+        node = dice.choice(sorted(self._running))
+        self._broker.stop_node(node)
+        self._running.discard(node)
+        return f"stopped node {node}"
+
+    def _start_node(self, dice: random.Random) -> str:
+        (node,) = set(NODES) - self._running
+        self._broker.start_node(node)
+        self._running.add(node)
+        return f"started node {node}"
