@@ -54,12 +54,6 @@ _TABLE = (
     Key("errors.deadletterqueue.topic.name.prefix", STRING, "dlq.", None, CLUSTER_WIDE),
     Key("fetch.purgatory.purge.interval.requests", INT, "1000"),
     Key("follower.fetch.last.tiered.offset.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
-    Key(
-        "group.consumer.migration.policy",
-        STRING,
-        "bidirectional",
-        OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), ignore_case=True),
-    ),
     Key("group.coordinator.append.linger.ms", INT, "-1", Range(-1)),
     Key("group.coordinator.background.threads", INT, "2", Range(1)),
     Key("group.coordinator.cached.buffer.max.bytes", INT, "1048588", Range(524288), CLUSTER_WIDE),

@@ -146,6 +146,12 @@ _TABLE = (
     Key("group.consumer.max.size", INT, "2147483647", Range(1)),
     Key("group.consumer.session.timeout.ms", INT, "45000", Range(1)),
     Key("group.consumer.max.assignment.interval.ms", INT, "15000", Range(0)),
+    Key(
+        "group.consumer.migration.policy",
+        STRING,
+        "bidirectional",
+        OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), ignore_case=True),
+    ),
     Key("group.consumer.max.heartbeat.interval.ms", INT, "15000", Range(1)),
     Key("group.consumer.max.session.timeout.ms", INT, "60000", Range(1)),
     Key("group.consumer.min.assignment.interval.ms", INT, "0", Range(0)),

@@ -7,12 +7,12 @@ computes a target is decided in slices, too (`long_decisions`), from the group a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from barnabas.broker.clock import Clock
-from barnabas.broker.coordinator.group.classic.model import Group
+from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer import leaving, regexes
 from barnabas.broker.coordinator.group.consumer.checks import check_request
@@ -25,10 +25,13 @@ from barnabas.broker.coordinator.group.consumer.model import (
     ConsumerContext,
     HeartbeatReply,
     HeartbeatRequest,
+    Member,
     ResolvedRegex,
 )
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.migration.downgrade import members_gone
+from barnabas.broker.coordinator.group.migration.upgrade import upgraded
 from barnabas.broker.coordinator.long_decisions import Decision, LongDecisions, Made
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
@@ -37,6 +40,8 @@ from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
+
+T = TypeVar("T")
 
 _log = logger("coordinator")
 
@@ -61,12 +66,14 @@ class ConsumerGroups:
     def __init__(
         self,
         context: ConsumerContext,
+        classic: GroupConfig,
         partitions: Partitions,
         clock: Clock,
         upkeep: Slices,
         fresh_id: Callable[[], str],
     ) -> None:
         self.context = context
+        self._classic = classic
         self._partitions = partitions
         self._clock = clock
         self._upkeep = upkeep
@@ -80,54 +87,53 @@ class ConsumerGroups:
         check_request(request, config)
         check_group_id(request.group_id, may_be_empty=True)
         fresh_member_id = self._fresh_id() if request.member_epoch >= JOINING_EPOCH else ""
-        decide = partial(self._heartbeat, request, config, fresh_member_id)
-        return self._decisions.made(request.group_id, decide)
+        decide = partial(self._heartbeat, request=request, config=config, fresh_member_id=fresh_member_id)
+        return self.in_steps(request.group_id, decide)
 
     def describe(self, group_id: str) -> ConsumerGroup:
         """One group as it now is, to be read and not changed. GROUP_ID_NOT_FOUND."""
         check_group_id(group_id, may_be_empty=True)
         return _consumer_group(self._partitions.of(group_id).machine.group(group_id), group_id)
 
-    def _heartbeat(
-        self, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
-    ) -> Decision[HeartbeatReply]:
+    def in_steps(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Reply[T]:
+        """Decide about a group as it is then, behind those who do so already, and carry it out."""
+        return self._decisions.made(group_id, partial(self._made, group_id, decide))
+
+    def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> AnyOutcome:
+        """What it means that members are gone (`leaving.Fence`): a classic group may be left."""
+        now_ms = self._clock.now_ms()
+        return members_gone(group, members, context=self.context, config=self._classic, now_ms=now_ms)
+
+    def _made(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Decision[T]:
         """Decide in steps, and carry it out in the last. Begins anew if the group is another by then."""
         while True:
-            partition = self._partitions.of(request.group_id)
-            group = partition.machine.group(request.group_id)
-            steps = self._decided(group, request, config, fresh_member_id)
-            outcome = yield from _unless_changed(partition, group, request.group_id, steps)
+            partition = self._partitions.of(group_id)
+            group = partition.machine.group(group_id)
+            outcome = yield from _unless_changed(partition, group, group_id, decide(group))
             if outcome is not None:
-                return Made(partition.shard.execute(request.group_id, outcome))
+                return Made(partition.shard.execute(group_id, outcome))
 
-    def _decided(
-        self, group: AnyGroup | None, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
+    def _heartbeat(
+        self, group: AnyGroup | None, *, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
     ) -> Steps[AnyOutcome]:
         if request.member_epoch < JOINING_EPOCH:
-            return leaving.leave(_consumer_group(group, request.group_id), request, topics=self.context.topics)
-        outcome: AnyOutcome = yield from heartbeat(
-            self._joined(group, request),
-            request,
-            topics=self.context.topics,
-            now_ms=self._clock.now_ms(),
-            config=config,
-            fresh_member_id=fresh_member_id,
+            return leaving.leave(_consumer_group(group, request.group_id), request, fence=self.fence)
+        topics, now_ms = self.context.topics, self._clock.now_ms()
+        decide = partial(
+            heartbeat, request=request, topics=topics, now_ms=now_ms, config=config, fresh_member_id=fresh_member_id
         )
-        if isinstance(group, Group):
-            return outcome._replace(records=(*tombstones(group), *outcome.records))
-        return outcome
-
-    def _joined(self, group: AnyGroup | None, request: HeartbeatRequest) -> ConsumerGroup:
-        """The group of a heartbeat; an empty classic one makes room for it. GROUP_ID_NOT_FOUND."""
         if isinstance(group, ConsumerGroup):
-            return group
+            return (yield from decide(group))
         if request.member_epoch != JOINING_EPOCH:
             why = "Consumer group %s not found." if group is None else "Group %s is not a consumer group."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
-        if group is not None and group.state is not State.EMPTY:
-            why = "Cannot upgrade classic group %s to consumer group because online upgrade is disabled."
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
-        return ConsumerGroup(request.group_id)
+        if group is None:
+            return (yield from decide(ConsumerGroup(request.group_id)))
+        if group.state is not State.EMPTY:
+            upgrade = upgraded(group, topics=topics, config=config, now_ms=now_ms)
+            return upgrade.before((yield from decide(upgrade.group)))
+        outcome: AnyOutcome = yield from decide(ConsumerGroup(request.group_id))
+        return outcome._replace(records=(*tombstones(group), *outcome.records))
 
     # Regular expressions
 
@@ -178,11 +184,17 @@ def _unless_changed(
             outcome: AnyOutcome = over.value
             return outcome
         yield
-        now = partition.machine.group(group_id)
-        if now != group if isinstance(group, Group) else now is not group:  # a classic one is made for who asks
+        if _is_another(group, partition.machine.group(group_id)):
             return None
         if partition.shard.is_closed or (isinstance(group, ConsumerGroup) and group.changes != changes):
             return None
+
+
+def _is_another(group: AnyGroup | None, now: AnyGroup | None) -> bool:
+    """Whether the group was replaced. An empty classic one is made from its record for whoever asks."""
+    if isinstance(group, Group) and group.state is State.EMPTY:
+        return now != group
+    return now is not group
 
 
 def _consumer_group(group: AnyGroup | None, group_id: str) -> ConsumerGroup:

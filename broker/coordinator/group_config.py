@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.classic.model import GroupConfig
-from barnabas.broker.coordinator.group.consumer.model import BUILT_IN_ASSIGNORS, ConsumerConfig
+from barnabas.broker.coordinator.group.consumer.model import BUILT_IN_ASSIGNORS, ConsumerConfig, MigrationPolicy
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
@@ -29,10 +29,13 @@ def group_config(config: BrokerConfig) -> GroupConfig:
 def consumer_config(config: BrokerConfig, of_groups: GroupConfigs, group_id: str) -> ConsumerConfig:
     """What the keys say of a consumer group: its own settings, where it has some, and the broker's."""
     own = of_groups.consumer_group(group_id)
+    policy = config.text("group.consumer.migration.policy")
+    assert policy is not None, "it has a default"
     return ConsumerConfig(
         session_timeout_ms=own.session_timeout_ms,
         heartbeat_interval_ms=own.heartbeat_interval_ms,
         assignment_interval_ms=own.assignment_interval_ms,
         max_size=config.integer("group.consumer.max.size"),
+        migration_policy=MigrationPolicy[policy.upper()],
         assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
     )

@@ -29,12 +29,15 @@ from barnabas.broker.coordinator.group.classic.model import (
     SyncReply,
     SyncRequest,
 )
+from barnabas.broker.coordinator.group.consumer import leaving as consumer_leaving
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord, check_group_id
 from barnabas.broker.coordinator.group.machine import GroupMachine
+from barnabas.broker.coordinator.group.migration import joining as migration_joining
+from barnabas.broker.coordinator.group.migration import staying
 from barnabas.broker.coordinator.group.offsets import admission, offsets
-from barnabas.broker.coordinator.protocols import classic_join, classic_leave, classic_request
+from barnabas.broker.coordinator.protocols import classic_join, classic_request
 from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
@@ -95,7 +98,7 @@ class GroupCoordinator:
         self._create_future = upkeep.loop.create_future
         self._upkeep = upkeep
         self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
-        self.consumer = ConsumerGroups(consumer, self._partitions, clock, upkeep, self._fresh_id)
+        self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
         """Groups of the consumer protocol (KIP-848)."""
         self._removals = OffsetRemovals(clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
@@ -166,15 +169,26 @@ class GroupCoordinator:
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
         suffix = self._fresh_id()
-        decide = partial(joining.join, request=request, fresh_suffix=suffix, now_ms=self._now_ms(), config=self._config)
-        return self._decide(request.group_id, partial(classic_join, decide=decide))
+        now_ms, config = self._now_ms(), self._config
+        of_classic = partial(joining.join, request=request, fresh_suffix=suffix, now_ms=now_ms, config=config)
+        of_consumer = partial(
+            migration_joining.join,
+            request=request,
+            fresh_member_id=suffix,
+            context=self.consumer.context,
+            now_ms=now_ms,
+            config=config,
+        )
+        decide = partial(classic_join, of_classic=of_classic, of_consumer=of_consumer)
+        return self.consumer.in_steps(request.group_id, decide)
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
         check_group_id(request.group_id)
-        decide = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
-        member = request.member_id, request.group_instance_id
-        return self._decide(request.group_id, partial(classic_request, member=member, refused=SyncReply, decide=decide))
+        of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
+        of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
+        decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
+        return self._decide(request.group_id, decide)
 
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
@@ -187,20 +201,27 @@ class GroupCoordinator:
             if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 return ErrorCode.NONE
             raise
-        member = member_id, group_instance_id
-        decide = partial(
-            sessions.heartbeat, member_id=member_id, group_instance_id=group_instance_id, generation_id=generation_id
+        who = member_id, group_instance_id, generation_id
+        outcome = classic_request(
+            partition.machine.group(group_id),
+            of_classic=lambda group: sessions.heartbeat(group, *who),
+            of_consumer=lambda group: staying.heartbeat(group, *who),
+            refused=lambda code: code,
         )
-        group = partition.machine.group(group_id)
-        outcome = classic_request(group, member=member, refused=lambda code: code, decide=decide)
         return self._execute(partition, group_id, outcome)
 
     def leave(self, group_id: str, members: Sequence[LeavingMember]) -> Reply[tuple[ErrorCode, ...]]:
         """LeaveGroup: one error code per member."""
         check_group_id(group_id)
-        decide = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
-        topics = self.consumer.context.topics
-        return self._decide(group_id, partial(classic_leave, leaving=members, topics=topics, decide=decide))
+        of_classic = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
+        of_consumer = partial(consumer_leaving.remove, leaving=members, fence=self.consumer.fence)
+        decide = partial(
+            classic_request,
+            of_classic=of_classic,
+            of_consumer=of_consumer,
+            refused=lambda code: (code,) * len(members),
+        )
+        return self._decide(group_id, decide)
 
     # Offsets
 

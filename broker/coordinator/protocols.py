@@ -1,33 +1,34 @@
-"""Requests of the classic protocol for groups of either kind.
+"""Requests of the classic protocol for groups of either kind: whose decision it is.
 
-An empty group of the consumer protocol makes room for a classic one. One with members cannot be joined with the classic
-protocol, and none of its members speaks it; LeaveGroup, as administrators send it, removes them all the same.
+An empty group of the consumer protocol makes room for a classic one. One with members may have some that speak the
+classic protocol: what they ask is decided in `group/migration`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from barnabas.broker.coordinator.group.classic.model import Group, JoinReply, LeavingMember
-from barnabas.broker.coordinator.group.consumer.checks import known_member, known_static_member
+from barnabas.broker.coordinator.group.classic.model import Group
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.consumer.leaving import remove
-from barnabas.broker.coordinator.group.consumer.model import Topics
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, tombstones
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
 
-Decide = Callable[[Group | None], AnyOutcome]
+OfClassic = Callable[[Group | None], AnyOutcome]
+OfConsumer = Callable[[ConsumerGroup], AnyOutcome]
 
 
-def classic_join(group: AnyGroup | None, decide: Decide) -> AnyOutcome:
-    """JoinGroup."""
+def classic_join(
+    group: AnyGroup | None, *, of_classic: OfClassic, of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]]
+) -> Steps[AnyOutcome]:
+    """JoinGroup, in steps: a member that comes to a consumer group may need a new target."""
     if not isinstance(group, ConsumerGroup):
-        return decide(group)
+        return of_classic(group)
     if group.members:
-        return Outcome(reply=JoinReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ""))
-    outcome = decide(None)
+        return (yield from of_consumer(group))
+    outcome = of_classic(None)
     if not outcome.records:
         return outcome  # it was refused
     return outcome._replace(records=(*tombstones(group), *outcome.records))
@@ -36,28 +37,14 @@ def classic_join(group: AnyGroup | None, decide: Decide) -> AnyOutcome:
 def classic_request(
     group: AnyGroup | None,
     *,
-    member: tuple[str, str | None],
+    of_classic: OfClassic,
+    of_consumer: OfConsumer,
     refused: Callable[[ErrorCode], Any],
-    decide: Decide,
 ) -> AnyOutcome:
-    """SyncGroup and Heartbeat of a member (member id, instance id); `refused` makes the reply of a code."""
+    """SyncGroup, Heartbeat and LeaveGroup; `refused` makes the reply of a code."""
     if not isinstance(group, ConsumerGroup):
-        return decide(group)
-    member_id, instance_id = member
+        return of_classic(group)
     try:
-        if instance_id is None:
-            known_member(group, member_id)
-        else:
-            known_static_member(group, member_id, instance_id)
-    except KafkaError as error:
-        return Outcome(reply=refused(error.code))
-    return Outcome(reply=refused(ErrorCode.UNKNOWN_MEMBER_ID))  # of the classic protocol, that is
-
-
-def classic_leave(
-    group: AnyGroup | None, *, leaving: Sequence[LeavingMember], topics: Topics, decide: Decide
-) -> AnyOutcome:
-    """LeaveGroup."""
-    if not isinstance(group, ConsumerGroup):
-        return decide(group)
-    return remove(group, leaving, topics=topics)
+        return of_consumer(group)
+    except KafkaError as refusal:
+        return Outcome(reply=refused(refusal.code))

@@ -36,6 +36,10 @@ class CatalogueTopics:
     def partition_counts(self) -> Mapping[bytes, int]:
         return self._counts
 
+    def name_of(self, topic_id: bytes) -> str | None:
+        topic = self._catalogue.topics_by_id.get(topic_id)
+        return None if topic is None else topic.name
+
     def hash(self, name: str) -> int:
         found = self._hashes.get(name)
         if found is None:

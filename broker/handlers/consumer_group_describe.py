@@ -30,7 +30,7 @@ from barnabas.protocol.messages.consumer_group_describe import (
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import Steps, finish
 
-_CONSUMER_MEMBER = 1
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 _GROUPS = Kind()
 
 
@@ -92,7 +92,7 @@ def _member(group: ConsumerGroup, member: GroupMember, context: RequestContext) 
         subscribed_topic_regex=member.topic_regex,
         assignment=_assignment(has, context),
         target_assignment=_assignment(group.targets.get(member.member_id, NOTHING), context),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )
 
 

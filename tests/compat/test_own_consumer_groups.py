@@ -42,8 +42,6 @@ from tests.support.waiting import until
 
 SERVED_HERE = True
 """Whether Barnabas serves the protocol."""
-CLASSIC_LET_IN_HERE = False
-"""Whether its consumer groups take classic members, too (`group.consumer.migration.policy`)."""
 
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 PARTITIONS = 4
@@ -203,11 +201,7 @@ def test_librdkafkas_member_has_its_share(server: Server, name: str) -> None:
         assert sorted([*ours.assigned, *((each.topic, each.partition) for each in theirs.assignment())]) == _all(name)
 
 
-def test_a_classic_member_is_let_into_the_group(
-    request: pytest.FixtureRequest, server: Server, client: Client, name: str
-) -> None:
-    if SERVED_HERE and not CLASSIC_LET_IN_HERE and request.config.getoption("--against") != "kafka":
-        pytest.skip("Barnabas lets no classic members into consumer groups yet")
+def test_a_classic_member_is_let_into_the_group(server: Server, client: Client, name: str) -> None:
     with (
         Member(server, name, [name]) as ours,
         Member(server, name, [name], ClassicProtocol(heartbeat_ms=100)) as classic,

@@ -120,6 +120,8 @@ _TEXTS = {
     "group.consumer.max.assignment.interval.ms": "The longest assignment interval a consumer group may be set to.",
     "group.consumer.max.heartbeat.interval.ms": "The longest heartbeat interval a consumer group may be set to.",
     "group.consumer.max.session.timeout.ms": "The longest session timeout a consumer group may be set to.",
+    "group.consumer.migration.policy": "How a group with members may change its protocol: from the classic one to that "
+    "of consumer groups (`upgrade`), back (`downgrade`), both, or not at all (`disabled`).",
     "group.consumer.min.assignment.interval.ms": "The shortest assignment interval a consumer group may be set to.",
     "group.consumer.min.heartbeat.interval.ms": "The shortest heartbeat interval a consumer group may be set to.",
     "group.consumer.min.session.timeout.ms": "The shortest session timeout a consumer group may be set to.",
@@ -207,7 +209,6 @@ _WITHOUT_EFFECT = (
     ("follower.replication.throttled", "There is one replica: nothing is copied."),
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
-    ("group.consumer.", "A group with members keeps its protocol."),
     ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
     ("metadata.", "The catalogue's log is written as it is."),
     ("metric", "Metrics are served in another way."),

@@ -7,6 +7,7 @@ that only commits offsets costs nothing beyond its offsets.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from barnabas.broker.coordinator.group import records
 from barnabas.broker.coordinator.group.classic import sessions
@@ -17,6 +18,7 @@ from barnabas.broker.coordinator.group.consumer import leaving
 from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
 from barnabas.broker.coordinator.group.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.state import DurableGroups
 from barnabas.broker.coordinator.runtime.outcome import Outcome, TimerKey
 from barnabas.broker.log_lines import line, logger
@@ -98,7 +100,8 @@ class GroupMachine:
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
         consumer_group = self.durable.consumers.get(entity_id)
         if is_of_consumer_group(timer):
-            return leaving.timer_fired(consumer_group, timer, topics=self.consumer.topics)
+            fence = partial(members_gone, context=self.consumer, config=self.config, now_ms=now_ms)
+            return leaving.timer_fired(consumer_group, timer, fence=fence)
         if consumer_group is not None:
             return Outcome()
         return sessions.timer_fired(self.classic(entity_id), timer, now_ms=now_ms, config=self.config)

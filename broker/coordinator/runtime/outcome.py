@@ -57,6 +57,8 @@ class SetTimer(NamedTuple):
 
     timer: TimerKey
     delay_ms: int
+    unless_it_runs: bool = False
+    """A timer that runs is left alone, instead of being replaced."""
 
 
 class CancelTimer(NamedTuple):

@@ -150,7 +150,8 @@ class Shard(Generic[R, V]):
             if isinstance(effect, Answer):
                 answers.append(effect)
             elif isinstance(effect, SetTimer):
-                self._set_timer(entity_id, effect.timer, effect.delay_ms)
+                if not (effect.unless_it_runs and self._runs(entity_id, effect.timer)):
+                    self._set_timer(entity_id, effect.timer, effect.delay_ms)
             elif isinstance(effect, CancelTimer):
                 self._cancel_timer(entity_id, effect.timer)
             else:
@@ -243,6 +244,9 @@ class Shard(Generic[R, V]):
             if running is None:
                 running = self._timers[entity_id, kind] = {}
             running[member_id] = self._clock.call_later(delay_ms, _Alarm(self, entity_id, kind, member_id))
+
+    def _runs(self, entity_id: str, timer: TimerKey) -> bool:
+        return timer.member_id in self._timers.get((entity_id, timer.kind), ())
 
     def _cancel_timer(self, entity_id: str, timer: TimerKey) -> None:
         cancelled = self._forget_timer(entity_id, timer)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from barnabas.broker.coordinator.group.consumer.model import Claimed, HeartbeatReply, HeartbeatRequest
+from barnabas.broker.coordinator.group.consumer.model import Claimed, HeartbeatReply, HeartbeatRequest, MigrationPolicy
 from barnabas.protocol.errors import KafkaError
 from tests.support.stories.consumer_records import told_partitions
 from tests.support.stories.group import Story
@@ -42,8 +42,10 @@ class ConsumerStory(Story):
         self._consumers: dict[str, _Consumer] = {}
 
     def _settings(self, names: list[str], settings: dict[str, str]) -> None:
-        numbers: dict[str, Any] = {key: int(value) for key, value in settings.items()}
-        self.consumer_config = replace(self.consumer_config, **numbers)
+        values: dict[str, Any] = {
+            key: int(value) if value.isdecimal() else MigrationPolicy[value] for key, value in settings.items()
+        }
+        self.consumer_config = replace(self.consumer_config, **values)
         if self._world is not None:
             self._world.consumer_config = self.consumer_config
 

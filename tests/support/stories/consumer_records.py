@@ -28,6 +28,10 @@ def _member(value: Any) -> str:
     for name in ("instance_id", "rack_id", "subscribed_topic_regex", "server_assignor"):
         if getattr(value, name):
             told.append(f"{name}={getattr(value, name)}")
+    classic = value.classic_member_metadata
+    if classic is not None:
+        names = ",".join(each.name for each in classic.supported_protocols)
+        told.append(f"classic={names} session={classic.session_timeout_ms}")
     return " ".join(told)
 
 

@@ -101,11 +101,15 @@ class Story:
         self.config = replace(self.config, **{key: int(value) for key, value in settings.items()})
 
     def _join(self, names: list[str], settings: dict[str, str]) -> None:
+        protocols = [protocol.partition(":") for protocol in settings.get("protocols", "range").split(",")]
+        told = [(protocol, metadata.encode()) for protocol, _, metadata in protocols if protocol]
+        self._join_with(names, settings, told)
+
+    def _join_with(self, names: list[str], settings: dict[str, str], protocols: list[tuple[str, bytes]]) -> None:
         name = names[0]
         client = self._client(name)
         client.instance = settings.get("instance", client.instance)
         member_id = {"none": ""}.get(settings.get("id", ""), settings.get("id", client.member_id))
-        protocols = [protocol.partition(":") for protocol in settings.get("protocols", "range").split(",")]
         call = partial(
             self.world.join,
             "g",
@@ -115,7 +119,7 @@ class Story:
             session_ms=int(settings.get("session", 10_000)),
             rebalance_ms=int(settings.get("rebalance", 60_000)),
             protocol_type=settings.get("type", "consumer"),
-            protocols=[(protocol, metadata.encode()) for protocol, _, metadata in protocols if protocol],
+            protocols=protocols,
             version=int(settings.get("version", 9)),
         )
         self._ask(name, "join", call)
@@ -125,7 +129,7 @@ class Story:
         generation_id = int(settings.pop("generation", client.generation_id))
         instance = settings.pop("instance", client.instance)
         kind, protocol = settings.pop("type", None), settings.pop("protocol", None)
-        assignments = [(self._client(name).member_id, given.encode()) for name, given in settings.items()]
+        assignments = [(self._client(name).member_id, self._as_given(given)) for name, given in settings.items()]
         call = partial(
             self.world.sync,
             client.member_id,
@@ -261,7 +265,7 @@ class Story:
         elif isinstance(reply, SyncReply):
             is_good = reply.error is ErrorCode.NONE
             self._lines.append(
-                f"{name} sync: {reply.assignment.decode() or 'nothing' if is_good else reply.error.name}"
+                f"{name} sync: {self._given(reply.assignment) or 'nothing' if is_good else reply.error.name}"
             )
         elif isinstance(reply, tuple):
             self._lines.append(f"{name} {verb}: {' '.join(code.name for code in reply)}")
@@ -281,7 +285,7 @@ class Story:
         told = f"{name} join: as {reply.member_id} gen={reply.generation_id} protocol={reply.protocol_name}"
         told += " leads" if reply.leader_id == reply.member_id else f" follows {reply.leader_id}"
         if reply.members:
-            told += " " + " ".join(f"{member.member_id}:{member.metadata.decode()}" for member in reply.members)
+            told += " " + " ".join(f"{member.member_id}:{self._said(member.metadata)}" for member in reply.members)
         self._lines.append(told + (" skip-assignment" if reply.skip_assignment else ""))
 
     def _tell_records(self) -> None:
@@ -298,7 +302,7 @@ class Story:
             for raw in iter_records(batch):
                 record = records.decode(raw.key, raw.value)
                 if isinstance(record, GroupStored):
-                    self._lines.append(f"log: {_stored(record)}")
+                    self._lines.append(f"log: {self._stored(record)}")
                 elif isinstance(record, ConsumerRecord):
                     self._lines.append(f"log: {told_record(record)}")
                 elif record is not None:
@@ -306,15 +310,25 @@ class Story:
                     self._lines.append(f"log: {record.topic}-{record.partition}={offset}{whose}")
         self._seen_batches = len(written)
 
+    def _stored(self, record: GroupStored) -> str:
+        stored = record.stored
+        if stored is None:
+            return "group deleted"
+        members = " ".join(f"{each.member_id}={self._given(each.assignment) or 'nothing'}" for each in stored.members)
+        return f"group gen={stored.generation_id} protocol={stored.protocol_name} members: {members or 'nobody'}"
+
+    # What members say and are assigned, in these stories mere letters
+
+    def _said(self, metadata: bytes) -> str:
+        return metadata.decode()
+
+    def _as_given(self, told: str) -> bytes:
+        return told.encode()
+
+    def _given(self, assignment: bytes) -> str:
+        return assignment.decode()
+
 
 def _partition(name: str) -> tuple[str, int]:
     topic, _, partition = name.rpartition("-")
     return topic, int(partition)
-
-
-def _stored(record: GroupStored) -> str:
-    stored = record.stored
-    if stored is None:
-        return "group deleted"
-    members = " ".join(f"{member.member_id}={member.assignment.decode() or 'nothing'}" for member in stored.members)
-    return f"group gen={stored.generation_id} protocol={stored.protocol_name} members: {members or 'nobody'}"

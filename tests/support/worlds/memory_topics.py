@@ -25,6 +25,9 @@ class MemoryTopics:
     def partition_counts(self) -> Mapping[bytes, int]:
         return self._counts
 
+    def name_of(self, topic_id: bytes) -> str | None:
+        return next((name for name, each in self._ids.items() if each == topic_id), None)
+
     def hash(self, name: str) -> int:
         topic_id = self._ids[name]
         return topic_hash(name, topic_id, [()] * self._counts[topic_id])

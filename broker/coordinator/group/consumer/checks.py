@@ -63,9 +63,9 @@ def _invalid(why: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, why)
 
 
-def check_room(group: ConsumerGroup, request: HeartbeatRequest, max_size: int) -> None:
+def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
     """GROUP_MAX_SIZE_REACHED where one more member would be one too many."""
-    if request.instance_id in group.instances or request.member_id in group.members:
+    if instance_id in group.instances or member_id in group.members:
         return
     if len(group.members) >= max_size:
         raise KafkaError(

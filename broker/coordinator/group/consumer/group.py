@@ -52,6 +52,10 @@ class ConsumerGroup:
         """How many members subscribe by a regular expression."""
         self.assignor_counts: dict[str, int] = {}
         """How many members ask for an assignor."""
+        self.classic_count = 0
+        """How many members speak the classic protocol."""
+        self.classic_protocol_counts: dict[str, int] = {}
+        """How many of these support a protocol (which is an assignor of clients)."""
         self.metadata_seen: MetadataSeen | None = None
         self.changes = 0
         """How many records were replayed: whoever decides in steps sees by it that the group is another by now."""
@@ -108,6 +112,12 @@ class ConsumerGroup:
         """The one most members ask for; None if nobody asks for any."""
         return preferred(self.assignor_counts)
 
+    def takes_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member with these can be in this group: all that speak the classic protocol support one of them."""
+        return protocol_type == CONSUMER_PROTOCOL and any(
+            self.classic_protocol_counts.get(name, 0) == self.classic_count for name in names
+        )
+
     def members_in_order(self) -> Generator[None, None, list[Member]]:
         """The members as Kafka's table of them has them, found in small steps; none may come or go meanwhile."""
         member_ids = yield from timeline_order(self.members, self.largest)
@@ -150,6 +160,9 @@ class ConsumerGroup:
         self.name_counts = counted(self.name_counts, names_by_name(before), names_by_name(after))
         self.regex_counts = counted(self.regex_counts, regex_of(before), regex_of(after))
         self.assignor_counts = counted(self.assignor_counts, assignor_of(before), assignor_of(after))
+        self.classic_count += is_classic(after) - is_classic(before)
+        protocols = self.classic_protocol_counts
+        self.classic_protocol_counts = counted(protocols, _classic_protocols(before), _classic_protocols(after))
 
 
 def regex_of(member: Member | None) -> tuple[str, ...]:
@@ -159,6 +172,15 @@ def regex_of(member: Member | None) -> tuple[str, ...]:
 
 def assignor_of(member: Member | None) -> tuple[str, ...]:
     return () if member is None or member.assignor is None else (member.assignor,)
+
+
+def is_classic(member: Member | None) -> bool:
+    """Whether the member speaks the classic protocol."""
+    return member is not None and member.classic is not None
+
+
+def _classic_protocols(member: Member | None) -> tuple[str, ...]:
+    return () if member is None or member.classic is None else tuple(name for name, _ in member.classic.protocols)
 
 
 def names_by_name(member: Member | None) -> tuple[str, ...]:

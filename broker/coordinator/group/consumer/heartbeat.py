@@ -39,8 +39,19 @@ from barnabas.broker.coordinator.group.consumer.subscriptions import (
     utf16,
 )
 from barnabas.broker.coordinator.group.consumer.targets import Target, last_target, may_compute, new_target
-from barnabas.broker.coordinator.group.consumer.timers import rebalance_timer, session_timer
+from barnabas.broker.coordinator.group.consumer.timers import cancelled_timers, rebalance_timer, session_timer
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
+
+
+class Step(NamedTuple):
+    """What became of a member, and what is written and done for it."""
+
+    member: Member
+    records: tuple[records.ConsumerRecord, ...]
+    effects: tuple[Effect, ...]
+    seen: MetadataSeen | None
+    is_target_old: bool
+    """Before the step, the group's target was older than its epoch is now."""
 
 
 class _Epoch(NamedTuple):
@@ -66,13 +77,41 @@ def heartbeat(
 
     In steps where a target is computed: the group must not change meanwhile, topics may.
     """
-    check_room(group, request, config.max_size)
+    check_room(group, request.member_id, request.instance_id, config.max_size)
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
+    step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
+    member = step.member
+    is_told = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != member.assigned
+    reply = HeartbeatReply(
+        member.member_id, member.member_epoch, config.heartbeat_interval_ms, member.assigned if is_told else None
+    )
+    return Outcome(records=step.records, volatile=step.seen, reply=reply, effects=step.effects)
+
+
+def take_step(
+    group: ConsumerGroup,
+    before: Member,
+    replaced: Member | None,
+    request: HeartbeatRequest,
+    *,
+    topics: Topics,
+    now_ms: int,
+    config: ConsumerConfig,
+    is_for_good: bool = True,
+) -> Generator[None, None, Step]:
+    """The next step of a member, `before`, that takes the place of `replaced`, if that is given. KafkaError.
+
+    In steps, as `heartbeat`.
+    Without `is_for_good` there will be no consumer group after it: no target is computed, and none that is old is
+    followed.
+    """
     written: list[records.ConsumerRecord] = []
     effects: list[Effect] = []
     if replaced is not None:
         written += _replacement(group, replaced, before)
-        effects += [CancelTimer(session_timer(replaced.member_id)), CancelTimer(rebalance_timer(replaced.member_id))]
+        effects += cancelled_timers(replaced.member_id)
+    elif before.classic is not None and request.classic is None:
+        effects += cancelled_timers(before.member_id)
     member = _updated(before, request)
     if member != before:
         written.append(records.member_stored(group.group_id, member))
@@ -87,24 +126,20 @@ def heartbeat(
     written += regex.records
     epoch = _epoch(group, before, member, regex.status, topics, config)
     written += epoch.records
-    target = yield from _target(group, before, member, epoch, topics, now_ms, config)
-    written += target.records
-    has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
-    reconciled = _reconciled(group, member, target, request, has_subscription_changed, topics)
-    if reconciled != member:
-        written.append(records.current_stored(group.group_id, reconciled))
-        effects.append(_revocation_effect(reconciled))
-    effects.append(SetTimer(session_timer(reconciled.member_id), config.session_timeout_ms))
+    is_target_old = group.assignment_epoch < epoch.number
+    if is_for_good or not is_target_old:
+        target = yield from _target(group, before, member, epoch, topics, now_ms, config)
+        written += target.records
+        has_subscription_changed = _has_names_changed(before, member) or regex.status is not Status.UNCHANGED
+        reconciled = _reconciled(group, member, target, request, has_subscription_changed, topics)
+        if reconciled != member:
+            written.append(records.current_stored(group.group_id, reconciled))
+            effects += _revocation_effects(reconciled)
+        member = reconciled
+    effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_of(member)))
     if regex.to_resolve:
         effects.append(ResolveTopics(regex.to_resolve))
-    is_told = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != reconciled.assigned
-    reply = HeartbeatReply(
-        reconciled.member_id,
-        reconciled.member_epoch,
-        config.heartbeat_interval_ms,
-        reconciled.assigned if is_told else None,
-    )
-    return Outcome(records=tuple(written), volatile=epoch.seen, reply=reply, effects=tuple(effects))
+    return Step(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
 
 
 # The member
@@ -125,8 +160,14 @@ def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> 
     holder = group.static_member(request.instance_id)
     if holder is None:
         return group.members.get(member_id, Member(member_id)), None
-    check_released(holder, member_id)
-    return holder._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0), holder
+    if holder.classic is None:
+        check_released(holder, member_id)
+    return replacement(holder, member_id), holder
+
+
+def replacement(member: Member, member_id: str) -> Member:
+    """A static member under its new id, with all that was kept for it."""
+    return member._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
 
 
 def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records.ConsumerRecord]:
@@ -155,6 +196,7 @@ def _updated(member: Member, request: HeartbeatRequest) -> Member:
         topic_regex=member.topic_regex if request.topic_regex is None else request.topic_regex,
         client_id=request.client_id,
         client_host=request.client_host,
+        classic=request.classic,
     )
 
 
@@ -248,9 +290,11 @@ def _reconciled(
     return reconcile(member, given)
 
 
-def _revocation_effect(member: Member) -> Effect:
-    """Who has to give partitions up has its rebalance timeout for it."""
+def _revocation_effects(member: Member) -> list[Effect]:
+    """Who has to give partitions up has its rebalance timeout for it. The classic protocol has timers of its own."""
     timer = rebalance_timer(member.member_id)
+    if member.classic is not None:
+        return []
     if member.state is MemberState.UNREVOKED_PARTITIONS:
-        return SetTimer(timer, member.rebalance_timeout_ms)
-    return CancelTimer(timer)
+        return [SetTimer(timer, member.rebalance_timeout_ms)]
+    return [CancelTimer(timer)]

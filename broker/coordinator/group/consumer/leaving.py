@@ -6,7 +6,8 @@ last member the assignment's epoch rises along, for there is nothing to assign.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from barnabas.broker.coordinator.group.consumer import records
 from barnabas.broker.coordinator.group.consumer.checks import known_member, known_static_member
@@ -23,26 +24,37 @@ from barnabas.broker.coordinator.group.consumer.model import (
 )
 from barnabas.broker.coordinator.group.consumer.regexes import ConsumerOutcome
 from barnabas.broker.coordinator.group.consumer.subscriptions import Subscriptions, metadata_hash
-from barnabas.broker.coordinator.group.consumer.timers import is_session, rebalance_timer, session_timer
-from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, SetTimer, TimerKey
+from barnabas.broker.coordinator.group.consumer.timers import (
+    cancelled_timers,
+    is_rebalance,
+    rebalance_timer,
+    session_timer,
+)
+from barnabas.broker.coordinator.runtime.outcome import Effect, Outcome, SetTimer, TimerKey
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _AT_ANY_TIME_MS = 0
 
+Fence = Callable[[ConsumerGroup, Sequence[Member]], Outcome[Any, Any]]
+"""Decides what it means for a group that some of its members are gone: `gone`, or what stands on it."""
 
-def leave(group: ConsumerGroup, request: HeartbeatRequest, *, topics: Topics) -> ConsumerOutcome:
+
+def leave(group: ConsumerGroup, request: HeartbeatRequest, *, fence: Fence) -> Outcome[Any, Any]:
     """Decide a heartbeat that says goodbye; the reply is a HeartbeatReply. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     reply = HeartbeatReply(request.member_id, request.member_epoch)
     if request.instance_id is None:
-        return _gone(group, [known_member(group, request.member_id)], topics)._replace(reply=reply)
+        return fence(group, [known_member(group, request.member_id)])._replace(reply=reply)
     member = known_static_member(group, request.member_id, request.instance_id)
     if request.member_epoch == LEAVING_FOR_A_WHILE_EPOCH:
         return Outcome(records=(_left_for_a_while(group, member),), reply=reply)
-    return _gone(group, [member], topics)._replace(reply=reply)
+    return fence(group, [member])._replace(reply=reply)
 
 
-def remove(group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, topics: Topics) -> ConsumerOutcome:
-    """Decide a LeaveGroup, as administrators send it: (member id, instance id) each. The reply is a code for each."""
+def remove(group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, fence: Fence) -> Outcome[Any, Any]:
+    """Decide a LeaveGroup, by which classic members leave, and administrators remove members of either protocol.
+
+    leaving: (member id, instance id) each. The reply is a code for each.
+    """
     codes: list[ErrorCode] = []
     gone: dict[str, Member] = {}
     for member_id, instance_id in leaving:
@@ -55,7 +67,7 @@ def remove(group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, t
         codes.append(code)
     if not gone:
         return Outcome(reply=tuple(codes))
-    return _gone(group, list(gone.values()), topics)._replace(reply=tuple(codes))
+    return fence(group, list(gone.values()))._replace(reply=tuple(codes))
 
 
 def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
@@ -65,14 +77,14 @@ def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Me
     return known_static_member(group, member_id or (holder.member_id if holder else ""), instance_id)
 
 
-def timer_fired(group: ConsumerGroup | None, timer: TimerKey, *, topics: Topics) -> ConsumerOutcome:
+def timer_fired(group: ConsumerGroup | None, timer: TimerKey, *, fence: Fence) -> Outcome[Any, Any]:
     """Decide what a member's timer means now. A timer that outlived its reason changes nothing."""
     member = None if group is None else group.members.get(timer.member_id)
     if group is None or member is None:
         return Outcome()
-    if is_session(timer) or (member.state is MemberState.UNREVOKED_PARTITIONS and member.member_epoch >= 0):
-        return _gone(group, [member], topics)
-    return Outcome()
+    if is_rebalance(timer) and (member.state is not MemberState.UNREVOKED_PARTITIONS or member.member_epoch < 0):
+        return Outcome()
+    return fence(group, [member])
 
 
 def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:
@@ -92,7 +104,8 @@ def _left_for_a_while(group: ConsumerGroup, member: Member) -> records.ConsumerR
     return records.current_stored(group.group_id, left)
 
 
-def _gone(group: ConsumerGroup, members: Sequence[Member], topics: Topics) -> ConsumerOutcome:
+def gone(group: ConsumerGroup, members: Sequence[Member], *, topics: Topics) -> ConsumerOutcome:
+    """Decide that some members are gone."""
     group_id = group.group_id
     written: list[records.ConsumerRecord] = []
     effects: list[Effect] = []
@@ -102,7 +115,7 @@ def _gone(group: ConsumerGroup, members: Sequence[Member], topics: Topics) -> Co
             records.target_gone(group_id, member.member_id),
             records.member_gone(group_id, member.member_id),
         )
-        effects += (CancelTimer(session_timer(member.member_id)), CancelTimer(rebalance_timer(member.member_id)))
+        effects += cancelled_timers(member.member_id)
     left = Subscriptions(group, members)
     written += (records.regex_gone(group_id, regex) for regex in group.regex_counts if regex not in left.by_regex)
     epoch = group.group_epoch + 1

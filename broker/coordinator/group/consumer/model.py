@@ -54,6 +54,18 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
+class ClassicMetadata(NamedTuple):
+    """What a member that speaks the classic protocol said in its JoinGroup, kept for the others and for a downgrade."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    """(protocol name, metadata) in the member's order of preference; the first is the one it goes by here."""
+
+    @property
+    def protocol_name(self) -> str:
+        return self.protocols[0][0]
+
+
 class Member(NamedTuple):
     """A member as its records have it."""
 
@@ -72,6 +84,8 @@ class Member(NamedTuple):
     assignor: str | None = None
     assigned: Owned = NOTHING_OWNED
     pending_revocation: Owned = NOTHING_OWNED
+    classic: ClassicMetadata | None = None
+    """Set where the member speaks the classic protocol."""
 
     def moved_to(self, member_epoch: int) -> Member:
         """The same member in another epoch; it remembers the one before."""
@@ -89,6 +103,28 @@ class ResolvedRegex(NamedTuple):
     timestamp_ms: int
 
 
+class MigrationPolicy(Enum):
+    """`group.consumer.migration.policy`: how a group with members may change its protocol. (upgrade, downgrade)"""
+
+    DISABLED = (False, False)
+    UPGRADE = (True, False)
+    DOWNGRADE = (False, True)
+    BIDIRECTIONAL = (True, True)
+
+    @property
+    def may_upgrade(self) -> bool:
+        return self.value[0]
+
+    @property
+    def may_downgrade(self) -> bool:
+        return self.value[1]
+
+    @property
+    def lets_classic_members_in(self) -> bool:
+        """Whether members of both protocols may be in one group."""
+        return any(self.value)
+
+
 BUILT_IN_ASSIGNORS = ("uniform", "range")
 
 
@@ -103,6 +139,11 @@ class ConsumerConfig:
     assignors: tuple[str, ...] = BUILT_IN_ASSIGNORS
     """The first is the default."""
     regex_refresh_interval_ms: int = 600_000
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+
+    def session_timeout_of(self, member: Member) -> int:
+        """A member of the classic protocol has said how long it may be silent."""
+        return self.session_timeout_ms if member.classic is None else member.classic.session_timeout_ms
 
 
 class Topics(Protocol):
@@ -123,6 +164,9 @@ class Topics(Protocol):
     @property
     def partition_counts(self) -> Mapping[bytes, int]:
         """Numbers of partitions by topic id."""
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The name of the topic with this id, or None when there is none."""
 
     def hash(self, name: str) -> int:
         """Kafka's hash of what the assignment depends on: id, name, partitions and their racks. Signed, 64 bits."""
@@ -145,6 +189,8 @@ class HeartbeatRequest(NamedTuple):
     client_host: str = ""
     chooses_member_id: bool = True
     """v1 and later: the client has chosen its member id."""
+    classic: ClassicMetadata | None = None
+    """Set where a JoinGroup is decided: it says as much as a heartbeat."""
 
     @property
     def is_full(self) -> bool:

@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer.assignors.model import Assignment
-from barnabas.broker.coordinator.group.consumer.model import Member, MemberState, Owned, ResolvedRegex
+from barnabas.broker.coordinator.group.consumer.model import (
+    ClassicMetadata,
+    Member,
+    MemberState,
+    Owned,
+    ResolvedRegex,
+)
 from barnabas.protocol.log_records import group as log
 from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
 from barnabas.protocol.schema import Stored
@@ -71,7 +77,7 @@ def member_stored(group_id: str, member: Member) -> ConsumerRecord:
         subscribed_topic_regex=member.topic_regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.assignor,
-        classic_member_metadata=None,
+        classic_member_metadata=None if member.classic is None else _classic_value(member.classic),
     )
     return ConsumerRecord(_member_key(group_id, member.member_id), value)
 
@@ -153,6 +159,7 @@ def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Me
         topic_names=tuple(dict.fromkeys(value.subscribed_topic_names)),
         topic_regex=value.subscribed_topic_regex,
         assignor=value.server_assignor,
+        classic=_classic(value.classic_member_metadata),
     )
 
 
@@ -166,6 +173,18 @@ def reconciled(value: log.ConsumerGroupCurrentMemberAssignmentValue, before: Mem
         assigned=_owned(value.assigned_partitions, epoch),
         pending_revocation=_owned(value.partitions_pending_revocation, epoch),
     )
+
+
+def _classic_value(classic: ClassicMetadata) -> log.ClassicMemberMetadata:
+    protocols = [log.ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols]
+    return log.ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
+
+
+def _classic(value: log.ClassicMemberMetadata | None) -> ClassicMetadata | None:
+    if value is None:
+        return None
+    protocols = tuple((each.name, each.metadata) for each in value.supported_protocols)
+    return ClassicMetadata(value.session_timeout_ms, protocols)
 
 
 def _with_epochs(owned: Owned) -> list[log.TopicPartitions]:

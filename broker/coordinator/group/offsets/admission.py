@@ -21,7 +21,7 @@ def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterab
     member = group.members.get(request.member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if not request.has_member_epoch:
+    if not request.has_member_epoch and member.classic is None:
         return ErrorCode.UNSUPPORTED_VERSION
     return _epoch_refusal(member, request.generation_id, offsets)
 
@@ -48,16 +48,21 @@ def fetch_refusal(group: ConsumerGroup, member_id: str | None, member_epoch: int
     member = group.members.get(member_id or "")
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return ErrorCode.NONE if member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH
+    return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
 
 
 def _epoch_refusal(member: Member, received: int, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     if received == member.member_epoch:
         return ErrorCode.NONE
     if received > member.member_epoch:
-        return ErrorCode.STALE_MEMBER_EPOCH
+        return _stale(member)
     has_each = all(_had_since(member, offset) <= received for offset in offsets)
-    return ErrorCode.NONE if has_each else ErrorCode.STALE_MEMBER_EPOCH
+    return ErrorCode.NONE if has_each else _stale(member)
+
+
+def _stale(member: Member) -> ErrorCode:
+    """To a member of the classic protocol its epoch is a generation."""
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
 
 
 _NEVER = 2**31
