@@ -12,21 +12,15 @@ between them; `custom` among them is data of an assignor of the clients' own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
 from barnabas.broker.coordinator.group.classic.subscription import parse_topics
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
-from barnabas.protocol.compile import codec
-from barnabas.protocol.log_records.consumer_protocol import (
-    ConsumerProtocolSubscription,
-    ConsumerProtocolSubscriptionTopicPartition,
-)
+from tests.support.clients.classic_members import subscription
 from tests.support.stories.consumer_group import ConsumerStory
 from tests.support.stories.group import Story
 
-_VERSION = 3
 _NEVER_LOOKED_AT = b"custom"
 
 
@@ -69,16 +63,3 @@ class MigrationStory(ConsumerStory):
 
     def _said(self, metadata: bytes) -> str:
         return ",".join(parse_topics(metadata) or ["?"])
-
-
-def subscription(topics: Iterable[str], owned: Iterable[tuple[str, int]] = ()) -> bytes:
-    """The metadata of a consumer."""
-    places = groupby(sorted(owned), key=lambda each: each[0])
-    message = ConsumerProtocolSubscription(
-        topics=list(topics),
-        owned_partitions=[
-            ConsumerProtocolSubscriptionTopicPartition(topic=topic, partitions=[number for _, number in each])
-            for topic, each in places
-        ],
-    )
-    return _VERSION.to_bytes(2, "big") + codec(ConsumerProtocolSubscription, _VERSION).encode(message)
