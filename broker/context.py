@@ -86,6 +86,13 @@ class Services:
     """Where work goes that the broker has to do, as soon as it can with others in between."""
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
+    nodes: tuple[Services, ...] = ()
+    """Those of each node, where these are what several nodes have together; else none."""
+
+    @property
+    def every_node(self) -> tuple[Services, ...]:
+        """The services of each node there is, which are these where there is one."""
+        return self.nodes or (self,)
 
     @property
     def groups(self) -> GroupCoordinator:

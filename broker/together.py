@@ -76,8 +76,9 @@ class Together:
             deferred_groups=own.deferred_groups,
             deferred_transactions=own.deferred_transactions,
             transactions_of=self._transactions_of,
+            nodes=tuple(self.of_node.values()),
         )
-        """What all nodes have together, for who looks from inside; of groups and transactions the first node's."""
+        """What all nodes have together, for who looks from inside; each node's groups and transactions are its own."""
         nodes.on_moved = self._moved
         catalogue.subscribe(self)
 

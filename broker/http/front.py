@@ -12,7 +12,7 @@ from barnabas.broker.http.server import HttpServer
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.context import Services
-    from barnabas.broker.net.listener import Listener
+    from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
 
 
@@ -24,8 +24,8 @@ class Observed(Protocol):
     """Kafka's number of it: metrics/sources.py."""
 
     @property
-    def listener(self) -> Listener:
-        """What accepts its connections."""
+    def members(self) -> Sequence[Member]:
+        """Its nodes."""
 
     def unready_reason(self) -> str | None:
         """Why clients cannot work with it now, or None."""
@@ -39,8 +39,10 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
         from barnabas.broker.http.metrics.scrape import scrape
         from barnabas.broker.http.metrics.sources import Sources
 
-        listener = broker.listener
-        return await scrape(Sources(broker.services, meter, lambda: listener.connections_count, lambda: broker.state))
+        def connections() -> dict[int, int]:
+            return {member.node_id: member.listener.connections_count for member in broker.members}
+
+        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state))
 
     server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape))
     await server.listen(sockets, network)

@@ -57,13 +57,17 @@ def begin_loading(services: Services) -> None:
     """Have every partition loaded that may have groups in it and was not used in this run."""
     if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
         on_disk = services.partitions.directory.partitions  # the others have no group in them
-        services.groups.load_in_background([index for topic, index in on_disk if topic == CONSUMER_OFFSETS_TOPIC])
+        used = [index for topic, index in on_disk if topic == CONSUMER_OFFSETS_TOPIC]
+        for node in services.every_node:
+            led = [index for index in used if node.cluster.leads(CONSUMER_OFFSETS_TOPIC, index)]
+            if led:
+                node.groups.load_in_background(led)
 
 
 def loaded_groups(services: Services) -> list[LoadedGroup]:
     """The groups of all partitions that are loaded, by id."""
     if CONSUMER_OFFSETS_TOPIC not in services.catalogue.topics:
         return []
-    machines = [partition.machine for partition in services.groups.loaded()]
+    machines = [partition.machine for node in services.every_node for partition in node.groups.loaded()]
     found = [LoadedGroup(group_id, machine) for machine in machines for group_id in machine.group_ids()]
     return sorted(found, key=lambda group: group.group_id)

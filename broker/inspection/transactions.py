@@ -33,16 +33,21 @@ def every_transaction(services: Services) -> list[Transaction]:
 def loaded_transactions(services: Services) -> Iterator[Transaction]:
     """Those of the partitions of `__transaction_state` that are loaded, one after another."""
     if _has_transactions(services):
-        for partition in services.transactions.loaded():
-            yield from list(partition.machine.transactions.values())
+        for node in services.every_node:
+            for partition in node.transactions.loaded():
+                yield from list(partition.machine.transactions.values())
 
 
 def ended(services: Services) -> Ended:
     """How many ended, and how."""
     if not _has_transactions(services):
         return Ended()
-    coordinator = services.transactions
-    return Ended(coordinator.completions.committed, coordinator.completions.aborted, coordinator.timed_out)
+    found = [node.transactions for node in services.every_node]
+    return Ended(
+        sum(each.completions.committed for each in found),
+        sum(each.completions.aborted for each in found),
+        sum(each.timed_out for each in found),
+    )
 
 
 def is_open(txn: Transaction) -> bool:

@@ -6,12 +6,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.inspection.logs import below_min_insync_replicas, offline_directories, offline_reason
+from barnabas.broker.inspection.nodes import running, spread
 from barnabas.broker.inspection.topics import every_topic
+from barnabas.storage.steps import Steps
 
 
-def read_broker(sources: Sources, readings: Readings) -> None:
-    """Add the values of the broker as a whole."""
+def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
+    """Add the values of the broker as a whole, and of each of its nodes."""
     services = sources.services
+    found_on = yield from spread(services)
     found, cluster = every_topic(services), services.cluster
     partitions = sum(topic.partitions_count for topic in found)
     here = sum(len(topic.here) for topic in found)
@@ -25,14 +28,20 @@ def read_broker(sources: Sources, readings: Readings) -> None:
     readings.add("kafka_controller_kafkacontroller_activecontrollercount", int(is_controller))
     readings.add("kafka_controller_kafkacontroller_globaltopiccount", len(found))
     readings.add("kafka_controller_kafkacontroller_globalpartitioncount", partitions)
-    readings.add("kafka_controller_kafkacontroller_offlinepartitionscount", offline)
+    readings.add("kafka_controller_kafkacontroller_offlinepartitionscount", offline + found_on.leaderless)
     readings.add("kafka_server_replicamanager_partitioncount", here)
     readings.add("kafka_server_replicamanager_leadercount", here - offline)
-    readings.add("kafka_server_replicamanager_underreplicatedpartitions", 0)
+    readings.add("kafka_server_replicamanager_underreplicatedpartitions", found_on.under_replicated)
     readings.add("kafka_server_replicamanager_underminisrpartitioncount", below_min_insync_replicas(services))
     readings.add("kafka_server_replicamanager_offlinereplicacount", offline)
     readings.add("kafka_log_logmanager_offlinelogdirectorycount", offline_directories(services))
-    readings.add("kafka_server_socket_server_metrics_connection_count", sources.connections())
+    connections = sources.connections()
+    readings.add("kafka_server_socket_server_metrics_connection_count", sum(connections.values()))
+    for node_id, is_running in sorted(running(services).items()):
+        readings.add("barnabas_node_running", int(is_running), node_id)
+        readings.add("barnabas_node_leaders", found_on.leads[node_id], node_id)
+        readings.add("barnabas_node_replicas", found_on.replicas[node_id], node_id)
+        readings.add("barnabas_node_connections", connections.get(node_id, 0), node_id)
 
 
 def _version() -> str:

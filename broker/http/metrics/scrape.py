@@ -52,7 +52,7 @@ def _written(client: Any, sources: Sources) -> Steps[bytes]:
 def read_all(sources: Sources) -> Steps[Readings]:
     """The values of every metric there is something to say for."""
     readings = Readings()
-    read_broker(sources, readings)
+    yield from read_broker(sources, readings)
     read_requests(sources, readings)
     yield from read_partitions(sources, readings)
     yield from read_groups(sources, readings)

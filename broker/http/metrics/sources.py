@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
@@ -21,8 +21,8 @@ class Sources(NamedTuple):
 
     services: Services
     meter: Meter
-    connections: Callable[[], int]
-    """How many connections of Kafka's protocol there are."""
+    connections: Callable[[], Mapping[int, int]]
+    """How many connections of Kafka's protocol there are, by the id of the node."""
     state: Callable[[], int]
     """STARTING, RUNNING or STOPPING."""
 

@@ -41,16 +41,22 @@ METRICS = (
     Metric(
         "kafka_server_kafkaserver_brokerstate", GAUGE, (), "1 starting, 3 running, 6 stopping: Kafka's numbers.", JMX
     ),
-    Metric("kafka_brokers", GAUGE, (), "Brokers of the cluster: 1.", LAG),
+    Metric("kafka_brokers", GAUGE, (), "Brokers of the cluster: nodes that run.", LAG),
     Metric("kafka_controller_kafkacontroller_activecontrollercount", GAUGE, (), "1: this node.", JMX),
     Metric("kafka_controller_kafkacontroller_globaltopiccount", GAUGE, (), "Topics, the broker's own too.", JMX),
     Metric("kafka_controller_kafkacontroller_globalpartitioncount", GAUGE, (), "Partitions of all topics.", JMX),
     Metric(
         "kafka_controller_kafkacontroller_offlinepartitionscount", GAUGE, (), "Partitions that cannot be used.", JMX
     ),
-    Metric("kafka_server_replicamanager_partitioncount", GAUGE, (), "Partitions on this node.", JMX),
-    Metric("kafka_server_replicamanager_leadercount", GAUGE, (), "Partitions this node leads.", JMX),
-    Metric("kafka_server_replicamanager_underreplicatedpartitions", GAUGE, (), "0: one replica is all there is.", JMX),
+    Metric("kafka_server_replicamanager_partitioncount", GAUGE, (), "Partitions that can be used, of all nodes.", JMX),
+    Metric("kafka_server_replicamanager_leadercount", GAUGE, (), "Partitions that are led, by any node.", JMX),
+    Metric(
+        "kafka_server_replicamanager_underreplicatedpartitions",
+        GAUGE,
+        (),
+        "Partitions with a replica on a stopped node; 0 where there is one node.",
+        JMX,
+    ),
     Metric(
         "kafka_server_replicamanager_underminisrpartitioncount",
         GAUGE,
@@ -61,6 +67,10 @@ METRICS = (
     Metric("kafka_server_replicamanager_offlinereplicacount", GAUGE, (), "Partitions that cannot be used.", JMX),
     Metric("kafka_log_logmanager_offlinelogdirectorycount", GAUGE, (), "How many data directories have failed.", JMX),
     Metric("kafka_server_socket_server_metrics_connection_count", GAUGE, (), "Connections of Kafka's protocol.", JMX),
+    Metric("barnabas_node_running", GAUGE, ("node",), "1: the node runs; 0: it is stopped.", OWN),
+    Metric("barnabas_node_leaders", GAUGE, ("node",), "Partitions that the node leads.", OWN),
+    Metric("barnabas_node_replicas", GAUGE, ("node",), "Partitions that the node has a replica of.", OWN),
+    Metric("barnabas_node_connections", GAUGE, ("node",), "Connections of Kafka's protocol to the node.", OWN),
     Metric(
         "kafka_network_requestmetrics_requests_total",
         COUNTER,

@@ -71,7 +71,7 @@ class Watched:
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
-        text = await scrape(Sources(self.world.services, self.meter, lambda: 3, lambda: RUNNING))
+        text = await scrape(Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING))
         found: dict[str, dict[Labels, float]] = {}
         for family in text_string_to_metric_families(text.decode()):
             for sample in family.samples:

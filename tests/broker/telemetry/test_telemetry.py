@@ -60,7 +60,7 @@ class Pushing:
         self.world.services.catalogue.alter_configs(CLIENT_METRICS_RESOURCE, name, alterations)
 
     async def scraped(self) -> str:
-        return (await scrape(Sources(self.world.services, Meter(lambda: 0), lambda: 1, lambda: RUNNING))).decode()
+        return (await scrape(Sources(self.world.services, Meter(lambda: 0), lambda: {1: 1}, lambda: RUNNING))).decode()
 
     async def pushed(self) -> list[str]:
         """The series of clients in a scrape."""
