@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.markers import OffsetMarkers
     from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.coordinator.topic_view import Racks
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.slices import Slices
 
@@ -29,8 +30,8 @@ class Parts(NamedTuple):
     random_bytes: Callable[[int], bytes]
 
 
-def deferred_groups(parts: Parts, partitions: Partitions) -> Deferred[GroupCoordinator]:
-    """The group coordinator of the node that has these partitions."""
+def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = None) -> Deferred[GroupCoordinator]:
+    """The group coordinator of the node that has these partitions. `racks`: as `GroupCoordinator.open` has it."""
 
     def build() -> GroupCoordinator:
         from barnabas.broker.coordinator.groups import GroupCoordinator
@@ -42,6 +43,7 @@ def deferred_groups(parts: Parts, partitions: Partitions) -> Deferred[GroupCoord
             clock=parts.clock,
             upkeep=parts.upkeep,
             random_bytes=parts.random_bytes,
+            racks=racks,
         )
 
     return Deferred(build)

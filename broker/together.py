@@ -89,7 +89,7 @@ class Together:
             node=node,
             cluster=cluster,
             partitions=partitions,
-            deferred_groups=deferred_groups(self._parts, partitions),
+            deferred_groups=deferred_groups(self._parts, partitions, self.nodes.racks_of),
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,

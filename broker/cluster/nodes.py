@@ -94,6 +94,10 @@ class Nodes:
         """Where a partition is that exists."""
         return self._placements[topic][partition]
 
+    def racks_of(self, topic: str, partition: int) -> list[str]:
+        """The racks of a partition's replicas that are in one; it exists."""
+        return [rack for node in self.of(topic, partition).replicas if (rack := self.racks[node]) is not None]
+
     def led_by(self, node: int, topic: str) -> list[int]:
         """The numbers of the topic's partitions that the node leads."""
         return [number for number, each in enumerate(self._placements[topic]) if each.leader == node]

@@ -51,6 +51,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator.topic_view import Racks
     from barnabas.broker.partitions.partitions import Partitions
 
 T = TypeVar("T")
@@ -113,12 +114,16 @@ class GroupCoordinator:
         clock: Clock,
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
+        racks: Racks | None = None,
     ) -> GroupCoordinator:
-        """The coordinator of a broker; it hears of deleted topics from the catalogue."""
+        """The coordinator of a broker; it hears of deleted topics from the catalogue.
+
+        racks: of the replicas of each partition, where there are others than this broker.
+        """
         from barnabas.broker.config_resources.groups import GroupConfigs
         from barnabas.broker.coordinator.group_config import consumer_config, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
-        from barnabas.broker.coordinator.topic_view import CatalogueTopics
+        from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in
 
         def topic_id(name: str) -> bytes | None:
             topic = catalogue.topics.get(name)
@@ -138,7 +143,7 @@ class GroupCoordinator:
             topic_ids=topic_id,
             consumer=ConsumerContext(
                 partial(consumer_config, config, GroupConfigs(catalogue, config)),
-                CatalogueTopics(catalogue, config.text("broker.rack")),
+                CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
             ),
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))

@@ -6,7 +6,7 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.consumer.subscriptions import topic_hash
@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue, Topic
 
 
+Racks = Callable[[str, int], Iterable[str]]
+
+
+def all_in(rack: str | None) -> Racks:
+    """Every partition has one replica, and it is in this rack, or in none."""
+    racks = () if rack is None else (rack,)
+    return lambda topic, partition: racks
+
+
 class CatalogueTopics:
     """A view of the catalogue, as `group.consumer.model.Topics`."""
 
-    def __init__(self, catalogue: Catalogue, rack: str | None) -> None:
-        """`rack` is this broker's, where all replicas are."""
+    def __init__(self, catalogue: Catalogue, racks: Racks) -> None:
+        """`racks`: of the replicas of a partition now; those that are in none are left out."""
         self._catalogue = catalogue
-        self._racks = () if rack is None else (rack,)
+        self._racks = racks
         self.version = self.newest_topic_version = catalogue.features_epoch
         self._ids = {topic.name: topic.topic_id for topic in catalogue.topics.values()}
         self._counts = {topic.topic_id: len(topic.partitions) for topic in catalogue.topics.values()}
@@ -44,7 +53,7 @@ class CatalogueTopics:
         found = self._hashes.get(name)
         if found is None:
             topic_id = self._ids[name]
-            racks = [self._racks] * self._counts[topic_id]
+            racks = [self._racks(name, number) for number in range(self._counts[topic_id])]
             found = self._hashes[name] = topic_hash(name, topic_id, racks)
         return found
 
