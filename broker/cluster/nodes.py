@@ -133,7 +133,9 @@ class Nodes:
     def _add(self, topic: Topic, factor: int, assignments: Assignments) -> None:
         placements = self._placements[topic.name]
         numbers = range(len(placements), len(topic.partitions))
-        replicas = assignments or placement.spread(topic.name, numbers, factor, self.running, sorted(self.stopped))
+        replicas = assignments or placement.spread(
+            topic.name, numbers, factor, self.running, sorted(self.stopped), self.racks
+        )
         placements += [placement.placed(each, self.running) for each in replicas]
 
     def _keep_if_possible(self, names: Iterable[str]) -> None:

@@ -11,11 +11,15 @@ NO_LEADER.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 from zlib import crc32
 
 from barnabas.broker.catalogue.image import NO_LEADER
+
+_NO_RACKS: Mapping[int, str | None] = {}
 
 
 class Placement(NamedTuple):
@@ -40,13 +44,19 @@ def placed(replicas: Sequence[int], running: Container[int]) -> Placement:
 
 
 def spread(
-    topic: str, numbers: Iterable[int], factor: int, nodes: Sequence[int], stopped: Sequence[int] = ()
+    topic: str,
+    numbers: Iterable[int],
+    factor: int,
+    nodes: Sequence[int],
+    stopped: Sequence[int] = (),
+    racks: Mapping[int, str | None] = _NO_RACKS,
 ) -> list[tuple[int, ...]]:
     """The replicas of a topic's new partitions: leaders in turn over the nodes, followers on the nodes after them.
 
     Where the leaders begin depends on the topic's name; with each round of them the followers shift by one, so that a
     stopped node's partitions do not all fall to its neighbour. `nodes` run, and are at least one; where `factor` is
-    more than they are, replicas on `stopped` nodes follow. It is at most as many as there are of both.
+    more than they are, replicas on `stopped` nodes follow. It is at most as many as there are of both. No two replicas
+    are in the same of the `racks` while there is another one, as Kafka's placer has it.
     """
     count, begin = len(nodes), crc32(topic.encode())
     found = []
@@ -55,8 +65,19 @@ def spread(
         others = [nodes[(first + 1 + step) % count] for step in range(count - 1)]
         shift = number // count % max(1, count - 1)
         away = [stopped[(number + step) % len(stopped)] for step in range(factor - count)]
-        found.append((nodes[first], *(others[shift:] + others[:shift])[: factor - 1], *away))
+        others = _over_racks(nodes[first], others[shift:] + others[:shift], racks)
+        found.append((nodes[first], *others[: factor - 1], *away))
     return found
+
+
+def _over_racks(first: int, others: Sequence[int], racks: Mapping[int, str | None]) -> list[int]:
+    """The others in their order, but one of each rack before there is a second, and `first` counts."""
+    there = Counter([racks.get(first)])
+    rounds = []
+    for node in others:
+        rounds.append((there[racks.get(node)], node))
+        there[racks.get(node)] += 1
+    return [node for _, node in sorted(rounds, key=itemgetter(0))]
 
 
 def stopped(placement: Placement, node: int, running: Container[int]) -> Placement:

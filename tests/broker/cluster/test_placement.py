@@ -37,6 +37,22 @@ def test_stopped_nodes_get_replicas_only_where_those_that_run_are_too_few_and_ne
     assert all(set(each[:2]) == {1, 4} for each in replicas)
 
 
+def test_replicas_are_in_different_racks_as_long_as_there_are_others() -> None:
+    racks = {1: "a", 2: "a", 3: "b", 4: "b"}
+    for factor in (2, 3, 4):
+        replicas = spread("orders", range(12), factor, [1, 2, 3, 4], racks=racks)
+        assert all(len(set(each)) == factor for each in replicas)
+        assert all({racks[node] for node in each[:2]} == {"a", "b"} for each in replicas)
+        assert Counter(each[0] for each in replicas) == {1: 3, 2: 3, 3: 3, 4: 3}
+
+
+@pytest.mark.parametrize(
+    "racks", [dict.fromkeys(NODES), dict.fromkeys(NODES, "a"), dict(zip(NODES, "abc", strict=True))]
+)
+def test_racks_change_nothing_where_all_are_one_or_none_or_each_is_its_own(racks: dict[int, str | None]) -> None:
+    assert spread("orders", range(9), 2, NODES, racks=racks) == spread("orders", range(9), 2, NODES)
+
+
 def test_topics_of_one_partition_are_on_all_nodes() -> None:
     assert {spread(f"t{number}", range(1), 1, NODES)[0] for number in range(30)} == {(1,), (2,), (3,)}
 
