@@ -5,7 +5,7 @@ written (docs/formats/catalogue.md), and what it means is worked out by `barnaba
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from barnabas.broker.catalogue.image import BROKER_RESOURCE, CLIENT_METRICS_RESO
 from barnabas.broker.catalogue.topics import Writer, check_name
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import find_key, parse_value
-from barnabas.broker.config.keys import Key, Update
+from barnabas.broker.config.keys import KEYS, Key, Update
 from barnabas.broker.config.refusals import asks_for
 from barnabas.broker.config.topic_configs import TOPIC_KEYS, TopicKey, validate
 from barnabas.broker.config.values import InvalidValue, ValueType, parse
@@ -84,8 +84,8 @@ def _topic_configs(name: str, image: Image) -> dict[str, str]:
 
 
 def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig) -> list[Versioned]:
-    """The records of changing settings of this broker (its id) or of every broker (an empty name)."""
-    check_broker_name(name, writer.identity.node_id)
+    """The records of changing settings of a broker (its id) or of every broker (an empty name)."""
+    _check_node(name, [a.name for a in alterations if a.operation is not Operation.DELETE], writer)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
     changes = _changes(alterations, own, keys)
@@ -98,8 +98,8 @@ def alter_broker(name: str, alterations: Sequence[Alteration], writer: Writer, c
 def replace_broker(
     name: str, configs: Mapping[str, str | None], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
-    """The records of giving this broker, or every broker, exactly these settings."""
-    check_broker_name(name, writer.identity.node_id)
+    """The records of giving a broker, or every broker, exactly these settings."""
+    _check_node(name, configs, writer)
     _refuse_nulls(configs)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     gone: dict[str, str | None] = {key: None for key in own if key not in configs}
@@ -157,6 +157,16 @@ def check_broker_name(name: str, node_id: int) -> None:
         return
     if broker_number(name, "Node id") != node_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}")
+
+
+def _check_node(name: str, keys: Iterable[str], writer: Writer) -> None:
+    """Of several nodes, the first one's settings are those of all: another has only what has no effect here."""
+    if name == CLUSTER_DEFAULT or broker_number(name, "Node id") not in writer.brokers:
+        return check_broker_name(name, writer.identity.node_id)
+    shared = sorted(key for key in keys if key in KEYS)
+    if shared and broker_number(name, "Node id") != writer.identity.node_id:
+        sentence = f"The nodes share [{', '.join(shared)}]: set them for all brokers."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
 
 
 def broker_number(name: str, called: str) -> int:

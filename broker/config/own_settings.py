@@ -1,17 +1,22 @@
 """What of the configuration is a node's own where several nodes of one process share it: who and where it is.
 
 The configuration is given for the first node. The ids of the others follow, and so do the ports of their listeners
-(port 0 stays 0); racks are in the list that `broker.rack` is. Whatever else is set is set for all of them.
+(port 0 stays 0); racks are in the list that `broker.rack` is. Whatever else is set is set for all of them, but for
+settings made for one of them that have no effect here, such as limits of what is replicated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.dynamic import usable
+from barnabas.broker.config.keys import KEYS
 from barnabas.broker.config.racks import racks
 
 
-def config_of_node(shared: BrokerConfig, number: int, nodes: int) -> BrokerConfig:
-    """The configuration as the node of this number, from 0 on, tells it now."""
+def config_of_node(shared: BrokerConfig, number: int, nodes: int, made: Mapping[str, str]) -> BrokerConfig:
+    """The configuration as the node of this number, from 0 on, tells it now. made: settings made for it."""
     own = dict(shared.static)
     for name in ("node.id", "broker.id"):
         if name in own or number:
@@ -28,7 +33,10 @@ def config_of_node(shared: BrokerConfig, number: int, nodes: int) -> BrokerConfi
                 for each in listeners
             )
     config = BrokerConfig(own, cluster_id=shared.cluster_id, is_container=shared.is_container)
-    config.follow(shared.per_broker, shared.cluster_wide)
+    in_force = shared.per_broker
+    if number:
+        in_force = {key: text for key, text in in_force.items() if key in KEYS} | usable(made)
+    config.follow(in_force, shared.cluster_wide)
     return config
 
 

@@ -4,7 +4,8 @@ Kept for old clients: IncrementalAlterConfigs changes what it names and nothing 
 INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
-from barnabas.broker.catalogue.image import RESOURCES
+from barnabas.broker.catalogue.alterations import check_broker_name
+from barnabas.broker.catalogue.image import BROKER_RESOURCE, RESOURCES
 from barnabas.broker.catalogue.topics import duplicates
 from barnabas.broker.config_resources.altering import alter_each
 from barnabas.broker.context import RequestContext, Services
@@ -35,6 +36,8 @@ def _replace(resource: AlterConfigsResource, services: Services, validate_only: 
     names = [entry.name for entry in resource.configs]
     if duplicates(names):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    if resource.resource_type == BROKER_RESOURCE:
+        check_broker_name(resource.resource_name, services.node.node_id)
     services.catalogue.replace_configs(
         resource.resource_type,
         resource.resource_name,

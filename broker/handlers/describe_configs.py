@@ -192,7 +192,9 @@ def _own_config(services: Services) -> BrokerConfig:
         return services.config
     from barnabas.broker.config.own_settings import config_of_node
 
-    return config_of_node(services.config, nodes.index(services.node.node_id), len(nodes))
+    node_id = services.node.node_id
+    made = services.catalogue.configs_of(BROKER_RESOURCE, str(node_id))
+    return config_of_node(services.config, nodes.index(node_id), len(nodes), made)
 
 
 def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:

@@ -6,6 +6,7 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 """
 
 from barnabas.broker.catalogue import Alteration
+from barnabas.broker.catalogue.alterations import check_broker_name
 from barnabas.broker.catalogue.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.config_resources.altering import alter_each
@@ -38,6 +39,8 @@ def _alter(resource: AlterConfigsResource, services: Services, validate_only: bo
     elif kind == BROKER_RESOURCE and any(alteration.name == STOPPED_NODES for alteration in alterations):
         alter_stopped_nodes(alterations, services.cluster.shared, validate_only=validate_only)
     elif kind in RESOURCES:
+        if kind == BROKER_RESOURCE:
+            check_broker_name(name, services.node.node_id)
         services.catalogue.alter_configs(kind, name, alterations, validate_only=validate_only)
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")

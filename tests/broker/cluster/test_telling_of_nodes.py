@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from barnabas.broker.catalogue.image import BROKER_RESOURCE
+from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -14,6 +15,11 @@ from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
+)
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
 )
 from tests.broker.cluster.test_moving import switch
 from tests.broker.cluster.test_three_nodes import ask, create, produced
@@ -72,6 +78,41 @@ async def test_each_node_describes_its_own_id_rack_and_listeners_and_what_all_sh
     changed = await described(world, 2)
     assert (changed["num.partitions"], changed["message.max.bytes"]) == ("7", "1234")
     await world.close()
+
+
+THROTTLE, SHARED = "leader.replication.throttled.rate", "message.max.bytes"
+
+
+async def altered(world: BrokerWorld, asked: int, node: int, key: str, value: str) -> tuple[int, str | None]:
+    setting = AlterableConfig(name=key, config_operation=0, value=value)
+    resource = AlterConfigsResource(resource_type=BROKER_RESOURCE, resource_name=str(node), configs=[setting])
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+    (result,) = (await ask(world, asked, request)).responses
+    return result.error_code, result.error_message
+
+
+async def test_each_node_keeps_settings_of_its_own_that_have_no_effect_here(world: BrokerWorld) -> None:
+    for node in NODES:
+        assert await altered(world, node, node, THROTTLE, str(1000 * node)) == (E.NONE, None)
+    await world.close()
+    again = BrokerWorld(files=world.files, nodes=3)
+    assert [(await described(again, node))[THROTTLE] for node in NODES] == ["1000", "2000", "3000"]
+    await again.close()
+
+
+async def test_what_nodes_share_is_set_for_the_first_or_for_all(world: BrokerWorld) -> None:
+    assert await altered(world, 2, 2, SHARED, "1234") == (
+        E.INVALID_REQUEST,
+        "The nodes share [message.max.bytes]: set them for all brokers.",
+    )
+    assert await altered(world, 1, 1, SHARED, "1234") == (E.NONE, None)
+    assert [(await described(world, node))[SHARED] for node in NODES] == ["1234"] * 3
+
+
+async def test_a_node_alters_no_other_node(world: BrokerWorld) -> None:
+    words = "Unexpected broker id, expected 2, but received 3"
+    assert await altered(world, 2, 3, THROTTLE, "1") == (E.INVALID_REQUEST, words)
+    assert await altered(world, 2, 1, THROTTLE, "1") == (E.INVALID_REQUEST, words.replace("3", "1"))
 
 
 async def described(world: BrokerWorld, node: int) -> dict[str, str | None]:
