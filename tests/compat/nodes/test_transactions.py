@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import pytest
 
@@ -15,7 +17,7 @@ from tests.support.processes.three_nodes import ThreeNodes
 from tests.support.waiting import until
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.conftest import programs as programs
-from tests.transactions.model import Program as Transactional
+from tests.transactions.model import Program
 from tests.transactions.test_java_programs import (
     ConsumeTransformProduce,
     TransactionalProducer,
@@ -32,26 +34,14 @@ LONG_STEPS = 60
 DEADLINE_S = 60.0
 
 
-class Ending:
-    """Ends a transaction, by `end`, in a thread of its own, so that the coordinator moves meanwhile."""
+class Producer(Protocol):
+    """A transactional producer, as tests/transactions/model.py has it."""
 
-    def __init__(self, end: Callable[[], None]) -> None:
-        self._error: BaseException | None = None
-        self._end = end
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._end()
-        except BaseException as error:
-            self._error = error
-
-    def join(self) -> None:
-        """Wait until it has ended; what it failed with is raised."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+    def begin(self) -> None: ...
+    def send(self, topic: str, partition: int, value: str) -> None: ...
+    def commit(self) -> None: ...
+    def abort(self) -> None: ...
+    def close(self) -> None: ...
 
 
 # --- each client, step by step ---
@@ -60,29 +50,30 @@ class Ending:
 @pytest.mark.parametrize("name", IN_SHORT_RUNS)
 def test_transactions_end_as_they_are_told_while_the_coordinator_moves(
     server: ThreeNodes,
-    programs: Mapping[str, Transactional],
+    programs: Mapping[str, Program],
     new_topic: NewTopic,
     moves: Callable[..., Moves],
     name: str,
 ) -> None:
-    _check_transactions(server, programs[name], new_topic(f"ended-{name}"), moves)
+    topic = new_topic(f"ended-{name}")
+    check_transactions(server, programs[name].open(server.address, topic), topic, moves(topic))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [each for each in PROGRAMS if each not in IN_SHORT_RUNS])
 def test_they_do_so_in_every_client(
     server: ThreeNodes,
-    programs: Mapping[str, Transactional],
+    programs: Mapping[str, Program],
     new_topic: NewTopic,
     moves: Callable[..., Moves],
     name: str,
 ) -> None:
-    _check_transactions(server, programs[name], new_topic(f"ended-{name}"), moves)
+    topic = new_topic(f"ended-{name}")
+    check_transactions(server, programs[name].open(server.address, topic), topic, moves(topic))
 
 
-def _check_transactions(server: ThreeNodes, program: Transactional, topic: str, moves: Callable[..., Moves]) -> None:
-    nodes = moves(topic)
-    producer = program.open(server.address, topic)
+def check_transactions(server: ThreeNodes, producer: Producer, topic: str, nodes: Moves) -> None:
+    """Commit and abort transactions, whose coordinator moves; readers see all and only what is committed."""
     committed: list[str] = []
     for number, after_s in enumerate(MOVES_AFTER_S):
         producer.begin()
@@ -92,10 +83,11 @@ def _check_transactions(server: ThreeNodes, program: Transactional, topic: str, 
         nodes.lead_elsewhere()
         producer.send(topic, 0, f"{number} third")
         is_committed = number % 3 != 2
-        ending = Ending(producer.commit if is_committed else producer.abort)
-        threading.Event().wait(after_s)
-        nodes.coordinate_elsewhere()
-        ending.join()
+        with ThreadPoolExecutor(1) as thread:
+            ending = thread.submit(producer.commit if is_committed else producer.abort)
+            threading.Event().wait(after_s)
+            nodes.coordinate_elsewhere()
+            ending.result()
         if is_committed:
             committed += [f"{number} {which}" for which in ("first", "second", "third")]
         assert values(server.address, topic) == sorted(committed), nodes.told

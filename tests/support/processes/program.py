@@ -47,6 +47,11 @@ class Program:
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
+    def close_input(self) -> None:
+        """End its stdin."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
     def end(self, timeout_s: float = TIMEOUT_S) -> int:
         """Its exit status, once it ends by itself."""
         try:
