@@ -23,6 +23,7 @@ from barnabas.protocol.records.compression import COMPRESSION_NAMES
 UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
 _METADATA_DIR = "metadata.log.dir"
+_FOR_SEVERAL_NODES = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
@@ -60,7 +61,7 @@ def load_config(
     left_behind = _left_behind(flags or {}, written, _settings(settings))
     static = {name: text for name, text in {**written, **(flags or {})}.items() if name not in (*moved, *left_behind)}
     try:
-        warnings = [*around.warnings, *_examine(static)]
+        warnings = [*around.warnings, *_examine(static, brokers)]
         config = _config(static, around)
         _check_together(config, flags or {})
         _check_racks(config, brokers)
@@ -107,7 +108,7 @@ def _left_behind(flags: Mapping[str, str], written: Mapping[str, str], settings:
     return [name for name in (_METADATA_DIR,) if written.get(name) and name not in settings]
 
 
-def _examine(static: Mapping[str, str]) -> list[str]:
+def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
     """Warnings about settings, each for itself. ConfigError for the first that is wrong or asks for too much."""
     warnings = []
     idle: dict[str, list[str]] = {}
@@ -119,7 +120,7 @@ def _examine(static: Mapping[str, str]) -> list[str]:
             raise ConfigError(sentence, name)
         if key is None:
             warnings.append(f"{UNKNOWN_KEY}{name}: ignored")
-        elif _changes_nothing(key, text):
+        elif _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
             from barnabas.broker.config.reference.descriptions import why_without_effect
 
             idle.setdefault(why_without_effect(name), []).append(name)

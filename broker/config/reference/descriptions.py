@@ -182,6 +182,8 @@ _OF_OTHERS = {
     "metrics": "Which metrics: the beginnings of their names. * is all.",
 }
 
+_REPLICAS_OF_COORDINATORS = "One node has one replica. With --brokers N it counts."
+
 # Why a key of Apache Kafka has no effect here, by the beginning of its name; the first that fits.
 _WITHOUT_EFFECT = (
     ("ssl.", "TLS is not served yet: a value other than the default refuses to start."),
@@ -194,13 +196,13 @@ _WITHOUT_EFFECT = (
     ("alter.config.policy.", "Policy classes cannot be loaded: naming one refuses to start."),
     ("controller.", "There is no controller quorum beside this node."),
     ("offsets.load.", "Offsets are loaded in slices of 64 KiB."),
-    ("offsets.topic.replication.", "There is one replica."),
+    ("offsets.topic.replication.", _REPLICAS_OF_COORDINATORS),
     ("remote.", "There is no tiered storage."),
     ("follower.", "There is one replica."),
     ("replica", "There is one replica."),
     ("leader.", "There is one replica."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
-    ("transaction.state.log.replication.", "There is one replica."),
+    ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
     ("group.share.", "There are no share groups."),
     ("errors.deadletterqueue.", "There are no share groups."),
     ("share.", "There are no share groups."),

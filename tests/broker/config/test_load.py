@@ -191,6 +191,13 @@ log.retention.hours=168
     assert warnings == ["no effect here: controller.quorum.voters. There is no controller quorum beside this node."]
 
 
+def test_replicas_of_coordinators_topics_count_where_there_are_several_nodes() -> None:
+    settings = ["offsets.topic.replication.factor=3", "transaction.state.log.replication.factor=3"]
+    (warning,) = load_config(settings=settings).warnings
+    assert warning.startswith("no effect here: offsets.topic.replication.factor, transaction.state.log.replication.")
+    assert load_config(settings=settings, brokers=3).warnings == []
+
+
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
 def test_the_catalogue_knows_every_interface_as_localhost(host: str) -> None:
     config = load_config(settings=[f"listeners=PLAINTEXT://{host}:9092"]).config
