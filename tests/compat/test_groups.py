@@ -23,7 +23,12 @@ def _fill(server: Server, clients: Clients, topic: str, count: int) -> None:
 
 
 class _Member:
-    """A kafka-python consumer that polls in a thread, so that rebalances go on while the test waits for them."""
+    """A kafka-python consumer that polls in a thread, so that rebalances go on while the test waits for them.
+
+    It knows the topic's partitions before it joins. kafka-python 3.0.12 would join without, and again as soon as it
+    knows them; and where `poll` gives up in the middle of a rebalance of that kind, it forgets it: it takes over no
+    assignment and sends no heartbeat any more.
+    """
 
     def __init__(self, server: Server, topic: str, group: str) -> None:
         self._consumer = KafkaConsumer(
@@ -33,6 +38,7 @@ class _Member:
             auto_offset_reset="earliest",
             heartbeat_interval_ms=500,
         )
+        assert self._consumer.partitions_for_topic(topic)
         self.assigned: set[int] = set()
         self.changed = threading.Condition()
         self._stop = threading.Event()

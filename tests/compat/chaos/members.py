@@ -212,6 +212,7 @@ class KafkaPythonMember(Member, kafka.ConsumerRebalanceListener):
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )
         self._consumer.subscribe([self.topic], listener=self)
+        self._consumer.partitions_for_topic(self.topic)  # before it joins: why, says test_groups.py
         turn = 0
         while self.is_wanted:
             for records in self._consumer.poll(timeout_ms=50).values():
