@@ -226,6 +226,8 @@ class KafkaPythonMember(Member, kafka.ConsumerRebalanceListener):
         self._consumer.close(autocommit=False)
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+        # Where poll() gave up on a look-up of the same partitions' offsets before, it would take over that old answer.
+        self._consumer._coordinator._offset_fetch_futures.clear()
         self.given(self._consumer.group_metadata().generation_id, [each.partition for each in assigned])
 
     def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
