@@ -18,7 +18,7 @@ from tests.compat.chaos.watches import CommitWatch, committed, shares, stored
 from tests.support.waiting import until
 
 KILLED = 0.4  # of those who end
-TROUBLED = 0.5  # of the moves
+TROUBLED = 0.5  # of the moves have a trouble before them
 RESTING = 0.25  # of the moves: the next one waits for the rebalance to end
 REBALANCE_ENDS_WITHIN_S = 120.0  # a session's timeout, and then some turns of clients on a slow machine
 
@@ -94,8 +94,9 @@ def _go_on(playing: Play, script: Script, troubles: Troubles, story: list[str]) 
 
     playing.join(0)
     rest()  # so there is a coordinator, which can move
-    for _ in range(script.moves):
-        if dice.random() < TROUBLED:
+    troubled = dice.sample(range(script.moves), int(script.moves * TROUBLED))
+    for number in range(script.moves):
+        if number in troubled:
             story.append(troubles.happen(dice))
         playing.move(end)
         if playing.living and dice.random() < RESTING:
@@ -119,4 +120,4 @@ def _check_the_end(playing: Play, partitions: int) -> None:
         assert len(each) == len(playing.living)
         assert all(each), each
         assert sorted(number for share in each for number in share) == [*range(partitions)]
-        until(lambda: committed(client, playing.topic) == writer.ends)
+        until(lambda: committed(client, playing.topic) == writer.ends, REBALANCE_ENDS_WITHIN_S)

@@ -28,21 +28,21 @@ class OneBroker:
 
 
 class ThreeNodes:
-    """All are killed at once, and started again; leaders and the group's coordinator move; nodes stop and start."""
+    """All are killed at once, and started again; leaders and the group's coordinator move; nodes stop and start.
+
+    Each of it happens before anything happens again.
+    """
 
     def __init__(self, broker: Barnabas, topic: str, partitions: int) -> None:
         self._broker, self._topic, self._partitions = broker, topic, partitions
         self._running = set(NODES)
+        self._next: list[Callable[[random.Random], str]] = []
 
     def happen(self, dice: random.Random) -> str:
-        choices: list[Callable[[random.Random], str]] = [
-            self._kill,
-            self._move_coordinator,
-            self._move_coordinator,
-            self._move_leader,
-            self._stop_node if len(self._running) == len(NODES) else self._start_node,
-        ]
-        return dice.choice(choices)(dice)
+        if not self._next:
+            self._next = [self._kill, self._move_coordinator, self._move_leader, self._switch_node, self._switch_node]
+            dice.shuffle(self._next)
+        return self._next.pop()(dice)
 
     def end(self) -> None:
         """Every node runs again."""
@@ -66,13 +66,16 @@ class ThreeNodes:
         self._broker.move_leader(topic, partition, node)
         return f"moved {topic}-{partition} to node {node}"
 
+    def _switch_node(self, dice: random.Random) -> str:
+        return self._stop_node(dice) if len(self._running) == len(NODES) else self._start_node()
+
     def _stop_node(self, dice: random.Random) -> str:
         node = dice.choice(sorted(self._running))
         self._broker.stop_node(node)
         self._running.discard(node)
         return f"stopped node {node}"
 
-    def _start_node(self, dice: random.Random) -> str:
+    def _start_node(self) -> str:
         (node,) = set(NODES) - self._running
         self._broker.start_node(node)
         self._running.add(node)
