@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from barnabas.broker.cli.terminal.options import whole
 from barnabas.broker.cli.terminal.output import print_json, print_table
+from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions
 from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
@@ -34,13 +35,6 @@ Partitions = Mapping[TopicPartition, int]
 _OFFSET_COLUMNS = ["topic", "partition", "current_offset", "log_end_offset", "lag", "last_stable_offset"]
 _OFFSET_COLUMNS += ["lag_committed", "member_id", "client_host"]
 _RESET_COLUMNS = ["topic", "partition", "current_offset", "new_offset"]
-
-
-class TopicChoice(NamedTuple):
-    """`TOPIC` or `TOPIC:0,2` as it was said; no numbers are all partitions."""
-
-    topic: str
-    numbers: tuple[int, ...]
 
 
 def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> None:
@@ -63,26 +57,6 @@ def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> No
     where.add_argument("--to-datetime", type=_time_ms, metavar="TIME", help="to the first record not older (ISO 8601)")
     where.add_argument("--shift-by", type=int, metavar="N", help="N records on, or back if it is negative")
     reset.set_defaults(action=_reset)
-
-
-def add_topic_option(parser: argparse._ActionsContainer, purpose: str) -> None:
-    """Let --topic be said, as `named_partitions` reads it."""
-    parser.add_argument(
-        "--topic", action="append", type=_topic_choice, default=[], metavar="TOPIC[:N,…]", help=f"{purpose}; repeatable"
-    )
-
-
-def named_partitions(client: Client, choices: Iterable[TopicChoice]) -> list[TopicPartition]:
-    """The partitions said with --topic, each once, in order; KafkaError if one is not there."""
-    found: set[TopicPartition] = set()
-    for choice in choices:
-        existing = client.refresh([choice.topic], client.deadline()).topic(choice.topic).partitions
-        for number in choice.numbers or existing:
-            if number not in existing:
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                raise KafkaError(code, f"topic {choice.topic!r} has no partition {number}")
-            found.add((choice.topic, number))
-    return sorted(found)
 
 
 # --- offsets ---
@@ -193,13 +167,6 @@ def _goals(
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, what)
         goals[place] = min(max(goal, first[place].offset), after[place].offset)
     return goals
-
-
-def _topic_choice(text: str) -> TopicChoice:
-    topic, colon, numbers = text.partition(":")
-    if not topic or (colon and not numbers):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither TOPIC nor TOPIC:N,…")
-    return TopicChoice(topic, tuple(whole(number) for number in numbers.split(",")) if colon else ())
 
 
 def _time_ms(text: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from barnabas.broker.cli import group_offsets
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, GroupMember
 from barnabas.client.client import Client
@@ -55,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     delete = commands.add_parser("delete", parents=parents, help="delete groups, or some of what one committed")
     delete.add_argument("groups", metavar="GROUP", nargs="+")
     delete.add_argument("--if-exists", action="store_true", help="be content if a group is not there")
-    group_offsets.add_topic_option(delete, "forget only what was committed for these")
+    add_topic_option(delete, "forget only what was committed for these")
     delete.set_defaults(action=_delete)
     return top
 
@@ -172,7 +173,7 @@ def _delete_one(client: Client, name: str, options: argparse.Namespace) -> tuple
     if not options.topic:
         groups.delete_group(client, name)
         return {"group": name, "deleted": True}, f"deleted group {name}"
-    places = group_offsets.named_partitions(client, options.topic)
+    places = named_partitions(client, options.topic)
     groups.delete_offsets(client, name, places)
     forgotten = [{"topic": topic, "partition": partition} for topic, partition in places]
     sentence = f"group {name} forgot what it committed for {counted(len(places), 'partition')}"

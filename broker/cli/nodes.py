@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
-from barnabas.broker.cli.terminal.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table, report
+from barnabas.broker.cli.terminal.places import METAVAR, named_partitions, topic_choice
 from barnabas.client.admin.nodes import elect_preferred, list_nodes, reassign, start_node, stop_node
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client
-from barnabas.client.metadata import PartitionInfo, TopicInfo, TopicPartition
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.client.metadata import PartitionInfo, TopicInfo
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -40,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         switching.set_defaults(action=action)
 
     move = commands.add_parser("move", parents=parents, help="have a node lead partitions")
-    move.add_argument("places", metavar="TOPIC[:N,…]", nargs="+", help="a topic, or partitions of it")
+    move.add_argument("places", type=topic_choice, metavar=METAVAR, nargs="+", help="a topic, or partitions of it")
     move.add_argument("--to", metavar="NODE", type=whole, required=True, help="the id of the node that is to lead")
     move.set_defaults(action=_move)
     return top
@@ -76,30 +75,21 @@ def _follows(info: PartitionInfo, node: int) -> bool:
 
 def _stop(client: Client, options: argparse.Namespace) -> None:
     stop_node(client, options.node)
-    _report(options, {"node": options.node, "stopped": True}, f"stopped node {options.node}")
+    report(options, {"node": options.node, "stopped": True}, f"stopped node {options.node}")
 
 
 def _start(client: Client, options: argparse.Namespace) -> None:
     start_node(client, options.node)
-    _report(options, {"node": options.node, "stopped": False}, f"started node {options.node}")
+    report(options, {"node": options.node, "stopped": False}, f"started node {options.node}")
 
 
 def _move(client: Client, options: argparse.Namespace) -> None:
+    places = named_partitions(client, options.places)
     topics = {topic.name: topic for topic in list_topics(client)}
-    wishes: dict[TopicPartition, list[int]] = {}
-    for place in options.places:
-        name, numbers = _place(place)
-        topic = topics.get(name)
-        if topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
-        for number in sorted(topic.partitions) if numbers is None else numbers:
-            if number not in topic.partitions:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name!r} has no partition {number}")
-            wishes[name, number] = led_by(options.to, topic.partitions[number])
-    reassign(client, wishes)
-    elect_preferred(client, list(wishes))
-    moved = {"node": options.to, "partitions": [f"{topic}-{number}" for topic, number in wishes]}
-    _report(options, moved, f"node {options.to} leads {counted(len(wishes), 'partition')}")
+    reassign(client, {(name, number): led_by(options.to, topics[name].partitions[number]) for name, number in places})
+    elect_preferred(client, places)
+    moved = {"node": options.to, "partitions": [f"{topic}-{number}" for topic, number in places]}
+    report(options, moved, f"node {options.to} leads {counted(len(places), 'partition')}")
 
 
 def led_by(node: int, info: PartitionInfo) -> list[int]:
@@ -108,18 +98,3 @@ def led_by(node: int, info: PartitionInfo) -> list[int]:
     if node not in info.replicas:
         others = [replica for replica in others if replica != info.leader_id][: len(info.replicas) - 1]
     return [node, *others]
-
-
-def _place(place: str) -> tuple[str, list[int] | None]:
-    name, colon, numbers = place.partition(":")
-    words = numbers.split(",") if colon else []
-    if not name or not all(word.isascii() and word.isdecimal() for word in words):
-        raise UsageError(f"{place} is not TOPIC or TOPIC:N,…")
-    return name, list(map(int, words)) if colon else None
-
-
-def _report(options: argparse.Namespace, value: dict[str, object], sentence: str) -> None:
-    if options.json:
-        print_json(value)
-    else:
-        print(sentence)

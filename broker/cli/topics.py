@@ -14,7 +14,7 @@ from barnabas.broker.cli.terminal.options import (
     shared_options,
     unique_keys,
 )
-from barnabas.broker.cli.terminal.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.output import counted, print_json, print_table, report
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.admin.topics import create_partitions, create_topic, delete_topic, describe_topics, list_topics
 from barnabas.client.client import Client
@@ -93,13 +93,13 @@ def _create(client: Client, options: argparse.Namespace) -> None:
     except KafkaError as error:
         if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS or not options.if_not_exists:
             raise
-        _report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} is there already")
+        report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} is there already")
         return
     if options.validate_only:
-        _report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} could be created")
+        report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} could be created")
     else:
         created = {"topic": options.topic, "created": True, "topic_id": uuid_text(topic_id)}
-        _report(options, created, f"created topic {options.topic}")
+        report(options, created, f"created topic {options.topic}")
 
 
 def _delete(client: Client, options: argparse.Namespace) -> None:
@@ -109,16 +109,16 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
         except KafkaError as error:
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or not options.if_exists:
                 raise
-            _report(options, {"topic": name, "deleted": False}, f"there is no topic {name}")
+            report(options, {"topic": name, "deleted": False}, f"there is no topic {name}")
         else:
-            _report(options, {"topic": name, "deleted": True}, f"deleted topic {name}")
+            report(options, {"topic": name, "deleted": True}, f"deleted topic {name}")
 
 
 def _alter(client: Client, options: argparse.Namespace) -> None:
     create_partitions(client, options.topic, options.partitions, validate_only=options.validate_only)
     altered = not options.validate_only
     text = f"topic {options.topic} {'has' if altered else 'could have'} {counted(options.partitions, 'partition')}"
-    _report(options, {"topic": options.topic, "partitions": options.partitions, "altered": altered}, text)
+    report(options, {"topic": options.topic, "partitions": options.partitions, "altered": altered}, text)
 
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
@@ -177,13 +177,3 @@ def _summary(topic: TopicInfo) -> dict[str, Any]:
         "internal": topic.is_internal,
         "partition_count": len(topic.partitions),
     }
-
-
-def _report(options: argparse.Namespace, facts: dict[str, Any], sentence: str) -> None:
-    """What was done: a sentence, or with --json the facts, one object per thing done."""
-    if options.json:
-        import json
-
-        print(json.dumps(facts))
-    else:
-        print(sentence)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from barnabas.broker.cli import txn_words
-from barnabas.broker.cli.group_offsets import add_topic_option, named_partitions
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
+from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions, single_partition
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
     STATES,
@@ -67,7 +67,10 @@ def parser() -> argparse.ArgumentParser:
     abort = commands.add_parser("abort", parents=parents, help="end a transaction that its producer does not end")
     abort.add_argument("ids", metavar="ID", nargs="*", help="transactional ids: their producers are fenced")
     abort.add_argument(
-        "--partition", type=_place, metavar="TOPIC:N", help="write the marker into this partition alone, by force"
+        "--partition",
+        type=single_partition,
+        metavar="TOPIC:N",
+        help="write the marker into this partition alone, by force",
     )
     abort.add_argument("--start-offset", type=whole, metavar="N", help="where the transaction began in that partition")
     abort.set_defaults(action=_abort)
@@ -265,10 +268,3 @@ def _everything(client: Client) -> list[TopicPartition]:
     """Every partition there is. Internal ones too: a group's offsets can hang as well."""
     topics = client.refresh(None, client.deadline()).topics
     return sorted((name, number) for name, topic in topics.items() for number in topic.partitions)
-
-
-def _place(text: str) -> TopicPartition:
-    topic, colon, number = text.rpartition(":")
-    if not topic or not colon:
-        raise argparse.ArgumentTypeError(f"{text!r} is not TOPIC:N")
-    return topic, whole(number)

@@ -130,9 +130,9 @@ def test_the_command_lists_moves_stops_and_starts(barnabas: Barnabas, capsys: py
     ("words", "status", "says"),
     [
         (["stop", "3"], 1, "There is no node 3"),
-        (["move", "none", "--to", "1"], 1, "there is no topic 'none'"),
+        (["move", "none", "--to", "1"], 1, "topic 'none': There is no such topic or partition here"),
         (["move", "t:1", "--to", "1"], 1, "topic 't' has no partition 1"),
-        (["move", "t:x", "--to", "1"], 2, "t:x is not TOPIC or TOPIC:N"),
+        (["move", "t:x", "--to", "1"], 2, "'x' is no whole number"),
         (["move", "t", "--to", "3"], 1, "includes broker 3, but no such broker is registered"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -28,6 +29,16 @@ def print_json(value: Any) -> None:
     import json
 
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def report(options: argparse.Namespace, facts: dict[str, Any], sentence: str) -> None:
+    """What was done: a sentence, or with --json the facts, one object per thing done."""
+    if options.json:
+        import json
+
+        print(json.dumps(facts))
+    else:
+        print(sentence)
 
 
 class Progress:

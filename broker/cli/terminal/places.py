@@ -1,0 +1,57 @@
+"""Topics and partitions as they are said on a command line: `TOPIC`, or `TOPIC:0,2` for some of its partitions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from barnabas.broker.cli.terminal.options import whole
+from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+METAVAR = "TOPIC[:N,…]"
+
+
+class TopicChoice(NamedTuple):
+    """What was said; no numbers are all partitions."""
+
+    topic: str
+    numbers: tuple[int, ...]
+
+
+def topic_choice(text: str) -> TopicChoice:
+    """`TOPIC` or `TOPIC:N,…`, for argparse."""
+    topic, colon, numbers = text.partition(":")
+    if not topic or (colon and not numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither TOPIC nor TOPIC:N,…")
+    return TopicChoice(topic, tuple(whole(number) for number in numbers.split(",")) if colon else ())
+
+
+def single_partition(text: str) -> TopicPartition:
+    """`TOPIC:N`, for argparse."""
+    choice = topic_choice(text)
+    if len(choice.numbers) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOPIC:N")
+    return choice.topic, choice.numbers[0]
+
+
+def add_topic_option(parser: argparse._ActionsContainer, purpose: str) -> None:
+    """Let --topic be said, as `named_partitions` reads it."""
+    parser.add_argument(
+        "--topic", action="append", type=topic_choice, default=[], metavar=METAVAR, help=f"{purpose}; repeatable"
+    )
+
+
+def named_partitions(client: Client, choices: Iterable[TopicChoice]) -> list[TopicPartition]:
+    """The partitions said, each once, in order; KafkaError if one is not there."""
+    found: set[TopicPartition] = set()
+    for choice in choices:
+        existing = client.refresh([choice.topic], client.deadline()).topic(choice.topic).partitions
+        for number in choice.numbers or existing:
+            if number not in existing:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                raise KafkaError(code, f"topic {choice.topic!r} has no partition {number}")
+            found.add((choice.topic, number))
+    return sorted(found)
