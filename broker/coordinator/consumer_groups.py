@@ -29,12 +29,11 @@ from barnabas.broker.coordinator.group.consumer.model import (
     ResolvedRegex,
 )
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
-from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.migration.upgrade import upgraded
+from barnabas.broker.coordinator.group_partition import GroupPartition
 from barnabas.broker.coordinator.long_decisions import Decision, LongDecisions, Made
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
@@ -46,8 +45,6 @@ T = TypeVar("T")
 _log = logger("coordinator")
 
 _RESOLVING = Kind(steps_max=500, slice_ms=5, may_begin_again=False)
-
-GroupPartition = CoordinatorPartition[GroupMachine]
 
 
 class Partitions(Protocol):

@@ -11,8 +11,7 @@ from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.group import expiry
 from barnabas.broker.coordinator.group.classic.model import GroupConfig
 from barnabas.broker.coordinator.group.kinds import AnyOutcome
-from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
+from barnabas.broker.coordinator.group_partition import GroupPartition
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices
 from barnabas.protocol.errors import KafkaError
@@ -23,8 +22,6 @@ _log = logger("coordinator")
 EXPIRED_IN_A_TURN = 300
 """How many groups are looked at for old offsets before others get their turn: some milliseconds."""
 _EXPIRY = Kind(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
-
-GroupPartition = CoordinatorPartition[GroupMachine]
 
 
 class OffsetExpiries:

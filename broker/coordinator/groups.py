@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from barnabas.broker.clock import Clock
@@ -37,10 +37,11 @@ from barnabas.broker.coordinator.group.machine import GroupMachine
 from barnabas.broker.coordinator.group.migration import joining as migration_joining
 from barnabas.broker.coordinator.group.migration import staying
 from barnabas.broker.coordinator.group.offsets import admission, offsets
+from barnabas.broker.coordinator.group_partition import GroupPartition
 from barnabas.broker.coordinator.protocols import classic_join, classic_request
 from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
 from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.broker.slices import Slices
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
 
 T = TypeVar("T")
-GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]
 
 
 class GroupOffsets(NamedTuple):

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.classic.model import CommittedOffset, OffsetCommitted
 from barnabas.broker.coordinator.group.expiry import leaving, staying_ids
+from barnabas.broker.coordinator.group_partition import GroupPartition
 from barnabas.broker.coordinator.runtime.outcome import Outcome
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
 from barnabas.broker.log_lines import Seldom, logger
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import KafkaError
@@ -31,7 +31,6 @@ from barnabas.protocol.errors import KafkaError
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.coordinator.group.kinds import AnyOutcome
-    from barnabas.broker.coordinator.group.machine import GroupMachine
 
 REMOVED_IN_A_TURN = 500
 """How many offsets are deleted in a turn of the loop: some milliseconds."""
@@ -40,8 +39,6 @@ LOOKED_AT_IN_A_TURN = 2_000
 _REMOVAL = Kind(steps_max=1, may_begin_again=False)
 RETRY_MS = 1_000
 """When what could not be deleted is looked at again."""
-
-GroupPartition: TypeAlias = "CoordinatorPartition[GroupMachine]"
 
 
 class _Search:
