@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from barnabas.broker.coordinator.group.consumer.assignors.model import SubscriptionType
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup, counted, names_by_name, regex_of
 from barnabas.broker.coordinator.group.consumer.model import Member, ResolvedRegex, Topics
-from barnabas.broker.coordinator.group.consumer.xxh3 import xxh3_64
 
 
 def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> tuple[str, ...]:
@@ -77,7 +76,7 @@ def metadata_hash(names: Iterable[str], topics: Topics) -> int:
     hashes = [topics.hash(name) for name in existing]
     if not hashes:
         return 0
-    return signed(xxh3_64(b"".join(each.to_bytes(8, "little", signed=True) for each in hashes)))
+    return xxh3(b"".join(each.to_bytes(8, "little", signed=True) for each in hashes))
 
 
 def topic_hash(name: str, topic_id: bytes, racks: Iterable[Iterable[str]]) -> int:
@@ -88,7 +87,7 @@ def topic_hash(name: str, topic_id: bytes, racks: Iterable[Iterable[str]]) -> in
         parts.append(number.to_bytes(4, "little"))
         for rack in sorted(of_partition, key=utf16):
             parts += [(len(utf16(rack)) // 2).to_bytes(4, "little"), _hashed(rack)]
-    return signed(xxh3_64(b"".join(parts)))
+    return xxh3(b"".join(parts))
 
 
 def _hashed(text: str) -> bytes:
@@ -102,5 +101,9 @@ def utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def signed(value: int) -> int:
+def xxh3(data: bytes) -> int:
+    """XXH3 with 64 bits, as Java's signed number."""
+    from xxhash import xxh3_64_intdigest  # few brokers have such groups
+
+    value = xxh3_64_intdigest(data)
     return value - 2**64 if value >> 63 else value

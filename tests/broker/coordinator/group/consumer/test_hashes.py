@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from barnabas.broker.coordinator.group.consumer.subscriptions import metadata_hash, signed
-from barnabas.broker.coordinator.group.consumer.xxh3 import xxh3_64
+from barnabas.broker.coordinator.group.consumer.subscriptions import metadata_hash, xxh3
+from tests.support.processes.server import ROOT
 from tests.support.worlds.memory_topics import MemoryTopics
 
 
@@ -30,7 +33,7 @@ from tests.support.worlds.memory_topics import MemoryTopics
     ],
 )
 def test_xxh3_is_hash4js(size: int, expected: int) -> None:
-    assert signed(xxh3_64(bytes((number * 7 + 3) & 255 for number in range(size)))) == expected
+    assert xxh3(bytes((number * 7 + 3) & 255 for number in range(size))) == expected
 
 
 def test_a_group_without_topics_has_the_hash_0() -> None:
@@ -45,3 +48,16 @@ def test_the_hash_depends_on_partitions_and_not_on_the_order_of_names() -> None:
     assert metadata_hash(["u", "t", "missing"], topics) == before
     topics.make("t", 2)
     assert metadata_hash(["t", "u"], topics) != before
+
+
+def test_the_library_is_not_loaded_before_a_group_needs_it() -> None:
+    program = """
+import sys
+before = set(sys.modules)
+import barnabas.broker.app
+from barnabas.broker.coordinator.group.consumer.subscriptions import xxh3
+assert "xxhash" not in set(sys.modules) - before
+xxh3(b"")
+assert "xxhash" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
