@@ -49,6 +49,8 @@ class GroupFlush:
         self._run_in_thread = run_in_thread
         self._rounds = rounds or SyncRounds()
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
+        self._syncing: set[PartitionLog] = set()
+        self._held: set[PartitionLog] = set()
         self._is_running = False
 
     @property
@@ -56,9 +58,16 @@ class GroupFlush:
         """A round is running or about to."""
         return self._is_running
 
-    def is_wanted(self, log: PartitionLog) -> bool:
-        """Whether somebody waits for this log to be synced, or it is being synced."""
-        return log in self._waiting
+    def hold(self, log: PartitionLog) -> bool:
+        """Begin no round with this log until `release`. Whether none is running: then it may be closed."""
+        self._held.add(log)
+        return log not in self._syncing
+
+    def release(self, log: PartitionLog) -> None:
+        """Who waits for a log that was held is answered in the next round: a log that was closed is synced."""
+        self._held.discard(log)
+        if log in self._waiting:
+            self._start_soon()
 
     def request(self, log: PartitionLog) -> None:
         """Sync this log in the next round; nobody waits."""
@@ -80,7 +89,7 @@ class GroupFlush:
     def _run_round(self) -> None:
         plans: list[tuple[PartitionLog, FlushPlan]] = []
         logs = self._next_logs()
-        are_all = len(logs) == len(self._waiting)
+        are_all = len(logs) == len(self._waiting) - len(self._held & self._waiting.keys())
         for log in logs:
             try:
                 plan = log.begin_flush()
@@ -96,6 +105,7 @@ class GroupFlush:
             if not are_all:
                 self._start_soon()
             return
+        self._syncing = {log for log, _ in plans}
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
@@ -108,10 +118,13 @@ class GroupFlush:
         self._rounds.close()
 
     def _next_logs(self) -> list[PartitionLog]:
-        if len(self._waiting) <= ROUND_LOGS:
-            return list(self._waiting)
+        waiting = self._waiting
+        if self._held:
+            waiting = {log: each for log, each in waiting.items() if log not in self._held}
+        if len(waiting) <= ROUND_LOGS:
+            return list(waiting)
         half = ROUND_LOGS // 2
-        return [*islice(self._waiting, half), *islice(reversed(self._waiting), half)]
+        return [*islice(waiting, half), *islice(reversed(waiting), half)]
 
     def _end_round(self, done: Future[Outcome]) -> None:
         for log, plan, error in done.result():
@@ -122,6 +135,7 @@ class GroupFlush:
                 _log.error(line("flush failed", topic=log.topic, partition=log.partition, reason=error))
                 log.flush_failed(plan, error)
                 self._fail(log, error)
+        self._syncing = set()
         self._is_running = False
         if self._waiting:
             self._start_soon()

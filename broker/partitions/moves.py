@@ -3,11 +3,15 @@
 Knows when a copy is made and swapped in; how is storage/moving.py's. One partition is copied at a time, in a thread,
 the others wait in the order they were asked for.
 
-Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then, in one turn of the
-event loop, the log is closed, the rest copied, the catalogue told, and the copy takes the partition's place. Whoever
-wants the partition next opens it where it is now. Nobody holds a log over turns but those that wait for a sync, and a
-transaction that is ended and not shown yet: the last step waits for them. A move that fails leaves the partition where
-it was.
+Theory of operation: rounds copy what the log has and the copy has not, until little is left. Then the log is synced,
+in the flush thread. Then, in one turn of the event loop, the log is closed, the rest copied, the catalogue told, and
+the copy takes the partition's place. So that turn copies and syncs some files, however many the log has. Whoever wants
+the partition next opens it where it is now.
+
+Nobody holds a log over turns but those that wait for a sync, and a transaction that is ended and not shown yet. The
+last step waits for the transaction. Where every request has the log synced, somebody always waits; so the step keeps
+the next sync from beginning, and syncs by itself as it closes the log. A move that fails leaves the partition where it
+was.
 
 Invariants: a partition has at most one move; no copy outlives the broker: a move that is not done when it stops is
 forgotten, as the tools that ask for one expect to have to ask again.
@@ -18,6 +22,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 
 _log = logger("storage")
 LAST_BYTES = 1 << 20
+LAST_SEGMENTS = 4
 """With no more left the log is closed for the last round."""
 _PATIENCE = 100  # races, after which a log that grows as fast as it is copied is held up for what is left
 _TRY_AGAIN_MS = 5
@@ -53,8 +59,10 @@ class _Moving:
         self.copy: Move | None = None
         self.races = 0
         """Rounds that copied all there was, and left more than LAST_BYTES that had come meanwhile."""
-        self.is_close = False
-        """The last look found little left to copy: the last step waits for nobody to hold the log."""
+        self.is_synced = True
+        """Little of the log is not on the disk: it has been synced since the last round, or is small."""
+        self.held: PartitionLog | None = None
+        """The log whose next sync does not begin, for the last step is next."""
         self.is_given_up = False
 
 
@@ -128,6 +136,7 @@ class Moves:
             self._loop.call_soon(self._go_on, self._current)
 
     def _go_on(self, moving: _Moving) -> None:
+        self._release(moving)
         if moving.is_given_up:
             self._end(moving)
             return
@@ -137,25 +146,20 @@ class Moves:
                 home = self._partitions.directory.home(*moving.key)
                 assert home is not None, "an open log lies somewhere"
                 moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
-            if moving.is_close and self._is_in_use(log):  # without a look at every file meanwhile
-                self._try_again(moving)
-                return
-            next_round = moving.copy.round(log.sizes)
-            if next_round.size > LAST_BYTES and moving.races < _PATIENCE:
-                self._copy(moving, moving.copy, next_round)
-            elif self._is_in_use(log):
-                moving.is_close = True
+            left = moving.copy.left(log.sizes)
+            if moving.races < _PATIENCE and (left.size > LAST_BYTES or left.segments > LAST_SEGMENTS):
+                self._copy(moving, moving.copy, moving.copy.round(log.sizes))
+            elif not moving.is_synced:
+                moving.is_synced = True
+                self._flush.synced(log, log.log_end_offset).add_done_callback(partial(self._synced, moving))
+            elif log.producers.is_holding:
                 self._try_again(moving)
             else:
-                self._swap(moving, moving.copy, log)
+                self._swap_unless_syncing(moving, moving.copy, log)
         except StillRecovering as recovering:
             recovering.when_over(lambda: self._go_on(moving))
         except (KafkaError, StorageError) as error:
             self._failed(moving, error)
-
-    def _is_in_use(self, log: PartitionLog) -> bool:
-        """Whether somebody holds the log over turns."""
-        return self._flush.is_wanted(log) or log.producers.is_holding
 
     def _try_again(self, moving: _Moving) -> None:
         self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
@@ -163,18 +167,38 @@ class Moves:
     def _copy(self, moving: _Moving, copy: Move, next_round: Round) -> None:
         def ended(done: Future[StorageError | None]) -> None:
             self.is_copying = False
-            copy.end_round(next_round)
             moving.races += next_round.size < ROUND_BYTES
             error = done.result()
-            if error is None or moving.is_given_up:
-                self._go_on(moving)
-            else:
+            if error is not None and not moving.is_given_up:
                 self._failed(moving, error)
+                return
+            copy.end_round(next_round)
+            self._go_on(moving)
 
-        self.is_copying, moving.is_close = True, False
+        self.is_copying, moving.is_synced = True, False
         self._loop.run_in_executor(None, storage_failure, next_round.run).add_done_callback(ended)
 
-    def _swap(self, moving: _Moving, copy: Move, log: PartitionLog) -> None:
+    def _synced(self, moving: _Moving, done: Future[None]) -> None:
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, KafkaError) and not moving.is_given_up:
+            self._failed(moving, error)
+        else:
+            self._go_on(moving)
+
+    def _swap_unless_syncing(self, moving: _Moving, copy: Move, log: PartitionLog) -> None:
+        moving.held = log
+        if self._flush.hold(log):
+            self._swap(moving, copy)
+        else:
+            self._try_again(moving)
+
+    def _release(self, moving: _Moving) -> None:
+        """In the same turn it may be held again, before a sync begins."""
+        held, moving.held = moving.held, None
+        if held is not None:
+            self._flush.release(held)
+
+    def _swap(self, moving: _Moving, copy: Move) -> None:
         """All of it in this turn, or the partition stays where it was. KafkaError, StorageError."""
         topic, partition = moving.key
         self._partitions.let_go(topic, partition)
@@ -210,6 +234,7 @@ class Moves:
         if self._asked.get(moving.key) is moving:
             del self._asked[moving.key]
         moving.is_given_up = True
+        self._release(moving)
         copy, moving.copy = moving.copy, None
         if copy is not None:
             with suppress(StorageError):

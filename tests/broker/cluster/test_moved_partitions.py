@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode as E
 from tests.broker.cluster.test_three_nodes import create
-from tests.broker.partitions.test_moves import ask, done
 from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.moves import ask, done
 
 
 async def test_a_partition_moved_under_several_nodes_is_appended_to_where_it_is_now() -> None:

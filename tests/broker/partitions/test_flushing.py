@@ -115,6 +115,30 @@ async def test_a_round_of_what_is_synced_already_is_followed_by_the_others() -> 
     assert all(future.done() for future in waiting)
 
 
+async def test_a_log_that_is_held_is_in_no_round_until_it_is_released() -> None:
+    world = World()
+    logs = world.logs(2)
+    held = logs[0]
+    assert world.flush.hold(held)  # type: ignore[arg-type]  # because it has all that is asked
+    waiting = world.wait_for(*logs)
+    assert await world.round() == 1
+    assert [future.done() for future in waiting] == [False, True]
+    assert not world.flush.is_busy, "nothing turns round and round meanwhile"
+    world.flush.release(held)  # type: ignore[arg-type]  # because it has all that is asked
+    assert await world.round() == 1
+    assert waiting[0].done()
+
+
+async def test_a_log_that_is_being_synced_may_not_be_closed_yet() -> None:
+    world = World()
+    (log,) = world.logs(1)
+    world.wait_for(log)
+    await turn()
+    assert not world.flush.hold(log)  # type: ignore[arg-type]  # because it has all that is asked
+    await world.round()
+    assert world.flush.hold(log)  # type: ignore[arg-type]  # because it has all that is asked
+
+
 async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log() -> None:
     world = World()
     good, bad = world.logs(2)

@@ -10,88 +10,15 @@ import pytest
 
 from barnabas.broker.inspection import logs
 from barnabas.broker.partitions import moves
-from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.alter_replica_log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
-from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage import moving
-from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
-from tests.support.this_thread import HeldThread
 from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.moves import append, ask, directories_of, done, flush, held, opened, told, world_of
 
 E = ErrorCode
 RECORDS = 20
-
-
-def world_of(files: MemoryFiles | None = None, **settings: str) -> BrokerWorld:
-    named = {key.replace("_", "."): value for key, value in settings.items()}
-    return BrokerWorld({"log.dirs": "/one,/two", "log.segment.bytes": "1048576", **named}, files)
-
-
-def append(world: BrokerWorld, count: int = 1, value: bytes = b"v", topic: str = "t") -> None:
-    for _ in range(count):
-        world.services.partitions.append(topic, 0, bytearray(world.batch(value)))
-
-
-def flush(world: BrokerWorld) -> None:
-    log = world.services.partitions.get("t", 0)
-    plan = log.begin_flush()
-    if plan is not None:
-        plan.run()
-        log.end_flush(plan)
-
-
-async def ask(world: BrokerWorld, path: str, topic: str = "t", partition: int = 0) -> ErrorCode:
-    wish = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=[partition])])
-    peer = world.connect()
-    peer.ask(AlterReplicaLogDirsRequest(dirs=[wish]))
-    await settle()
-    return E(peer.answer().results[0].partitions[0].error_code)
-
-
-async def told(world: BrokerWorld) -> dict[str, list[tuple[str, int, bool]]]:
-    """(topic, partition, whether it is a copy) by directory."""
-    peer = world.connect()
-    peer.ask(DescribeLogDirsRequest(topics=None))
-    await settle()
-    return {
-        each.log_dir: [(row.name, it.partition_index, it.is_future_key) for row in each.topics for it in row.partitions]
-        for each in peer.answer().results
-    }
-
-
-def held() -> HeldThread:
-    """The thread that copies, which does nothing until it is told to."""
-    thread = HeldThread()
-    asyncio.get_running_loop().set_default_executor(thread)
-    return thread
-
-
-async def done(world: BrokerWorld) -> None:
-    for _ in range(1_000):
-        if not world.services.moves.under_way():
-            return
-        await settle()
-        world.clock.advance(5)
-    raise AssertionError("the move does not end")
-
-
-async def opened(world: BrokerWorld) -> PartitionLog:
-    while True:
-        try:
-            return world.services.partitions.get("t", 0)
-        except StillRecovering:
-            await settle()
-
-
-def directories_of(world: BrokerWorld, path: str) -> list[str]:
-    return sorted(entry.name for entry in world.files.entries(path) if entry.name.startswith("t-0"))
 
 
 async def test_what_was_appended_is_counted_on_after_a_move() -> None:
