@@ -209,11 +209,14 @@ class LogDirectories:
     def place(self, topic: str, partition: int, directory_id: bytes) -> LogDirectory:
         """Where the partition lies, or is to be made: in the directory of that id. DirectoryOffline if that is gone.
 
-        directory_id: what the catalogue says; empty if it says nothing.
+        directory_id: what the catalogue says; empty if it says nothing. With several directories it then is where the
+        fewest partitions lie, but only if all directories are there: it may lie in one that is not.
         """
         found = self.home(topic, partition)
         if found is not None:
             return found
+        if not directory_id and not self.offline_count:
+            return min(self.members, key=lambda each: len(each.partitions))
         for each in self.members:
             if each.directory_id == directory_id or (not directory_id and self.is_one):
                 return each

@@ -33,7 +33,8 @@ from barnabas.protocol.log_records.catalogue import (
 
 PARTITIONS_PER_REQUEST_MAX = 10_000  # Kafka's limit of what one batch of the controller may create
 
-_DIRECTORIES_LEVEL = 17  # the level from which partitions name their data directories
+DIRECTORIES_LEVEL = 17
+"""The level of metadata.version from which partitions name their data directories."""
 _ELIGIBLE_REPLICAS_LEVEL = 23  # and from which they carry eligible leader replicas
 _RESERVED_TOPIC_IDS = 100
 
@@ -137,11 +138,11 @@ class Writer(NamedTuple):
     @property
     def names_directories(self) -> bool:
         """Whether the image's level has records that name the data directories of partitions."""
-        return self.image.metadata_version >= _DIRECTORIES_LEVEL
+        return self.image.metadata_version >= DIRECTORIES_LEVEL
 
     def _partition_version(self) -> int:
         level = self.image.metadata_version
-        return (level >= _DIRECTORIES_LEVEL) + (level >= _ELIGIBLE_REPLICAS_LEVEL)
+        return (level >= DIRECTORIES_LEVEL) + (level >= _ELIGIBLE_REPLICAS_LEVEL)
 
     def configs(self, name: str, configs: Mapping[str, str | None]) -> list[Versioned]:
         """The records that give a topic these settings; None takes one back."""

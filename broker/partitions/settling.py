@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.catalogue.image import METADATA_VERSION
+from barnabas.broker.catalogue.topics import DIRECTORIES_LEVEL
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
 from barnabas.storage.errors import StorageError
@@ -15,8 +17,10 @@ from barnabas.storage.partition_metadata import read_topic_id
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.catalogue.image import Partition
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.storage.log_directories import LogDirectories
+    from barnabas.storage.log_directory import LogDirectory
 
 _log = logger("storage")
 
@@ -26,10 +30,25 @@ def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catal
     set_strays_aside(partitions, directories)
     _settle_moves(directories, catalogue)
     if not directories.is_one:
+        _warn_of_level(catalogue)
         _assign(directories, catalogue)
     missing = catalogue.places.elsewhere(each.directory_id for each in directories.members)
     if missing:
         _log.warning(line("partitions are offline: their data directories are not there", partitions=missing))
+
+
+def _warn_of_level(catalogue: Catalogue) -> None:
+    """Kafka logs as much, and goes on."""
+    level = catalogue.feature_level(METADATA_VERSION)
+    if level < DIRECTORIES_LEVEL:
+        _log.error(
+            line(
+                "several data directories are not supported in this metadata.version: "
+                "it is not noted in which of them a partition lies",
+                level=level,
+                needed=DIRECTORIES_LEVEL,
+            )
+        )
 
 
 def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> None:
@@ -50,11 +69,16 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
             named = found.partitions[number] if found is not None and number < len(found.partitions) else None
             if found is None or named is None or directories.home(topic, number) is not None:
                 directory.drop(future)
-            elif named.directory_id == directory.directory_id and read_topic_id(future) == found.topic_id:
+            elif _is_place(directory, named, directories) and read_topic_id(future) == found.topic_id:
                 directory.take_in((topic, number), future)
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:
                 _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
+
+
+def _is_place(directory: LogDirectory, named: Partition, directories: LogDirectories) -> bool:
+    """Whether the catalogue says so; or it says nothing, and the partition can lie nowhere else."""
+    return named.directory_id == directory.directory_id or not (named.directory_id or directories.offline_count)
 
 
 def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:

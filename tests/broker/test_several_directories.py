@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.broker.catalogue import features
+from barnabas.broker.catalogue.features import FeatureUpdate, UpgradeType
+from barnabas.broker.catalogue.image import METADATA_VERSION
 from barnabas.broker.catalogue.topics import NewPartitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -210,3 +213,72 @@ async def test_without_any_directory_for_partitions_the_broker_stops() -> None:
         world.services.catalogue.create_topic("t", 1)
     assert refused.value.code is E.KAFKA_STORAGE_ERROR
     await world.close()
+
+
+# --- below metadata.version 17 no record names a directory ---
+
+
+@pytest.fixture
+def older(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New directories have the metadata.version of Kafka 3.6."""
+    monkeypatch.setitem(features.NEW_LEVELS, METADATA_VERSION, 14)
+
+
+def lying(world: BrokerWorld) -> dict[str, list[int]]:
+    """The partitions of t by the directory that has them on the disk."""
+    members = world.services.partitions.directory.members
+    return {each.path: sorted(number for topic, number in each.partitions if topic == "t") for each in members}
+
+
+@pytest.mark.usefixtures("older")
+async def test_an_older_level_has_partitions_where_the_fewest_lie_and_keeps_them_there() -> None:
+    world = world_of(paths="/one,/two")
+    await world.broker.start()
+    world.services.catalogue.create_topic("t", 5)
+    for number in range(5):
+        append(world, "t", number)
+    assert places(world) == {"nowhere": [("t", number) for number in range(5)]}
+    assert lying(world) == {"/one": [0, 2, 4], "/two": [1, 3]}
+    await world.close()
+    again = world_of(world.files, paths="/one,/two")
+    await again.broker.start()
+    assert [append(again, "t", number) for number in range(5)] == [1] * 5
+    assert lying(again) == {"/one": [0, 2, 4], "/two": [1, 3]}
+    await again.close()
+
+
+@pytest.mark.usefixtures("older")
+async def test_an_older_level_makes_no_partition_anew_that_may_lie_in_a_directory_that_is_not_there() -> None:
+    world = world_of(paths="/one,/two")
+    world.services.catalogue.create_topic("t", 2)
+    append(world, "t", 0)
+    append(world, "t", 1)
+    world.services.partitions.directory.members[1].root.disk.go_offline("it broke")
+    world.services.catalogue.create_topic("u", 1)
+    for topic, number in (("t", 1), ("u", 0)):
+        with pytest.raises(KafkaError) as refused:
+            append(world, topic, number)
+        assert refused.value.code is E.KAFKA_STORAGE_ERROR
+    assert append(world, "t", 0) == 1
+    await world.close()
+
+
+@pytest.mark.usefixtures("older")
+async def test_a_start_notes_where_partitions_lie_once_the_level_is_raised(caplog: pytest.LogCaptureFixture) -> None:
+    world = world_of(paths="/one,/two")
+    await world.broker.start()
+    assert [each.levelname for each in caplog.records if "not supported in this metadata.version" in each.message] == [
+        "ERROR"
+    ]
+    world.services.catalogue.create_topic("t", 2)
+    append(world, "t", 0)
+    append(world, "t", 1)
+    update = FeatureUpdate(METADATA_VERSION, 25, UpgradeType.UPGRADE)
+    world.services.catalogue.update_features([update])
+    await world.close()
+    caplog.clear()
+    again = world_of(world.files, paths="/one,/two")
+    await again.broker.start()
+    assert places(again) == {"/one": [("t", 0)], "/two": [("t", 1)]}
+    assert "not supported in this metadata.version" not in caplog.text
+    await again.close()
