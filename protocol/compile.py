@@ -5,18 +5,22 @@ requests and encodes responses. The source is registered in `linecache`, so that
 
     decode(buffer, position=0) -> (message, position after it)      raises DecodeError, and nothing else, on any bytes
     encode(message) -> bytes                                        raises EncodeError when the message does not fit
+    encode_in_steps(message, out)                                   likewise, with a pause behind each array's element
 
 Decoding never allocates by a claimed length. `records` come out as views into the buffer, everything else is copied.
 """
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from barnabas.protocol.emit_decoder import emit_decoder
 from barnabas.protocol.emit_encoder import emit_encoder
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.schema import Struct
+
+_PARTS_MAX = 1_000
+"""More parts are put together before the next step."""
 
 M = TypeVar("M", bound=Struct)
 M_co = TypeVar("M_co", bound=Struct, covariant=True)
@@ -29,7 +33,7 @@ class Decoder(Protocol[M_co]):
 class Codec(Generic[M]):
     """Decoder and encoder of one struct in one version."""
 
-    __slots__ = ("decode", "encode_parts", "flexible", "struct", "version")
+    __slots__ = ("_encode_with_pauses", "decode", "encode_parts", "flexible", "struct", "version")
 
     decode: Decoder[M]
     encode_parts: Callable[[M], list[Buffer]]  # the encoding in pieces, records uncopied: for a gathering write
@@ -40,6 +44,7 @@ class Codec(Generic[M]):
         self.flexible = flexible
         self.decode = self._compile_decoder
         self.encode_parts = self._compile_encoder
+        self._encode_with_pauses: Callable[[M], Generator[list[Buffer], None, list[Buffer]]] | None = None
 
     def encode(self, message: M) -> bytes:
         return b"".join(self.encode_parts(message))
@@ -47,6 +52,24 @@ class Codec(Generic[M]):
     def encode_into(self, message: M, out: bytearray) -> None:
         """Append the encoding to `out`."""
         out += b"".join(self.encode_parts(message))
+
+    def encode_in_steps(self, message: M, out: bytearray) -> Generator[None, None, None]:
+        """Append the encoding to `out`, bit by bit. The message must not change meanwhile."""
+        encode = self._encode_with_pauses
+        if encode is None:
+            source, scope = emit_encoder(self.struct, self.version, self.flexible, pauses=True)
+            encode = self._encode_with_pauses = self._compile("encode", source, scope)
+        steps = encode(message)
+        while True:
+            try:
+                parts = next(steps)
+            except StopIteration as over:
+                out += b"".join(over.value)
+                return
+            if len(parts) >= _PARTS_MAX:
+                out += b"".join(parts)
+                parts.clear()
+            yield
 
     def __repr__(self) -> str:
         return f"<codec {self.struct.__name__} v{self.version}>"

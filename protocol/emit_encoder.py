@@ -15,19 +15,31 @@ from barnabas.protocol.primitives import MAX_STRING_BYTES, uvarint
 from barnabas.protocol.schema import Field, FieldType, Struct, default_instance, schema_of
 
 
-def emit_encoder(struct: type[Struct], version: int, flexible: bool) -> tuple[str, dict[str, Any]]:
-    """The source of `encode(message) -> list of parts`, and the names it needs."""
-    return EncoderSource(version, flexible).function(struct)
+def emit_encoder(
+    struct: type[Struct], version: int, flexible: bool, *, pauses: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """The source of `encode(message) -> list of parts`, and the names it needs.
+
+    With `pauses` it is a generator, which yields the parts behind each element of an array, and returns them. Whoever
+    goes through it may take out what is in there. An array inside a tagged field has no pauses.
+    """
+    return EncoderSource(version, flexible, pauses=pauses).function(struct)
 
 
 class EncoderSource(Source):
     add = "add"  # the function that takes the parts; another one inside a tagged field
+
+    def __init__(self, version: int, flexible: bool, *, pauses: bool = False) -> None:
+        super().__init__(version, flexible)
+        self._pauses = pauses
 
     def function(self, struct: type[Struct]) -> tuple[str, dict[str, Any]]:
         self.scope.update(_HELPERS)
         with self.block("def encode(m):"):
             self.line("parts = []")
             self.line("add = parts.append")
+            if self._pauses:
+                self.line("yield parts")  # a generator, also without arrays
             with self.block("try:"):
                 self.struct(struct, "m")
                 self.flush()
@@ -145,6 +157,9 @@ class EncoderSource(Source):
                 self.struct(element.struct, item)
             else:
                 self.value(element, item, False)
+            if self._pauses and self.add == "add":
+                self.flush()
+                self.line("yield parts")
 
     def nullable_struct(self, struct: type[Struct], value: str, null: str) -> None:
         message = self.fresh("m")

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api import hot
+from barnabas.broker.api import hot, large_answers
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
 from barnabas.broker.api.entry import Client, Entry
 from barnabas.broker.api.error_responses import error_response
@@ -220,7 +221,9 @@ class _Entry:
             return self._refusal(request, context, failure)
         return self._encoded(request, context, future.result())
 
-    def _encoded(self, request: Request, context: RequestContext, response: Response) -> bytearray:
+    def _encoded(self, request: Request, context: RequestContext, response: Response) -> Answer:
+        if large_answers.is_large(response):
+            return self._encoded_in_slices(request, context, response)
         try:
             encoded = _encoded(self._spec.key, self._version, context.correlation_id, response)
         except Exception as error:
@@ -228,6 +231,27 @@ class _Entry:
         if self._meter is not None:
             self._meter.note_errors(self._spec.key, response)
         return encoded
+
+    def _encoded_in_slices(self, request: Request, context: RequestContext, response: Response) -> Answer:
+        key, meter = self._spec.key, self._meter
+        begin = partial(
+            large_answers.encoded,
+            response,
+            response_codec(key, self._version),
+            encode_response_header(key, self._version, context.correlation_id),
+            None if meter is None else partial(meter.noting_errors, key, response),
+        )
+        try:
+            answer = self._services.slices.in_slices(begin, large_answers.ENCODING)
+        except Exception as error:
+            return self._refusal(request, context, error)
+        if not isinstance(answer, Future):
+            return answer
+        return Parked(answer, lambda done: self._large_answer(request, context, done), may_be_given_up=True)
+
+    def _large_answer(self, request: Request, context: RequestContext, done: Future[bytearray]) -> Answer:
+        failure = failure_of(done)
+        return done.result() if failure is None else self._refusal(request, context, failure)
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> bytearray:
         """The answer for a request whose handler raised."""

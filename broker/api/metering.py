@@ -13,7 +13,7 @@ two of a microsecond, so that neither a list of bounds nor a search is needed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.answers import Answer, Parked
@@ -107,6 +107,13 @@ class Meter:
         for code in _error_codes(answer):
             if code:
                 self.errors[api_key, code] += 1
+
+    def noting_errors(self, api_key: ApiKey, answer: Struct) -> Generator[None, None, None]:
+        """As `note_errors`, in steps."""
+        for code in _error_codes(answer):
+            if code:
+                self.errors[api_key, code] += 1
+            yield
 
 
 _Plan = tuple[tuple[str, ...], tuple[tuple[str, "_Plan"], ...]]

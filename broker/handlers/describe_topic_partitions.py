@@ -5,11 +5,14 @@ Topics come in the order of their names; none asked for means all. `response_par
 negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic.
 """
 
+from asyncio import Future
+
 from barnabas.broker.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.catalogue import Topic
 from barnabas.broker.catalogue.topics import check_name
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.context import RequestContext, Services
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_topic_partitions import (
     Cursor,
@@ -19,9 +22,18 @@ from barnabas.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from barnabas.protocol.primitives import ZERO_UUID
+from barnabas.storage.steps import Steps
+
+_TOPICS = Kind()
 
 
-def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
+def handle(
+    request: DescribeTopicPartitionsRequest, context: RequestContext
+) -> DescribeTopicPartitionsResponse | Future[DescribeTopicPartitionsResponse]:
+    return context.services.slices.in_slices(lambda: _answer(request, context), _TOPICS)
+
+
+def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) -> Steps[DescribeTopicPartitionsResponse]:
     services = context.services
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
@@ -30,12 +42,15 @@ def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> 
         return DescribeTopicPartitionsResponse(topics=refusals)
     names = sorted(set(asked) or services.catalogue.topics)
     limit = min(request.response_partition_limit, services.config.integer("max.request.partition.size.limit"))
-    return _page(names, cursor, max(limit, 1), services)
+    return (yield from _page(names, cursor, max(limit, 1), services))
 
 
-def _page(names: list[str], cursor: Cursor | None, limit: int, services: Services) -> DescribeTopicPartitionsResponse:
+def _page(
+    names: list[str], cursor: Cursor | None, limit: int, services: Services
+) -> Steps[DescribeTopicPartitionsResponse]:
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
+        yield
         first = 0
         if cursor is not None and name < cursor.topic_name:
             continue

@@ -5,8 +5,11 @@ An id that nobody uses is TRANSACTIONAL_ID_NOT_FOUND, an empty one INVALID_REQUE
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -14,10 +17,22 @@ from barnabas.protocol.messages.describe_transactions import (
     TopicData,
     TransactionState,
 )
+from barnabas.storage.steps import Steps
+
+_TRANSACTIONS = Kind()
 
 
-def handle(request: DescribeTransactionsRequest, context: RequestContext) -> DescribeTransactionsResponse:
-    states = [_describe(transactional_id, context) for transactional_id in request.transactional_ids]
+def handle(
+    request: DescribeTransactionsRequest, context: RequestContext
+) -> DescribeTransactionsResponse | Future[DescribeTransactionsResponse]:
+    return context.services.slices.in_slices(lambda: _describe_all(request, context), _TRANSACTIONS)
+
+
+def _describe_all(request: DescribeTransactionsRequest, context: RequestContext) -> Steps[DescribeTransactionsResponse]:
+    states = []
+    for transactional_id in request.transactional_ids:
+        states.append(_describe(transactional_id, context))
+        yield
     return DescribeTransactionsResponse(transaction_states=states)
 
 

@@ -62,3 +62,14 @@ def test_made_up_values_agree_with_the_reference_in_every_version(struct: type[S
         assert encoded == reference.encode(message, version)
         assert codec(struct, version).decode(encoded) == (message, len(encoded))
         assert reference.decode(struct, version, encoded) == (message, len(encoded))
+
+
+@every_struct
+def test_encoding_in_steps_comes_to_the_same(struct: type[Struct]) -> None:
+    rng = Random(struct.__name__)
+    for version in struct.__schema__.valid_versions:
+        message = make(struct, version, rng)
+        out = bytearray(b"before")
+        for _ in codec(struct, version).encode_in_steps(message, out):
+            pass
+        assert out == b"before" + codec(struct, version).encode(message)
