@@ -14,7 +14,7 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import GROUP, Client
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
-from tests.support.clients.classic_members import ClassicMember
+from tests.support.clients.classic_members import ClassicMember, ask_coordinator
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 
@@ -59,8 +59,7 @@ class _Consumer:
         )
         if epoch == 0:
             request.rebalance_timeout_ms, request.subscribed_topic_names = 60_000, [_TOPIC]
-        deadline = self.client.deadline()
-        answer = self.client.coordinator(GROUP, self._group, deadline).ask(request, deadline)
+        answer = ask_coordinator(self.client, self._group, request)
         if answer.assignment is not None:
             self.owned = answer.assignment.topic_partitions
         return ErrorCode(answer.error_code), answer.error_message, answer.member_epoch

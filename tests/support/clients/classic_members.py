@@ -66,10 +66,10 @@ class ClassicMember:
             protocol_type=kind,
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
         )
-        answer = self._ask(request)
+        answer = ask_coordinator(self.client, self._group, request)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = request.member_id = answer.member_id
-            answer = self._ask(request)
+            answer = ask_coordinator(self.client, self._group, request)
         if answer.error_code != ErrorCode.NONE:
             return Joined(ErrorCode(answer.error_code))
         self.member_id, self.generation_id = answer.member_id, answer.generation_id
@@ -90,7 +90,7 @@ class ClassicMember:
             protocol_name=protocol,
             assignments=[SyncGroupRequestAssignment(member_id=self.member_id, assignment=given)] if leads else [],
         )
-        answer = self._ask(request)
+        answer = ask_coordinator(self.client, self._group, request)
         if answer.error_code != ErrorCode.NONE:
             return Synced(ErrorCode(answer.error_code))
         self.owned = tuple(sorted(assigned_partitions(answer.assignment)))
@@ -103,25 +103,25 @@ class ClassicMember:
             member_id=self.member_id,
             group_instance_id=self._instance,
         )
-        return ErrorCode(self._ask(request).error_code)
+        return ErrorCode(ask_coordinator(self.client, self._group, request).error_code)
 
     def leave(self) -> tuple[ErrorCode, ...]:
         who = MemberIdentity(member_id=self.member_id, group_instance_id=self._instance)
-        answer = self._ask(LeaveGroupRequest(group_id=self._group, members=[who]))
+        answer = ask_coordinator(self.client, self._group, LeaveGroupRequest(group_id=self._group, members=[who]))
         return tuple(ErrorCode(each.error_code) for each in answer.members)
 
-    def _ask(self, request: Any) -> Any:
-        deadline = self.client.deadline()
 
-        def attempt() -> Any:
-            response = self.client.coordinator(GROUP, self._group, deadline).ask(request, deadline)
-            if response.error_code in _PASSING:
-                raise_for(response.error_code, None, f"group {self._group!r}")
-            return response
+def ask_coordinator(client: Client, group: str, request: Any) -> Any:
+    """The answer of the group's coordinator, asked again while it loads or is another."""
+    deadline = client.deadline()
 
-        return self.client.with_retries(
-            attempt, deadline, lambda error: self.client.forget_coordinator(GROUP, self._group)
-        )
+    def attempt() -> Any:
+        response = client.coordinator(GROUP, group, deadline).ask(request, deadline)
+        if response.error_code in _PASSING:
+            raise_for(response.error_code, None, f"group {group!r}")
+        return response
+
+    return client.with_retries(attempt, deadline, lambda error: client.forget_coordinator(GROUP, group))
 
 
 def subscription(topics: Iterable[str], owned: Iterable[TopicPartition] = ()) -> bytes:

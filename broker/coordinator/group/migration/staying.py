@@ -47,8 +47,13 @@ def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, gen
 
 
 def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
-    """There is a newer target, or partitions to give up, or all that it waits for is free."""
-    if member.member_epoch < group.assignment_epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
+    """There is a newer target, or partitions to give up, or all that it waits for is free.
+
+    A target is computed by whoever asks next; in a group without consumers that is a member that joins again.
+    """
+    has_consumers = group.classic_count < len(group.members)
+    newest = group.assignment_epoch if has_consumers else group.group_epoch
+    if member.member_epoch < newest or member.state is MemberState.UNREVOKED_PARTITIONS:
         return True
     return member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member)
 
