@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -15,11 +16,13 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from tests.support.clients.java import program_command
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
 PARTITIONS, MEMBERS = 6, 3
 DEADLINE_S = 90
+_PROGRAM = Path(__file__).parent / "java" / "Migration.java"
 SETTINGS = {
     "group.initial.rebalance.delay.ms": 0,
     "group.consumer.min.heartbeat.interval.ms": 100,
@@ -131,6 +134,21 @@ def test_librdkafkas_members_are_moved_there_and_back_and_nothing_is_lost(server
                 assert _types(client, group) == [kind] * (MEMBERS + 1)
         until(lambda: {*read} == {*range(writer.count)}, DEADLINE_S)
     assert writer.count > 0
+
+
+def test_javas_members_are_moved_there_and_back_and_nothing_is_lost(server: Server) -> None:
+    group = "moved-java"
+    with Client(server.address) as client:
+        create_topic(client, group, partitions=PARTITIONS)
+    command = [*program_command(_PROGRAM, client_version="4.4.0"), server.address, group, group, str(PARTITIONS)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
+    assert said == [
+        "Consumer false,true",
+        "Consumer true,true",
+        "Consumer false,true",
+        "Classic -,-",
+        "read all of them",
+    ]
 
 
 def _is_shared(members: list[_Member]) -> bool:
