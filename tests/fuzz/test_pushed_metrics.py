@@ -48,7 +48,7 @@ async def _push_and_scrape(rng: Random) -> Counter[ErrorCode]:
             metrics=pushed(compression, rng),
         )
         answered[ErrorCode((await _ask(world, request)).error_code)] += 1
-    text = await scrape(Sources(world.services, Meter(lambda: 0), lambda: 1, lambda: RUNNING))
+    text = await scrape(Sources(world.services, Meter(lambda: 0), lambda: {1: 1}, lambda: RUNNING))
     samples = [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
     of_clients = [sample for sample in samples if sample.name.startswith("barnabas_client_")]
     assert 0 < len(of_clients) <= SERIES_MAX
