@@ -6,17 +6,25 @@ id: so it is told how many these are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from barnabas.broker.coordinator.group import records
+from barnabas.broker.coordinator.group.classic.model import GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import GROUP, Client
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.record import iter_records
 from tests.support.clients.classic_members import ClassicMember, ask_coordinator
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
+from tests.support.stories.consumer_records import told_record
 
 SETTINGS = {
     "group.consumer.assignment.interval.ms": 0,
@@ -136,11 +144,40 @@ def _told(address: str) -> list[object]:
         return [*_rolled(client), *_static(client), *_refused(client)]
 
 
-def test_every_step_is_answered_as_by_kafka(tmp_path: Path) -> None:
+def _written(data_dir: Path) -> list[str]:
+    """The records of the groups, without the times and the ids that are drawn, in an order that depends on neither."""
+    found: list[tuple[str, str]] = []
+    drawn: set[str] = set()
+    for path in data_dir.glob("__consumer_offsets-*/*.log"):
+        data = path.read_bytes()
+        for position, header in iter_batches(data):
+            batch = data[position : position + header.size_in_bytes]
+            for raw in () if header.is_control else iter_records(batch):
+                record = records.decode(raw.key, raw.value)
+                if isinstance(record, GroupStored):
+                    stored = record.stored
+                    found.append((record.group_id, "deleted" if stored is None else _told_group(stored)))
+                    drawn |= {each.member_id for each in (stored.members if stored else ())}
+                elif isinstance(record, ConsumerRecord):
+                    key: Any = record.key
+                    found.append((key.group_id, told_record(record)))
+                    drawn |= {getattr(key, "member_id", "n")}
+    nameless = re.compile("|".join(re.escape(each) for each in drawn - {"n", "m"}))
+    topic = re.compile(r" \d+:(?=\d)|at=\d{5,}")
+    return sorted(f"{group}: {topic.sub(' t:', nameless.sub('*', told))}" for group, told in found)
+
+
+def _told_group(stored: StoredGroup) -> str:
+    members = sorted(stored.members, key=lambda each: each.group_instance_id or "")
+    return str(stored._replace(state_timestamp_ms=0, members=tuple(members)))
+
+
+def test_every_step_is_answered_and_written_as_by_kafka(tmp_path: Path) -> None:
     with KafkaProcess(tmp_path / "kafka", SETTINGS) as kafka:
         expected = _told(kafka.address)
     with BrokerProcess(tmp_path / "barnabas", SETTINGS) as broker:
         assert _told(broker.address) == expected
+    assert _written(tmp_path / "barnabas") == _written(tmp_path / "kafka")
     assert len(expected) > 60
 
 

@@ -207,6 +207,18 @@ def test_a_timer_fires_again_until_its_decision_is_written() -> None:
     assert clock.pending_timers() == 0
 
 
+def test_a_timer_that_runs_is_left_alone_where_that_is_asked_for() -> None:
+    machine, clock = _Notes(), VirtualClock()
+    shard = Shard(0, machine, MemoryTopic(), clock, asyncio.Future)
+    later = SetTimer(TimerKey("session", "m"), 1_000, unless_it_runs=True)
+    for _ in range(3):
+        shard.execute("g", Outcome(effects=(later,)))
+        clock.advance(400)
+    assert machine.replayed == ["session"]
+    shard.execute("g", Outcome(effects=(later,)))
+    assert clock.pending_timers() == 1
+
+
 def test_a_timer_of_a_closed_partition_is_not_set_again() -> None:
     topic, clock = MemoryTopic(), VirtualClock()
     shard = Shard(0, _Notes(), topic, clock, asyncio.Future)
