@@ -293,8 +293,6 @@ def _reconciled(
 def _revocation_effects(member: Member) -> list[Effect]:
     """Who has to give partitions up has its rebalance timeout for it. The classic protocol has timers of its own."""
     timer = rebalance_timer(member.member_id)
-    if member.classic is not None:
-        return []
-    if member.state is MemberState.UNREVOKED_PARTITIONS:
-        return [SetTimer(timer, member.rebalance_timeout_ms)]
-    return [CancelTimer(timer)]
+    if member.state is not MemberState.UNREVOKED_PARTITIONS:
+        return [CancelTimer(timer)]
+    return [SetTimer(timer, member.rebalance_timeout_ms)] if member.classic is None else []
