@@ -19,6 +19,7 @@ from barnabas.broker.catalogue.topics import replication_factor_key
 from barnabas.broker.cluster import kept, placement
 from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
+from barnabas.broker.config.topic_configs import effective
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
@@ -218,13 +219,22 @@ class Nodes:
         self.on_stopped(node)
 
     def start(self, node: int) -> None:
-        """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError."""
+        """The node runs again: its replicas are in sync, and it leads what nobody led. KafkaError, StorageError.
+
+        What only replicas out of sync could lead is led by one where `unclean.leader.election.enable` allows it.
+        """
         try:
             self.on_starting(node)
         except OSError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} cannot listen: {error.strerror}") from error
         running = [other for other in self.brokers if other == node or other not in self.stopped]
         wanted = {key: placement.started(each, running) for key, each in self.every() if node in each.replicas}
+        unclean = {
+            key: placement.elected(each, running, preferred=False) or each
+            for key, each in wanted.items()
+            if each.leader == NO_LEADER and self._may_be_unclean(key[0])
+        }
+        wanted.update(unclean)
         self.stopped.discard(node)
         try:
             self.change(wanted)
@@ -233,6 +243,11 @@ class Nodes:
             self.on_stopped(node)
             raise
         _log.info(line("node started", node=node))
+        if unclean:
+            self._soon(lambda: self._join_isr(unclean))
+
+    def _may_be_unclean(self, topic: str) -> bool:
+        return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
 
     def _check(self, node: int) -> None:
         if node not in self.brokers:

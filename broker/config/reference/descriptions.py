@@ -76,7 +76,8 @@ _TEXTS = {
     "decompressed. Topics inherit it.",
     "min.insync.replicas": "How many replicas must hold a batch before a producer with acks=all is answered; more than "
     "there are count as all of them, as in Kafka.",
-    "unclean.leader.election.enable": "Kept as it is set. A leader that was not in sync has to be asked for.",
+    "unclean.leader.election.enable": "Whether a replica that was not in sync leads when its node starts "
+    "and nobody else can. Else it has to be asked for (ElectLeaders).",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.catalogue.image import TOPIC_RESOURCE
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -134,6 +135,28 @@ async def test_the_leader_of_an_unclean_election_is_alone_in_the_isr_until_the_o
     await switch(world, 1, "false", asked=4)
     assert places(await metadata(world, 4, "u")) == [(2, [1, 2, 3])]
     assert (await metadata(world, 4, "u"))[0].leader_epoch == epoch + 1, "who joins the ISR begins no epoch"
+    await world.close()
+
+
+@pytest.mark.parametrize("place", ["broker", "topic"])
+async def test_a_replica_out_of_sync_leads_when_it_starts_where_that_is_allowed(place: str) -> None:
+    allowed = {"unclean.leader.election.enable": "true"}
+    world = BrokerWorld(allowed if place == "broker" else {}, nodes=4)
+    await create(world, "u", assignments=[[1, 2, 3]])
+    await create(world, "strict", assignments=[[1, 2, 3]])
+    catalogue = world.services.catalogue
+    catalogue.replace_configs(TOPIC_RESOURCE, "strict", {"unclean.leader.election.enable": "false"})
+    if place == "topic":
+        catalogue.replace_configs(TOPIC_RESOURCE, "u", allowed)
+    for node in (2, 3, 1):
+        await switch(world, node, "true", asked=4)
+    assert places(await metadata(world, 4, "u")) == [(-1, [1])]
+    nodes: Any = world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
+    nodes.start(3)
+    assert nodes.of("u", 0) == ((1, 2, 3), (3,), 3)
+    assert places(await metadata(world, 4, "strict")) == [(-1, [1])]
+    await switch(world, 2, "false", asked=4)
+    assert places(await metadata(world, 4, "u")) == [(3, [2, 3])]
     await world.close()
 
 
