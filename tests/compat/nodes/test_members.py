@@ -13,13 +13,14 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.compat.chaos.members import ConfluentMember, KafkaPythonMember, Member, NewConfluentMember
+from tests.compat.chaos.members import DEADLINE_S, ConfluentMember, KafkaPythonMember, Member, NewConfluentMember
 from tests.compat.chaos.play import play
 from tests.compat.model import Client
 from tests.compat.nodes.conftest import PARTITIONS, SESSION_TIMEOUT_MS, NewTopic
 from tests.compat.nodes.java_members import JavaMember, JavaMembers
 from tests.support.processes.moves import Moves
 from tests.support.processes.three_nodes import ThreeNodes
+from tests.support.waiting import until
 
 STEPS = 6
 LONG_STEPS = 60
@@ -47,7 +48,9 @@ class Group:
     def play(self, members: Sequence[Callable[..., Member]], *, steps: int, seed: int) -> None:
         """A step of the nodes for each that a member makes; then everything is as if nothing had moved."""
 
-        def step(_: int) -> None:
+        def step(number: int) -> None:
+            if number == 0:  # so that there is something to lose
+                until(lambda: any(offset > 0 for offset in self._committed().values()), DEADLINE_S)
             self._moves.make()
 
         ledger = play(

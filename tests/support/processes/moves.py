@@ -33,7 +33,14 @@ class Moves:
         self._dice = random.Random(seed)
         self._stopped: int | None = None
         self._steps: itertools.cycle[Callable[[], None]] = itertools.cycle(
-            (self.lead_elsewhere, self.coordinate_elsewhere, self.stop, self.lead_elsewhere, self.start, self.elect)
+            (
+                self.coordinate_elsewhere,
+                self.lead_elsewhere,
+                self.stop,
+                self.coordinate_elsewhere,
+                self.start,
+                self.elect,
+            )
         )
         self.told: list[str] = []
         for kind in (GROUP, TRANSACTION):  # which makes the coordinators' topics
