@@ -12,10 +12,10 @@ from kafka.admin import KafkaAdminClient, NewTopic
 
 
 def create(address: str, topic: str, partitions: int, **configs: str) -> None:
-    """Create a topic; its settings with underscores for dots."""
+    """Create a topic, of the broker's replication factor; its settings with underscores for dots."""
     named = {name.replace("_", "."): value for name, value in configs.items()}
     with closing(KafkaAdminClient(bootstrap_servers=address)) as admin:
-        admin.create_topics([NewTopic(topic, partitions, 1, topic_configs=named)])
+        admin.create_topics([NewTopic(topic, partitions, -1, topic_configs=named)])
 
 
 def send(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> None:
