@@ -95,7 +95,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "probes": (Group("probes", 80, ("tests/probes",)),),
     "embedding": (Group("embedding", 80, ("tests/embedding",), workers=2),),
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
-    "clients": (Group("clients", 480, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
+    "clients": (Group("clients", 540, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (
