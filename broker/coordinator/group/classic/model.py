@@ -169,12 +169,15 @@ class Group:
         )
 
     def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...]) -> bool:
-        """Whether a member with these protocols can be in this group: it shares at least one with *all* members."""
+        """Whether a member with these protocols can be in this group: it shares at least one with *all* members.
+
+        Where there are none, as in a rebalance that waits only for ids that were handed out, that is any.
+        """
         if self.state is State.EMPTY:
             return bool(protocol_type) and bool(protocols)
         size = len(self.members)
         return protocol_type == self.protocol_type and any(
-            self.protocol_counts.get(name) == size for name, _ in protocols
+            self.protocol_counts.get(name, 0) == size for name, _ in protocols
         )
 
     def rebalance_timeout_ms(self) -> int:
