@@ -48,13 +48,14 @@ class Script:
 
 def play_programs(address: str, topic: str, script: Script, troubles: Troubles, directory: Path) -> Ledger:
     """As `play.play` does it, with a member of each of the programs, and with troubles between their moves."""
+    commands = {program: program() for program in set(script.programs)}  # which may have to be compiled first
     pipe = Pipe(directory / "pipe")
     story = [f"--seed {script.seed}"]
     try:
         with Play(
             address,
             topic,
-            [functools.partial(ProgramMember, program, script.protocol, pipe) for program in script.programs],
+            [functools.partial(ProgramMember, commands[each], script.protocol, pipe) for each in script.programs],
             is_static=script.is_static,
             seed=script.seed,
             session_timeout_ms=script.session_timeout_ms,

@@ -21,7 +21,7 @@ import os
 import selectors
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.compat.chaos.ledger import Ledger
@@ -108,7 +108,7 @@ class ProgramMember(Member):
 
     def __init__(
         self,
-        program: Command,
+        command: Sequence[str],
         kind: str,
         pipe: Pipe,
         address: str,
@@ -119,22 +119,25 @@ class ProgramMember(Member):
         instance: str | None,
         session_timeout_ms: int,
     ) -> None:
-        self._program, self._kind, self._pipe = program, kind, pipe
-        self._started = threading.Event()
+        self._command, self._kind, self._pipe = command, kind, pipe
+        self._process: subprocess.Popen[str] | None = None
+        self._started = threading.Event()  # or it could not be
         self._was_killed = False
         super().__init__(address, topic, ledger, owner, instance=instance, session_timeout_ms=session_timeout_ms)
 
     def live(self) -> None:
         words = [str(self._pipe.path), self._pipe.add(self), self.address, self.topic, self._kind]
         words += [str(self.session_timeout_ms), str(HEARTBEAT_INTERVAL_MS), self.instance or "-"]
-        self._process = subprocess.Popen(
-            [*self._program(), *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self._started.set()
+        try:
+            self._process = subprocess.Popen(
+                [*self._command, *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        finally:
+            self._started.set()
         with self._process:  # until it has ended
             assert self._process.stderr is not None
             said = self._process.stderr.read()
@@ -145,15 +148,17 @@ class ProgramMember(Member):
 
     def leave(self) -> None:
         self._settled.wait(DEADLINE_S)
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
         super().leave()
 
     def kill(self) -> None:
         """SIGKILL, whatever it does."""
         self._started.wait()
         self._was_killed = True
-        self._process.kill()
+        if self._process is not None:
+            self._process.kill()
         self._settled.set()
         super().leave()
 

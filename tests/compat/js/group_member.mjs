@@ -14,6 +14,7 @@ const [pipe, owner, address, topic, , sessionTimeout, heartbeatInterval] = proce
 const { AssignerProtocol, Kafka, logLevel } = kafkajs;
 const told = openSync(pipe, "a");
 const held = new Set();
+let isLeaving = false;
 const retry = { retries: 5, maxRetryTime: 500 }; // then it begins anew, and only then does it look for another coordinator
 const kafka = new Kafka({ brokers: address.split(","), logLevel: logLevel.WARN, logCreator: () => log, retry });
 const consumer = kafka.consumer({
@@ -27,10 +28,11 @@ const consumer = kafka.consumer({
 
 consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
   take("lost"); // where it was told of no rebalance, it was put out
-  const given = payload.memberAssignment[topic] ?? [];
+  const given = isLeaving ? [] : (payload.memberAssignment[topic] ?? []);
   given.forEach((partition) => held.add(partition));
   tell("given", -1, given.join(","));
 });
+consumer.on(consumer.events.STOP, () => take("lost")); // before it begins anew it leaves, and only then tells
 consumer.on(consumer.events.REBALANCING, () => take("taken"));
 consumer.on(consumer.events.COMMIT_OFFSETS, ({ payload }) => {
   const partitions = payload.topics.flatMap((each) => each.partitions);
@@ -46,6 +48,8 @@ await consumer.subscribe({ topic, fromBeginning: true });
 await consumer.run({ eachBatchAutoResolve: false, eachBatch });
 process.stdin.resume();
 await new Promise((resolve) => process.stdin.on("end", resolve));
+isLeaving = true;
+take("taken"); // from here on nothing is resolved, and so nothing committed
 await consumer.disconnect();
 process.exit(0);
 
