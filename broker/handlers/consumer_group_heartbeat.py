@@ -10,12 +10,12 @@ expressions; the client chooses its member id.
 from __future__ import annotations
 
 from asyncio import Future
-from sys import intern
 
 from barnabas.broker.catalogue.features import GROUP_VERSION
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.consumer.model import HeartbeatReply, HeartbeatRequest
 from barnabas.broker.coordinator.group.consumer.reconciliation import claimed
+from barnabas.broker.coordinator.group.shared import shared
 from barnabas.broker.replies import Reply, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
@@ -53,8 +53,8 @@ def _asked(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
         topic_regex=request.subscribed_topic_regex,
         assignor=request.server_assignor,
         owned=None if owned is None else claimed((each.topic_id, each.partitions) for each in owned),
-        client_id=intern(context.client_id or ""),
-        client_host=intern(f"/{context.client_host}"),  # as Java prints an address; the record has it so
+        client_id=shared(context.client_id or ""),
+        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record has it so
         chooses_member_id=context.api_version >= _CLIENT_CHOOSES_ID_SINCE,
     )
 

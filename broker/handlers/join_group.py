@@ -9,10 +9,10 @@ MEMBER_ID_REQUIRED, 5 static members, 6 flexible, 7 protocol type in the answer,
 from __future__ import annotations
 
 from asyncio import Future
-from sys import intern
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import JoinReply, JoinRequest
+from barnabas.broker.coordinator.group.shared import shared
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
@@ -36,8 +36,8 @@ def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
         group_id=request.group_id,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
-        client_id=intern(context.client_id or ""),  # many members share few names
-        client_host=intern(f"/{context.client_host}"),  # as Java prints an address; the record has it so
+        client_id=shared(context.client_id or ""),  # many members share few names
+        client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record has it so
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=_rebalance_timeout_ms(request),
         protocol_type=request.protocol_type,
@@ -51,7 +51,7 @@ def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     """A protocol that is named twice counts as it was named first."""
     protocols: dict[str, bytes] = {}
     for protocol in request.protocols:
-        protocols.setdefault(intern(protocol.name), protocol.metadata)
+        protocols.setdefault(shared(protocol.name), protocol.metadata)
     return tuple(protocols.items())
 
 

@@ -22,6 +22,7 @@ from barnabas.broker.coordinator.group.classic.model import (
 from barnabas.broker.coordinator.group.consumer import records as consumer_records
 from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.kinds import AnyRecord
+from barnabas.broker.coordinator.group.shared import shared
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
 from barnabas.protocol.log_records.group import (
@@ -153,8 +154,8 @@ def _stored(value: bytes) -> StoredGroup:
             StoredMember(
                 member.member_id,
                 member.group_instance_id,
-                member.client_id,
-                member.client_host,
+                shared(member.client_id),
+                shared(member.client_host),
                 # Version 0 had one timeout for both.
                 member.session_timeout if member.rebalance_timeout < 0 else member.rebalance_timeout,
                 member.session_timeout,

@@ -15,12 +15,14 @@ from typing import TypeVar
 from barnabas.broker.coordinator.group.consumer.assignors.hash_order import STRING, HashOrder
 from barnabas.broker.coordinator.group.consumer.assignors.input_order import timeline_order
 from barnabas.broker.coordinator.group.consumer.assignors.model import NOTHING, Assignment
-from barnabas.broker.coordinator.group.consumer.model import GroupState, Member, MetadataSeen, Owned, ResolvedRegex
+from barnabas.broker.coordinator.group.consumer.model import GroupState, Member, MetadataSeen, ResolvedRegex
 from barnabas.broker.coordinator.group.consumer.reconciliation import NOT_OWNED
 
 FIRST_EPOCH = 1
 """Of a group before its first member."""
 CONSUMER_PROTOCOL = "consumer"
+
+_NONE: dict[int, int] = {}  # never changed
 
 K = TypeVar("K")
 
@@ -59,7 +61,7 @@ class ConsumerGroup:
         self.metadata_seen: MetadataSeen | None = None
         self.changes = 0
         """How many records were replayed: whoever decides in steps sees by it that the group is another by now."""
-        self._epochs: dict[tuple[bytes, int], int] = {}  # of who has a partition
+        self._epochs: dict[bytes, dict[int, int]] = {}  # of who has a partition, by topic id and partition
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same: what a client could ever see."""
@@ -96,7 +98,7 @@ class ConsumerGroup:
 
     def epoch_of(self, topic_id: bytes, partition: int) -> int:
         """The epoch of the member that has the partition, or has to give it up; NOT_OWNED if none has."""
-        return self._epochs.get((topic_id, partition), NOT_OWNED)
+        return self._epochs.get(topic_id, _NONE).get(partition, NOT_OWNED)
 
     def subscribed_topics(self) -> Collection[str]:
         """Every topic that somebody subscribes to, by name or by a regular expression that was resolved."""
@@ -136,8 +138,10 @@ class ConsumerGroup:
             if before.instance_id is not None:
                 self.instances.pop(before.instance_id, None)
         for owned in (member.assigned, member.pending_revocation):
-            for key in _partitions(owned):
-                self._epochs[key] = max(member.member_epoch, self._epochs.get(key, member.member_epoch))
+            for topic_id, partitions in owned.items():
+                epochs = self._epochs.setdefault(topic_id, {})
+                for partition in partitions:
+                    epochs[partition] = max(member.member_epoch, epochs.get(partition, member.member_epoch))
         if member.instance_id is not None:
             self.instances[member.instance_id] = member.member_id
 
@@ -152,9 +156,13 @@ class ConsumerGroup:
     def _release(self, member: Member) -> None:
         """What another member got meanwhile, in a later epoch, stays that one's."""
         for owned in (member.assigned, member.pending_revocation):
-            for key in _partitions(owned):
-                if self._epochs.get(key) == member.member_epoch:
-                    del self._epochs[key]
+            for topic_id, partitions in owned.items():
+                epochs = self._epochs.get(topic_id, _NONE)
+                for partition in partitions:
+                    if epochs.get(partition) == member.member_epoch:
+                        del epochs[partition]
+                if not epochs:
+                    self._epochs.pop(topic_id, None)
 
     def _count(self, before: Member | None, after: Member | None) -> None:
         self.name_counts = counted(self.name_counts, names_by_name(before), names_by_name(after))
@@ -207,7 +215,3 @@ def preferred(assignor_counts: Mapping[str, int]) -> str | None:
     """The assignor with the most votes; of equals the first in Java's hash table."""
     in_order = HashOrder(STRING, keys=assignor_counts).in_order()
     return max(in_order, key=lambda name: assignor_counts[name], default=None)
-
-
-def _partitions(owned: Owned) -> Iterable[tuple[bytes, int]]:
-    return ((topic_id, partition) for topic_id, partitions in owned.items() for partition in partitions)

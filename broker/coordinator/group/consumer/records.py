@@ -17,6 +17,7 @@ from barnabas.broker.coordinator.group.consumer.model import (
     Owned,
     ResolvedRegex,
 )
+from barnabas.broker.coordinator.group.shared import shared, shared_names
 from barnabas.protocol.log_records import group as log
 from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
 from barnabas.protocol.schema import Stored
@@ -154,9 +155,9 @@ def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Me
         instance_id=value.instance_id,
         rack_id=value.rack_id,
         rebalance_timeout_ms=value.rebalance_timeout_ms,
-        client_id=value.client_id,
-        client_host=value.client_host,
-        topic_names=tuple(dict.fromkeys(value.subscribed_topic_names)),
+        client_id=shared(value.client_id),
+        client_host=shared(value.client_host),
+        topic_names=shared_names(tuple(dict.fromkeys(value.subscribed_topic_names))),
         topic_regex=value.subscribed_topic_regex,
         assignor=value.server_assignor,
         classic=_classic(value.classic_member_metadata),
