@@ -8,7 +8,7 @@ Invariants: a topic without partitions is not in the result, unless it was given
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from barnabas.broker.coordinator.group.consumer.assignors.hash_order import (
     DEFAULT_SIZE,
@@ -31,10 +31,13 @@ class Draft:
         self._topics: HashOrder[bytes] | None = None  # None as long as nothing was changed
         self._partitions: dict[bytes, HashOrder[int]] = {}
 
-    def given(self) -> list[tuple[bytes, list[int]]]:
-        """What was given, in the order in which Kafka iterates what it made of the record."""
-        topics = HashOrder(TOPIC_ID, keys=self._given)
-        return [(topic_id, _set_of(self._given[topic_id]).in_order()) for topic_id in topics.in_order()]
+    def given(self) -> Generator[None, None, list[tuple[bytes, list[int]]]]:
+        """What was given, in the order in which Kafka iterates what it made of the record; a topic a step."""
+        found = []
+        for topic_id in HashOrder(TOPIC_ID, keys=self._given).in_order():
+            found.append((topic_id, _set_of(self._given[topic_id]).in_order()))
+            yield
+        return found
 
     def result(self) -> Assignment:
         """What was given, if nothing was changed."""
@@ -42,31 +45,37 @@ class Draft:
             return self._given
         return {topic_id: self._partitions[topic_id].in_order() for topic_id in self._topics.in_order()}
 
-    def copy(self) -> HashOrder[bytes]:
-        """Make the copy, if there is none yet. Kafka does so before it knows whether anything will change."""
-        if self._topics is None:
-            given = self.given()
-            self._topics = HashOrder(TOPIC_ID, table_size(len(given)), (topic_id for topic_id, _ in given))
-            self._partitions = {topic_id: _set_of(partitions) for topic_id, partitions in given}
-        return self._topics
+    def copy(self) -> Generator[None, None, None]:
+        """Make the copy, if there is none yet: before it is changed. Kafka does so also where nothing will change."""
+        if self._topics is not None:
+            return
+        given = yield from self.given()
+        sets = {}
+        for topic_id, partitions in given:
+            sets[topic_id] = _set_of(partitions)
+            yield
+        self._topics = HashOrder(TOPIC_ID, table_size(len(given)), (topic_id for topic_id, _ in given))
+        self._partitions = sets
 
     def add(self, topic_id: bytes, partition: int, new_set_size: int = DEFAULT_SIZE) -> None:
         """Give it a partition. `new_set_size`: how many bins the set is made with, if it is the topic's first."""
-        if self.copy().compute_if_absent(topic_id):
+        assert self._topics is not None, "it was copied"
+        if self._topics.compute_if_absent(topic_id):
             self._partitions[topic_id] = HashOrder(INTEGER, new_set_size)
         self._partitions[topic_id].put(partition)
 
     def remove(self, topic_id: bytes, partition: int) -> None:
         """Take a partition of it away, and with the last one the topic."""
-        topics = self.copy()
+        assert self._topics is not None, "it was copied"
         partitions = self._partitions[topic_id]
         partitions.remove(partition)
         if not len(partitions):
-            topics.remove(topic_id)
+            self._topics.remove(topic_id)
 
     def drop(self, topic_id: bytes) -> None:
         """Take all partitions of a topic away."""
-        self.copy().remove(topic_id)
+        assert self._topics is not None, "it was copied"
+        self._topics.remove(topic_id)
 
 
 def _set_of(partitions: Sequence[int]) -> HashOrder[int]:

@@ -72,6 +72,7 @@ class _Work:
                 sets[topic_ids] = subscribed = frozenset(topic_ids)
             for topic_id, partitions in member.assignment.items():
                 if topic_id not in subscribed:
+                    yield from draft.copy()
                     draft.drop(topic_id)
                     continue
                 self._sizes[index] += len(partitions)
@@ -85,7 +86,7 @@ class _Work:
         for topic_id in self._sorted(topic_id for topic_id, partitions in unassigned.items() if partitions):
             loads = Loads(self._subscribers[topic_id], self._sizes)
             for partition in unassigned[topic_id]:
-                self._assign(topic_id, partition, loads.receiver())
+                yield from self._assign(topic_id, partition, loads.receiver())
                 yield
 
     def balance(self) -> Generator[None, None, None]:
@@ -119,18 +120,20 @@ class _Work:
             receiver = loads.receiver()
             if loads.is_balanced:
                 break
-            self._assign(topic_id, to_give[giver].pop(), receiver)
+            yield from self._assign(topic_id, to_give[giver].pop(), receiver)
             has_moved = True
             yield
         return has_moved
 
-    def _assign(self, topic_id: bytes, partition: int, member: int) -> None:
+    def _assign(self, topic_id: bytes, partition: int, member: int) -> Generator[None, None, None]:
         owners = self._owners[topic_id]
         before = owners[partition]
         if before != _NOBODY:
+            yield from self.drafts[before].copy()
             self.drafts[before].remove(topic_id, partition)
             self._sizes[before] -= 1
         even_share = -(-len(owners) // len(self._subscribers[topic_id]))
+        yield from self.drafts[member].copy()
         self.drafts[member].add(topic_id, partition, roomy_table_size(even_share))
         owners[partition] = member
         self._sizes[member] += 1

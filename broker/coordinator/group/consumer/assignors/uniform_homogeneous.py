@@ -84,7 +84,7 @@ class _Work:
         share, larger_shares = divmod(total, len(self._member_ids))
         for index, member_id in enumerate(self._member_ids):
             is_larger = larger_shares > 0
-            room = self._keep_up_to(share + is_larger, member_id)
+            room = yield from self._keep_up_to(share + is_larger, member_id)
             if room and is_larger and len(self._member_ids) - index > larger_shares:
                 room -= 1
                 is_larger = False
@@ -93,20 +93,23 @@ class _Work:
             larger_shares -= is_larger
             yield
 
-    def _keep_up_to(self, share: int, member_id: str) -> int:
+    def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:
         """Returns for how many partitions there is room, besides what the member keeps."""
         given = self._spec.members[member_id].assignment
         self.drafts[member_id] = draft = Draft(given)
         held = sum(map(len, given.values()))
         if held <= share and all(topic_id in self._topics for topic_id in given):
             return share - held  # it keeps everything, in whatever order that is gone through
-        for topic_id, partitions in draft.given():
+        in_order = yield from draft.given()
+        yield from draft.copy()
+        for topic_id, partitions in in_order:
             if topic_id not in self._topics:
                 draft.drop(topic_id)
                 continue
             for partition in partitions[share:]:
                 draft.remove(topic_id, partition)
                 self._left_over.append((topic_id, partition))
+                yield
             share = max(share - len(partitions), 0)
         return share
 
@@ -115,7 +118,7 @@ class _Work:
         begin = 0
         for member_id, room in self._rooms.items():
             draft = self.drafts[member_id]
-            draft.copy()
+            yield from draft.copy()
             for topic_id, partition in self._left_over[begin : begin + room]:
                 draft.add(topic_id, partition)
                 yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.coordinator.group.consumer.assignors.by_name import ASSIGNORS, Assignor
+from barnabas.broker.coordinator.group.consumer.assignors.drafts import Draft
 from barnabas.broker.coordinator.group.consumer.assignors.model import (
     AssignorError,
     GroupSpec,
@@ -57,3 +58,24 @@ def test_others_can_run_at_least_once_for_each_member(assignor: Assignor, subscr
     members = {f"m{number}": Member(Subscription((_TOPIC,), 1)) for number in range(50)}
     steps = assignor(GroupSpec(members, {_TOPIC: 100}, subscription_type))
     assert sum(1 for _ in steps) >= 50
+
+
+@pytest.mark.parametrize("kind", _BOTH)
+def test_a_member_gives_up_its_partitions_one_in_a_step(
+    kind: SubscriptionType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscription = Subscription((_TOPIC,), 1)
+    members = {"a": Member(subscription, {_TOPIC: tuple(range(1_000))}), "b": Member(subscription)}
+    taken: list[int] = []
+    remove = Draft.remove
+
+    def watched(draft: Draft, topic_id: bytes, partition: int) -> None:
+        taken.append(partition)
+        remove(draft, topic_id, partition)
+
+    monkeypatch.setattr(Draft, "remove", watched)
+    in_a_step = []
+    for _ in ASSIGNORS["uniform"](GroupSpec(members, {_TOPIC: 1_000}, kind)):
+        in_a_step.append(len(taken))
+        taken.clear()
+    assert (sum(in_a_step), max(in_a_step)) == (500, 1)
