@@ -32,33 +32,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name in COMMANDS:
         return _run(name, given[1:])
     if name in ("--help", "-h", "help"):
-        print(_help())
-        return 0
+        return guarded(lambda: _say(_help()))
     if name == "--version":
-        from importlib.metadata import version
-
-        from barnabas.form import running
-
-        print(f"barnabas {version('barnabas')} ({running()})")
-        return 0
+        return guarded(lambda: _say(_version()))
     what = f"no command {name!r}" if name else "no command given"
     print(f"barnabas: {what}, expected one of: {', '.join(COMMANDS)}", file=sys.stderr)
     return USAGE_ERROR
 
 
+def _say(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    from barnabas.form import running
+
+    return f"barnabas {version('barnabas')} ({running()})"
+
+
 def _run(name: str, arguments: list[str]) -> int:
     from importlib import import_module
 
+    if sys.stdout is None and name != "serve":
+        print("barnabas: stdout is closed", file=sys.stderr)
+        return FAILURE
     return guarded(lambda: int(import_module(f"barnabas.broker.cli.{name}").run(arguments)))
 
 
 def guarded(action: Callable[[], int]) -> int:
     """The exit status of `action`; what it raises becomes a line on stderr."""
     try:
-        status = action()
-        sys.stdout.flush()
-    except SystemExit as stop:  # argparse, after --help or a usage error it has reported
-        return stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
+        try:
+            status = action()
+        except SystemExit as stop:  # argparse, after --help or a usage error it has reported
+            status = stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -94,8 +94,10 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("consume: with --group the group decides, leave --partition and --offset")
     _check_group(options)
     if options.offset is not None and options.offset not in ("earliest", "latest"):
-        if not (options.offset.isascii() and options.offset.isdecimal()):
-            raise UsageError(f"consume: --offset {options.offset!r} is neither a number nor earliest or latest")
+        try:
+            whole(options.offset)
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"consume: --offset is earliest, latest or a number, and {error}") from error
         if options.partition is None:
             raise UsageError("consume: an --offset by number needs --partition")
 

@@ -170,9 +170,9 @@ def _goals(
 
 
 def _time_ms(text: str) -> int:
-    """ISO 8601 to ms since 1970; without a zone it is UTC, as for Kafka's tool."""
+    """ISO 8601 to ms since 1970, 0 for what was before; without a zone it is UTC, as for Kafka's tool."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-01-31T12:00:00.000") from None
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    return max(0, round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000))

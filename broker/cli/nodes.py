@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
+from barnabas.broker.cli.terminal.options import INT32_MAX, Parser, at_most, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table, report
 from barnabas.broker.cli.terminal.places import METAVAR, named_partitions, topic_choice
 from barnabas.client.admin.nodes import elect_preferred, list_nodes, reassign, start_node, stop_node
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client
 from barnabas.client.metadata import PartitionInfo, TopicInfo
+
+_NODE = at_most(INT32_MAX, whole)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,12 +37,12 @@ def parser() -> argparse.ArgumentParser:
 
     for name, text, action in (("stop", "stop one while the others serve", _stop), ("start", "start it again", _start)):
         switching = commands.add_parser(name, parents=parents, help=text)
-        switching.add_argument("node", metavar="NODE", type=whole, help="its id")
+        switching.add_argument("node", metavar="NODE", type=_NODE, help="its id")
         switching.set_defaults(action=action)
 
     move = commands.add_parser("move", parents=parents, help="have a node lead partitions")
     move.add_argument("places", type=topic_choice, metavar=METAVAR, nargs="+", help="a topic, or partitions of it")
-    move.add_argument("--to", metavar="NODE", type=whole, required=True, help="the id of the node that is to lead")
+    move.add_argument("--to", metavar="NODE", type=_NODE, required=True, help="the id of the node that is to lead")
     move.set_defaults(action=_move)
     return top
 

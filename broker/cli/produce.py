@@ -23,6 +23,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS
 
 ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
+_LEVELS = {"gzip": range(-1, 10), "lz4": range(1, 18), "zstd": range(-131_072, 23)}
 _SETTLE_EVERY = 50_000  # records
 _TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take to be created
 
@@ -30,6 +31,7 @@ _TOPIC_PATIENCE_MS = 5_000  # how long a topic that was just asked for may take 
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status."""
     options = parser().parse_intermixed_args(arguments)  # TOPIC, options, FILE in any order
+    _check_level(options)
     with _input(options.file) as descriptor, connected(options) as client:
         _check_topic(client, options)
         totals = _produce(client, options, descriptor)
@@ -58,12 +60,22 @@ def parser() -> argparse.ArgumentParser:
         help="a header of every record; may be repeated",
     )
     top.add_argument("--compression", choices=list(COMPRESSION_IDS), default="none", help="default none")
-    top.add_argument("--compression-level", type=int, metavar="N", help="on the codec's own scale")
+    top.add_argument("--compression-level", type=int, metavar="N", help="gzip -1 to 9, lz4 1 to 17, zstd -131072 to 22")
     top.add_argument("--acks", choices=list(ACKS), default="all", help="who has written before it counts: default all")
     top.add_argument("--partition", type=whole, metavar="N", help="default: by the key, as Kafka's clients choose")
     top.add_argument("--timestamp", type=whole, metavar="MS", help="of every record; default: now")
     top.add_argument("--no-idempotence", action="store_true", help="a retry may double a record")
     return top
+
+
+def _check_level(options: argparse.Namespace) -> None:
+    levels = _LEVELS.get(options.compression)
+    if options.compression_level is None:
+        return
+    if levels is None:
+        raise UsageError(f"produce: --compression {options.compression} has no levels")
+    if options.compression_level not in levels:
+        raise UsageError(f"produce: --compression-level of {options.compression} is {levels[0]} to {levels[-1]}")
 
 
 class Totals:
@@ -182,6 +194,8 @@ def _check_topic(client: Client, options: argparse.Namespace) -> None:
 @contextmanager
 def _input(file: str | None) -> Iterator[int]:
     if file is None or file == "-":
+        if sys.stdin is None:
+            raise UsageError("produce: stdin is closed: name a FILE")
         yield sys.stdin.fileno()
         return
     with open(file, "rb", buffering=0) as opened:

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.broker.cli.terminal.options import (
+    INT16_MAX,
+    INT32_MAX,
     Parser,
     assignment,
+    at_most,
     connected,
     positive,
     shared_options,
@@ -46,8 +49,12 @@ def parser() -> argparse.ArgumentParser:
 
     create = commands.add_parser("create", parents=parents, help="create a topic")
     create.add_argument("topic", metavar="TOPIC")
-    create.add_argument("--partitions", type=positive, metavar="N", help="default: num.partitions of the broker")
-    create.add_argument("--replication-factor", type=positive, metavar="N", help="default: as the broker is set")
+    create.add_argument(
+        "--partitions", type=at_most(INT32_MAX, positive), metavar="N", help="default: num.partitions of the broker"
+    )
+    create.add_argument(
+        "--replication-factor", type=at_most(INT16_MAX, positive), metavar="N", help="default: as the broker is set"
+    )
     create.add_argument("--config", action="append", type=assignment, default=[], metavar="KEY=VALUE")
     create.add_argument("--if-not-exists", action="store_true", help="be content if the topic is there already")
     create.add_argument("--validate-only", action="store_true", help="check, but create nothing")
@@ -65,7 +72,9 @@ def parser() -> argparse.ArgumentParser:
 
     alter = commands.add_parser("alter", parents=parents, help="give a topic more partitions")
     alter.add_argument("topic", metavar="TOPIC")
-    alter.add_argument("--partitions", type=positive, required=True, metavar="N", help="the new total")
+    alter.add_argument(
+        "--partitions", type=at_most(INT32_MAX, positive), required=True, metavar="N", help="the new total"
+    )
     alter.add_argument("--validate-only", action="store_true", help="check, but change nothing")
     alter.set_defaults(action=_alter)
     return top

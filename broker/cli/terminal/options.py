@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.client.client import Client
+from barnabas.protocol.errors import EncodeError
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 REQUEST_TIMEOUT_MS = 10_000
+INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
+"""What requests can carry."""
+_DIGITS_MAX = 19
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,7 +54,7 @@ def shared_options(*, again: bool = False) -> list[Parser]:
     )
     group.add_argument(
         "--request-timeout-ms",
-        type=positive,
+        type=at_most(INT32_MAX, positive),
         default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
         metavar="MS",
         help=f"how long to try a request (default {REQUEST_TIMEOUT_MS})",
@@ -59,14 +64,34 @@ def shared_options(*, again: bool = False) -> list[Parser]:
     return [options, output]
 
 
-def connected(options: argparse.Namespace) -> Client:
-    """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address."""
+@contextmanager
+def connected(options: argparse.Namespace) -> Iterator[Client]:
+    """A client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.
+
+    UsageError, too, for what no request can carry: a text that is too long, or is no UTF-8.
+    """
     try:
         client = Client(options.bootstrap_server, client_id="barnabas-cli", timeout_ms=options.request_timeout_ms)
     except ValueError as error:
         raise UsageError(f"--bootstrap-server: {error}") from error
-    client.connect()
-    return client
+    with client:
+        client.connect()
+        try:
+            yield client
+        except EncodeError as error:
+            raise UsageError(f"no request can carry what was given: {error}") from error
+
+
+def at_most(limit: int, number: Callable[[str], int]) -> Callable[[str], int]:
+    """A number of that kind, and no larger one."""
+
+    def parsed(text: str) -> int:
+        found = number(text)
+        if found > limit:
+            raise argparse.ArgumentTypeError(f"must be at most {limit}")
+        return found
+
+    return parsed
 
 
 def positive(text: str) -> int:
@@ -78,10 +103,13 @@ def positive(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """A whole number, 0 or more."""
+    """A whole number, 0 or more, of 64 bits."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
-    return int(text)
+    digits = text.lstrip("0")
+    if len(digits) > _DIGITS_MAX or (number := int(digits or "0")) > INT64_MAX:
+        raise argparse.ArgumentTypeError(f"must be at most {INT64_MAX}")
+    return number
 
 
 def assignment(text: str) -> tuple[str, str]:

@@ -1,0 +1,126 @@
+"""Commands that cannot do what they are told say why in one line: status 2 for what was typed, 1 for the rest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Barnabas
+from tests.support.processes.own_broker import OwnBroker
+from tests.support.processes.server import ROOT
+
+TIMEOUT_S = 60
+HUGE = "9" * 30
+LONG = "x" * 40_000
+NO_TEXT = os.fsdecode(b"\xff")
+COMMAND = (sys.executable, "-m", "barnabas")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def topic(broker: OwnBroker) -> str:
+    """What the commands may name."""
+    words = ("topics", "create", "bad-input", "--partitions", "2", "--bootstrap-server", broker.address)
+    subprocess.run([*COMMAND, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    return "bad-input"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("topics create t --partitions 2147483648", "--partitions: must be at most 2147483647"),
+        ("topics create t --replication-factor 32768", "--replication-factor: must be at most 32767"),
+        (f"topics create t --partitions {HUGE}", "--partitions: must be at most"),
+        (f"topics alter bad-input --partitions {HUGE}", "--partitions: must be at most"),
+        (f"topics create {LONG}", "no request can carry what was given: a string of 40000 bytes"),
+        (f"topics create {NO_TEXT}", "no request can carry what was given"),
+        (f"groups describe {NO_TEXT}", "no request can carry what was given"),
+        (f"topics list --request-timeout-ms {HUGE}", "--request-timeout-ms: must be at most"),
+        ("nodes move bad-input --to 2147483648", "--to: must be at most 2147483647"),
+        (f"nodes move bad-input:{HUGE} --to 1", "must be at most"),
+        ("nodes move bad-input: --to 1", "is neither TOPIC nor TOPIC:N"),
+        (
+            f"consume bad-input --partition 0 --offset {HUGE}",
+            "--offset is earliest, latest or a number, and must be at",
+        ),
+        (
+            "consume bad-input --partition 0 --offset -1",
+            "--offset is earliest, latest or a number, and '-1' is no whole",
+        ),
+        (f"produce bad-input --timestamp {HUGE}", "--timestamp: must be at most"),
+        ("produce bad-input --compression gzip --compression-level 10", "--compression-level of gzip is -1 to 9"),
+        ("produce bad-input --compression snappy --compression-level 1", "--compression snappy has no levels"),
+        (f"groups reset g --topic bad-input --to-offset {HUGE}", "--to-offset: must be at most"),
+        (f"txn find-hanging --longer-than-ms {HUGE}", "--longer-than-ms: must be at most"),
+    ],
+)
+def test_what_no_request_can_carry_is_a_usage_error(barnabas: Barnabas, words: str, says: str) -> None:
+    outcome = barnabas(*words.split(" "))
+    assert (outcome.status, outcome.stdout, len(outcome.stderr.splitlines())) == (2, "", 1)
+    assert says in outcome.stderr
+
+
+def test_a_time_before_1970_is_the_first_record(barnabas: Barnabas) -> None:
+    outcome = barnabas("groups", "reset", "g", "--topic", "bad-input", "--to-datetime", "0001-01-01", "--json")
+    assert outcome.status == 0
+
+
+@pytest.fixture
+def nobody_reads() -> Iterator[int]:
+    """A pipe that nobody reads from."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    yield writing
+    os.close(writing)
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "topics list", "configs describe --broker 1 --all"])
+def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int, words: str) -> None:
+    where = [] if words.startswith("-") else ["--bootstrap-server", broker.address]
+    command = [*COMMAND, *words.split(), *where]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=nobody_reads, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("redirected", "words", "status", "says"),
+    [
+        (">&-", "topics list", 1, "barnabas: stdout is closed\n"),
+        (">&-", "consume bad-input --exit-at-end", 1, "barnabas: stdout is closed\n"),
+        ("<&-", "produce bad-input", 2, "barnabas: produce: stdin is closed: name a FILE\n"),
+    ],
+)
+def test_a_closed_stream_is_named(broker: OwnBroker, redirected: str, words: str, status: int, says: str) -> None:
+    shell = [
+        "sh",
+        "-c",
+        f'exec "$@" {redirected}',
+        "sh",
+        *COMMAND,
+        *words.split(),
+        "--bootstrap-server",
+        broker.address,
+    ]
+    done = subprocess.run(shell, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False)
+    assert (done.returncode, done.stderr) == (status, says)
+
+
+@pytest.mark.parametrize("membership", [[], ["--group", "g"], ["--group", "h", "--group-protocol", "consumer"]])
+def test_a_broker_that_dies_ends_a_reader_with_one_line(tmp_path: Path, membership: list[str]) -> None:
+    with OwnBroker(tmp_path / "data", flags=["--topic", "t"]) as mortal:
+        where = ["--bootstrap-server", mortal.address, "--request-timeout-ms", "1000"]
+        subprocess.run([*COMMAND, "produce", "t", *where], cwd=ROOT, input=b"a\n", timeout=TIMEOUT_S, check=True)
+        command = [*COMMAND, "consume", "t", "--from-beginning", *membership, *where]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reader:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "a\n"
+            mortal.kill()
+            _, said = reader.communicate(timeout=TIMEOUT_S)
+    assert (reader.returncode, len(said.splitlines())) == (1, 1)
+    assert said.startswith("barnabas: ")
