@@ -34,20 +34,66 @@ Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them w
 """
 
 _TAIL = """
-Not implemented, though the codecs know their messages: {names}.
+Apache Kafka offers {count} more, in the versions below. They are not offered here; the codecs know their messages.
+
+| waits for | APIs |
+|---|---|
 """
+
+WAITING: dict[str, tuple[ApiKey, ...]] = {
+    "SASL": (
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    ),
+    "ACLs": (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS),
+    "delegation tokens": (
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    ),
+    "quotas": (ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS),
+    "share groups": (
+        ApiKey.SHARE_GROUP_HEARTBEAT,
+        ApiKey.SHARE_GROUP_DESCRIBE,
+        ApiKey.SHARE_FETCH,
+        ApiKey.SHARE_ACKNOWLEDGE,
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+    ),
+    "streams groups": (
+        ApiKey.STREAMS_GROUP_HEARTBEAT,
+        ApiKey.STREAMS_GROUP_DESCRIBE,
+        ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
+    ),
+}
+"""What Kafka offers on a broker's listener and this broker does not, by what has to be there first."""
 
 
 def page() -> str:
     """The whole page."""
-    offered = {row.key for row in (*API_TABLE, *TELEMETRY_TABLE)}
-    missing = ", ".join(key.api_name for key in ApiKey if key not in offered)
     always, asked_for = "".join(map(_line, API_TABLE)), "".join(map(_line, TELEMETRY_TABLE))
-    return _HEAD.format(count=len(API_TABLE)) + always + _TELEMETRY + asked_for + _TAIL.format(names=missing)
+    tail = _TAIL.format(count=sum(map(len, WAITING.values())))
+    for what, keys in WAITING.items():
+        named = (f"{key.api_name} {_range(key.advertised_min_version, key.max_version)}" for key in keys)
+        tail += f"| {what} | {', '.join(named)} |\n"
+    return _HEAD.format(count=len(API_TABLE)) + always + _TELEMETRY + asked_for + tail
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low}-{high}" if low < high else str(high)
 
 
 def _line(row: Row) -> str:
-    served = f"{row.min_version}-{row.max_version}" if row.min_version < row.max_version else str(row.max_version)
+    served = _range(row.min_version, row.max_version)
     if row.advertised_min_version < row.min_version:
         served += f" (advertised from {row.advertised_min_version})"
     flexible = "-" if row.key.flexible_since is None else str(row.key.flexible_since)

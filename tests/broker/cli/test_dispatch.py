@@ -62,7 +62,10 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["produce"], "produce: the following arguments are required: TOPIC"),
         (["produce", "t", "--compression", "rar"], "produce: argument --compression: invalid choice: 'rar'"),
         (["consume", "t", "--offset", "5"], "consume: an --offset by number needs --partition"),
-        (["consume", "t", "--offset", "soon"], "consume: --offset is earliest, latest or a number, and 'soon' is no whole number"),
+        (
+            ["consume", "t", "--offset", "soon"],
+            "consume: --offset is earliest, latest or a number, and 'soon' is no whole number",
+        ),
         (["consume", "t", "--group", "g", "--partition", "1"], "consume: with --group the group decides"),
         (["configs", "describe"], "configs describe: one of the arguments --topic --broker --broker-defaults"),
         (["configs", "alter", "--topic", "t"], "configs alter: nothing to do"),
