@@ -12,11 +12,13 @@ import pytest
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
 from barnabas.broker.coordinator.runtime.outcome import TimerKey
+from barnabas.client.consume.assignors import encode_assignment, encode_subscription
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.group import GroupWorld, reply_of
 
 _MANY = 4_000
 """Partitions: to hand them out takes more steps than a turn of the loop has."""
+_CLASSIC = (("range", encode_subscription(["t"])),)
 
 
 @pytest.fixture
@@ -55,6 +57,19 @@ def _computing(world: GroupWorld) -> Future[HeartbeatReply]:
     assert isinstance(second, Future)
     assert not second.done()
     return second
+
+
+def _classic_group(world: GroupWorld, size: int) -> list[str]:
+    """The ids of the members of a group of the classic protocol; nobody has a partition yet."""
+    ids = [world.join(protocols=_CLASSIC).member_id for _ in range(size)]
+    joins = [world.join(member_id=member_id, protocols=_CLASSIC) for member_id in ids]
+    world.advance(0)
+    leader = joins[0].result().leader_id
+    nothing = encode_assignment([])
+    for member_id in (leader, *(each for each in ids if each != leader)):
+        told = [(each, nothing) for each in ids] if member_id == leader else []
+        assert reply_of(world.sync(member_id, 1, told)).error is ErrorCode.NONE
+    return ids
 
 
 def _group(world: GroupWorld) -> ConsumerGroup:
@@ -186,3 +201,34 @@ def test_a_client_that_is_gone_does_not_hold_up_the_next(world: GroupWorld) -> N
     _answered(world, last)
     assert last.result().member_epoch == 5
     assert list(_group(world).members) == ["a", "b", "c", "d"], "what was asked for is done, whoever hears of it"
+
+
+def test_a_classic_member_stands_in_line_as_well(world: GroupWorld) -> None:
+    replies = [_computing(world), world.join(member_id="c", protocols=_CLASSIC, version=3)]
+    assert isinstance(replies[1], Future)
+    _answered(world, *replies)
+    assert [replies[0].result().member_epoch, replies[1].result().generation_id] == [3, 4]
+    assert list(_group(world).members) == ["a", "b", "c"]
+    assert _is_shared_out(_group(world))
+
+
+def test_a_classic_group_is_upgraded_in_slices(world: GroupWorld) -> None:
+    (old,) = _classic_group(world, 1)
+    upgrade = _joins(world, "new")
+    assert isinstance(upgrade, Future)
+    assert not upgrade.done()
+    assert world.heartbeat(old, 1) is ErrorCode.NONE, "it is a classic group still"
+    _answered(world, upgrade)
+    assert upgrade.result().member_epoch == 2
+    assert list(_group(world).members) == [old, "new"]
+    assert _is_shared_out(_group(world))
+
+
+def test_a_classic_group_whose_member_leaves_meanwhile_is_upgraded_without_it(world: GroupWorld) -> None:
+    first, second = _classic_group(world, 2)
+    upgrade = _joins(world, "new")
+    assert isinstance(upgrade, Future)
+    assert world.leave((second, None)) == (ErrorCode.NONE,)
+    _answered(world, upgrade)
+    assert list(_group(world).members) == [first, "new"]
+    assert _is_shared_out(_group(world))
