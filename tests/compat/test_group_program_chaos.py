@@ -57,6 +57,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> I
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Barnabas]:
+    """Barnabas's, whatever --against says."""
     with Barnabas(
         brokers=len(NODES), data_dir=tmp_path_factory.mktemp("chaos-nodes") / "data", config=SETTINGS
     ) as nodes:
