@@ -99,7 +99,9 @@ def _go_on(playing: Play, script: Script, troubles: Troubles, story: list[str]) 
     for number in range(script.moves):
         if number in troubled:
             story.append(troubles.happen(dice))
+        were_there = set(playing.living)
         playing.move(end)
+        story += [f"{playing.living[slot].owner} came" for slot in set(playing.living) - were_there]
         if playing.living and dice.random() < RESTING:
             rest()
     troubles.end()

@@ -50,6 +50,7 @@ process.stdin.resume();
 await new Promise((resolve) => process.stdin.on("end", resolve));
 isLeaving = true;
 take("taken"); // from here on nothing is resolved, and so nothing committed
+setTimeout(() => process.exit(0), 10_000); // where the broker is killed as it leaves, it waits for more than a minute
 await consumer.disconnect();
 process.exit(0);
 
