@@ -74,6 +74,10 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
     log_format = options.get("--log-format", ["text"])[-1]
     if log_format not in _FORMATS:
         raise UsageError(f"{command}: --log-format {log_format} is none of {', '.join(_FORMATS)}")
+    for setting in options.get("--set", []):
+        key, equals, _ = setting.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{command}: --set {setting} is not KEY=VALUE")
     if "--ephemeral" in options and "--data-dir" in options:
         raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
     return options

@@ -219,7 +219,7 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
             "--brokers 2: 2 nodes need 2 ports",
         ),
         (["--ephemeral=yes"], 2, "takes no value"),
-        (["--set", "num.partitions"], 1, "num.partitions"),
+        (["--set", "num.partitions"], 2, "--set num.partitions is not KEY=VALUE"),
         (["--set", "num.partitions=none"], 1, "num.partitions"),
         (["--set", "listeners=SSL://127.0.0.1:0"], 1, "SSL"),
         (["--config", "/does/not/exist"], 1, "/does/not/exist"),
