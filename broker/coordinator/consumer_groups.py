@@ -127,7 +127,7 @@ class ConsumerGroups:
         if group is None:
             return (yield from decide(ConsumerGroup(request.group_id)))
         if group.state is not State.EMPTY:
-            upgrade = upgraded(group, topics=topics, config=config, now_ms=now_ms)
+            upgrade = yield from upgraded(group, topics=topics, config=config, now_ms=now_ms)
             return upgrade.before((yield from decide(upgrade.group)))
         outcome: AnyOutcome = yield from decide(ConsumerGroup(request.group_id))
         return outcome._replace(records=(*tombstones(group), *outcome.records))

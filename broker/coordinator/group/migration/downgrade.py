@@ -75,7 +75,8 @@ def _downgraded(
     config: classic.GroupConfig,
     now_ms: int,
 ) -> AnyOutcome:
-    draft = Draft(_as_classic(group, leaving, joined, topics, now_ms), now_ms)
+    members = finish(group.members_in_order())  # whoever is gone is gone at once
+    draft = Draft(_as_classic(group, members, leaving, joined, topics, now_ms), now_ms)
     draft.store_group()
     for member_id in group.members:
         draft.effects += cancelled_timers(member_id)
@@ -84,17 +85,21 @@ def _downgraded(
     if not is_balanced:
         prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
     names = {leaving[0].member_id: joined.member_id} if joined is not None else {}
-    ids = [names.get(each.member_id, each.member_id) for each in finish(group.members_in_order())]
+    ids = [names.get(each.member_id, each.member_id) for each in members]
     outcome: AnyOutcome = draft.outcome()
     return outcome._replace(records=(*records.everything_gone(group.group_id, ids, group.regexes), *outcome.records))
 
 
 def _as_classic(
-    group: ConsumerGroup, leaving: Sequence[Member], joined: Member | None, topics: Topics, now_ms: int
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    leaving: Sequence[Member],
+    joined: Member | None,
+    topics: Topics,
+    now_ms: int,
 ) -> classic.Group:
     """The same members, without those that leave, as a classic group that has all its assignments."""
     gone = {member.member_id for member in leaving}
-    members = finish(group.members_in_order())
     targets = {each.member_id: group.targets.get(each.member_id, NOTHING) for each in members}
     staying = [each for each in members if each.member_id not in gone]
     if joined is not None:

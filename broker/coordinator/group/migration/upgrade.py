@@ -8,6 +8,7 @@ by the classic protocol, and are members of the consumer group from then on.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.classic import draft as classic_draft
@@ -23,7 +24,6 @@ from barnabas.broker.coordinator.group.migration.embedded import assigned_partit
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, SetTimer
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment, decode_subscription
-from barnabas.storage.steps import finish
 
 _AT_ANY_TIME_MS = 0
 
@@ -40,11 +40,20 @@ class Upgrade(NamedTuple):
         return outcome._replace(records=(*self.records, *outcome.records), effects=(*self.effects, *outcome.effects))
 
 
-def upgraded(group: classic.Group, *, topics: Topics, config: ConsumerConfig, now_ms: int) -> Upgrade:
-    """Decide the upgrade of a group with members. GROUP_ID_NOT_FOUND with Kafka's sentence where it cannot be."""
+def upgraded(
+    group: classic.Group, *, topics: Topics, config: ConsumerConfig, now_ms: int
+) -> Generator[None, None, Upgrade]:
+    """Decide the upgrade of a group with members. GROUP_ID_NOT_FOUND with Kafka's sentence where it cannot be.
+
+    In steps: the group must not change meanwhile.
+    """
     _check(group, config)
-    by_id = {each.member_id: _member(group, each, topics) for each in group.members.values()}
-    members = [by_id[member_id] for member_id in finish(timeline_order(by_id, len(by_id)))]
+    by_id: dict[str, Member] = {}
+    for each in group.members.values():
+        by_id[each.member_id] = _member(group, each, topics)
+        yield
+    in_order = yield from timeline_order(by_id, len(by_id))
+    members = [by_id[member_id] for member_id in in_order]
     names = {name: None for member in members for name in member.topic_names}
     group_id, epoch = group.group_id, group.generation_id
     written = (
@@ -57,6 +66,7 @@ def upgraded(group: classic.Group, *, topics: Topics, config: ConsumerConfig, no
     built: dict[str, ConsumerGroup] = {}
     for record in written:
         replay(built, record)
+        yield
     gone = classic.GroupStored(group_id, None)
     return Upgrade(built[group_id], (gone, *written), tuple(_effects(group, members, config, now_ms)))
 

@@ -212,18 +212,6 @@ def test_a_classic_member_stands_in_line_as_well(world: GroupWorld) -> None:
     assert _is_shared_out(_group(world))
 
 
-def test_a_classic_group_is_upgraded_in_slices(world: GroupWorld) -> None:
-    (old,) = _classic_group(world, 1)
-    upgrade = _joins(world, "new")
-    assert isinstance(upgrade, Future)
-    assert not upgrade.done()
-    assert world.heartbeat(old, 1) is ErrorCode.NONE, "it is a classic group still"
-    _answered(world, upgrade)
-    assert upgrade.result().member_epoch == 2
-    assert list(_group(world).members) == [old, "new"]
-    assert _is_shared_out(_group(world))
-
-
 def test_a_classic_group_whose_member_leaves_meanwhile_is_upgraded_without_it(world: GroupWorld) -> None:
     first, second = _classic_group(world, 2)
     upgrade = _joins(world, "new")

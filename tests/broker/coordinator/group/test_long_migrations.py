@@ -1,0 +1,88 @@
+"""Groups of both protocols with so many partitions that a target takes longer than a turn of the event loop."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.coordinator.group.classic.model import JoinReply
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatRequest
+from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
+from barnabas.protocol.errors import ErrorCode
+from tests.support.clients.classic_members import subscription
+from tests.support.worlds.group import GroupWorld, reply_of
+
+_MANY = 4_000
+
+
+@pytest.fixture
+def world() -> Iterator[GroupWorld]:
+    with GroupWorld(consumer_config=ConsumerConfig(assignment_interval_ms=0)) as world:
+        world.topics.make("t", _MANY)
+        yield world
+
+
+def _beats(world: GroupWorld) -> Any:
+    request = HeartbeatRequest("g", "n", 0, rebalance_timeout_ms=60_000, topic_names=("t",), owned={})
+    return world.coordinator.consumer.heartbeat(request)
+
+
+def _joins(world: GroupWorld, member_id: str = "") -> Any:
+    return world.join(member_id=member_id, protocols=[("range", subscription(["t"]))], version=3)
+
+
+def _answered(world: GroupWorld, reply: Any) -> Any:
+    """The reply, once the loop has turned until it came; it did not come at once."""
+    assert isinstance(reply, Future)
+    world.settle()
+    assert not reply.done(), "one turn is not enough"
+    for _ in range(10_000):
+        if reply.done():
+            return reply.result()
+        world.settle()
+    raise AssertionError("somebody was never answered")
+
+
+def _classic_group(world: GroupWorld) -> str:
+    """A classic group of one; its member's id."""
+    joining = _joins(world)
+    world.advance(0)
+    joined: JoinReply = reply_of(joining)
+    given = encode_assignment([("t", number) for number in range(_MANY)])
+    world.sync(joined.member_id, joined.generation_id, [(joined.member_id, given)])
+    return joined.member_id
+
+
+def test_a_classic_member_is_let_in_with_its_target(world: GroupWorld) -> None:
+    assert _answered(world, _beats(world)).member_epoch == 2
+    joined: JoinReply = _answered(world, _joins(world, "a"))
+    assert (joined.error, joined.generation_id) == (ErrorCode.NONE, 3)
+    target = world.coordinator.consumer.describe("g").targets["a"]
+    assert sum(map(len, target.values())) == _MANY // 2
+
+
+def test_a_group_is_upgraded_in_one_batch(world: GroupWorld) -> None:
+    member_id = _classic_group(world)
+    batches_count = world.topic.batches_count
+    reply = _beats(world)
+    assert world.heartbeat(member_id, 1) is ErrorCode.NONE, "it is a classic group until it is another"
+    assert _answered(world, reply).member_epoch == 2
+    assert world.topic.batches_count == batches_count + 1
+    assert world.heartbeat(member_id, 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert len(assigned_partitions(reply_of(_again(world, member_id)).assignment)) == _MANY // 2
+
+
+def _again(world: GroupWorld, member_id: str) -> Any:
+    joined: JoinReply = reply_of(_joins(world, member_id))
+    return world.sync(member_id, joined.generation_id)
+
+
+def test_a_group_that_is_empty_by_then_is_not_upgraded(world: GroupWorld) -> None:
+    member_id = _classic_group(world)
+    reply = _beats(world)
+    assert world.leave((member_id, None)) == (ErrorCode.NONE,)
+    assert _answered(world, reply).member_epoch == 2
+    assert list(world.coordinator.consumer.describe("g").members) == ["n"]
