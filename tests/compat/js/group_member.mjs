@@ -15,6 +15,7 @@ const { AssignerProtocol, Kafka, logLevel } = kafkajs;
 const told = openSync(pipe, "a");
 const held = new Set();
 let isLeaving = false;
+const isToLeave = new Promise((resolve) => process.stdin.on("end", resolve).resume());
 const retry = { retries: 5, maxRetryTime: 500 }; // then it begins anew, and only then does it look for another coordinator
 const kafka = new Kafka({ brokers: address.split(","), logLevel: logLevel.WARN, logCreator: () => log, retry });
 const consumer = kafka.consumer({
@@ -43,14 +44,14 @@ consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
   if (!restart) process.exit(1);
 });
 
+// Where there is no broker, or it is killed as this member leaves, kafkajs goes on for more than a minute.
+isToLeave.then(() => setTimeout(() => process.exit(0), 10_000));
 await consumer.connect();
 await consumer.subscribe({ topic, fromBeginning: true });
 await consumer.run({ eachBatchAutoResolve: false, eachBatch });
-process.stdin.resume();
-await new Promise((resolve) => process.stdin.on("end", resolve));
+await isToLeave;
 isLeaving = true;
 take("taken"); // from here on nothing is resolved, and so nothing committed
-setTimeout(() => process.exit(0), 10_000); // where the broker is killed as it leaves, it waits for more than a minute
 await consumer.disconnect();
 process.exit(0);
 
