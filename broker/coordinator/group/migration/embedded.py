@@ -26,10 +26,17 @@ def owned_partitions(subscription: ConsumerProtocolSubscription, topics: Topics)
 
 
 def assigned_partitions(assignment: ConsumerProtocolAssignment, topics: Topics) -> dict[bytes, tuple[int, ...]]:
-    """What a member was assigned by the leader of its group, in ascending order."""
-    ids = topics.ids
+    """What a member was assigned by the leader of its group, in ascending order.
+
+    Partitions that do not exist are left out, as if their topic were made anew with fewer of them.
+    """
+    ids, counts = topics.ids, topics.partition_counts
     found = claimed((ids[each.topic], each.partitions) for each in assignment.assigned_partitions if each.topic in ids)
-    return {topic_id: tuple(sorted(partitions)) for topic_id, partitions in found.items()}
+    there = {
+        topic_id: tuple(number for number in sorted(partitions) if 0 <= number < counts[topic_id])
+        for topic_id, partitions in found.items()
+    }
+    return {topic_id: numbers for topic_id, numbers in there.items() if numbers}
 
 
 def assignment_bytes(partitions: Mapping[bytes, Iterable[int]], metadata: bytes, topics: Topics) -> bytes:

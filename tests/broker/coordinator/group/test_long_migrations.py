@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.group.classic.model import JoinReply
-from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatRequest
+from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.protocol.errors import ErrorCode
 from tests.support.clients.classic_members import subscription
@@ -86,3 +86,13 @@ def test_a_group_that_is_empty_by_then_is_not_upgraded(world: GroupWorld) -> Non
     assert world.leave((member_id, None)) == (ErrorCode.NONE,)
     assert _answered(world, reply).member_epoch == 2
     assert list(world.coordinator.consumer.describe("g").members) == ["n"]
+
+
+def test_partitions_that_there_are_no_more_are_left_out_of_the_upgrade(world: GroupWorld) -> None:
+    _classic_group(world)
+    world.topics.delete("t")
+    world.topics.make("t", 3)
+    reply: HeartbeatReply = reply_of(_beats(world))
+    assert reply.member_epoch == 2
+    targets = world.coordinator.consumer.describe("g").targets.values()
+    assert sorted(number for target in targets for numbers in target.values() for number in numbers) == [0, 1, 2]
