@@ -9,9 +9,9 @@ and written is in `runtime`; this module only connects them.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from barnabas.broker.clock import Clock
@@ -20,7 +20,6 @@ from barnabas.broker.coordinator.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.classic import joining, leaving, sessions, syncing
 from barnabas.broker.coordinator.group.classic.model import (
     CommitRequest,
-    CommittedOffset,
     Group,
     GroupConfig,
     JoinReply,
@@ -56,15 +55,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
 
 T = TypeVar("T")
-
-
-class GroupOffsets(NamedTuple):
-    """What a group committed."""
-
-    offsets: Mapping[str, Mapping[int, CommittedOffset]]
-    """topic -> partition -> committed offset"""
-    unstable: Collection[tuple[str, int]]
-    """(topic, partition) with an offset in an open transaction."""
 
 
 class OffsetsTopic(OwnedTopic, Protocol):
@@ -261,7 +251,9 @@ class GroupCoordinator:
         check_group_id(group_id)
         return self._partitions.index_of(group_id)
 
-    def fetch_offsets(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> GroupOffsets:
+    def fetch_offsets(
+        self, group_id: str, member_id: str | None = None, member_epoch: int = -1
+    ) -> offsets.GroupOffsets:
         """OffsetFetch: everything the group committed; nothing for a group nobody knows.
 
         A member of a consumer group that names itself is held to its epoch.
@@ -273,7 +265,9 @@ class GroupCoordinator:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
                 raise KafkaError(refusal)
-        return GroupOffsets(self._removals.visible(partition, group_id), partition.machine.durable.unstable(group_id))
+        return offsets.GroupOffsets(
+            self._removals.visible(partition, group_id), partition.machine.durable.unstable(group_id)
+        )
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.group.classic.model import NO_LEADER_EPOCH, NO_OFFSET, NO_TOPIC_ID, CommittedOffset
-from barnabas.broker.coordinator.groups import GroupOffsets
+from barnabas.broker.coordinator.group.offsets.offsets import GroupOffsets
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,

@@ -6,6 +6,7 @@ Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.classic.draft import Draft
 from barnabas.broker.coordinator.group.classic.model import (
@@ -35,6 +36,15 @@ Offsets = Mapping[str, Mapping[int, CommittedOffset]]
 """topic -> partition -> what is committed"""
 Partitions = Collection[tuple[str, int]]
 """(topic, partition)"""
+
+
+class GroupOffsets(NamedTuple):
+    """What a group committed."""
+
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    """topic -> partition -> committed offset"""
+    unstable: Collection[tuple[str, int]]
+    """(topic, partition) with an offset in an open transaction."""
 
 
 def commit(
