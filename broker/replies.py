@@ -60,6 +60,14 @@ def reply_to_all(
     return reply_to(lambda: gather(*late, return_exceptions=True), fill)
 
 
+def pass_on(reply: Reply[T], to: Future[T]) -> None:
+    """Have `to` be what the reply is, or comes to be, unless nobody waits for it any more."""
+    if isinstance(reply, Future):
+        reply.add_done_callback(partial(_go_on, to, _itself, None))
+    elif not to.done():
+        to.set_result(reply)
+
+
 def answer_nobody(reply: Future[Any]) -> None:
     """It goes on, and nobody waits for it: its failure is taken here, for asyncio logs one that nobody takes."""
     reply.add_done_callback(_take_failure)

@@ -37,7 +37,7 @@ from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
@@ -75,6 +75,7 @@ class ConsumerGroups:
         self._clock = clock
         self._upkeep = upkeep
         self._decisions = LongDecisions(upkeep)
+        self.is_deciding = self._decisions.is_deciding
         self._fresh_id = fresh_id
         self._resolving: set[str] = set()
 
@@ -96,6 +97,10 @@ class ConsumerGroups:
         """Decide about a group as it is then, behind those who do so already, and carry it out."""
         return self._decisions.made(group_id, partial(self._made, group_id, decide))
 
+    def in_line(self, group_id: str, decide: Callable[[], Reply[T]]) -> Reply[T]:
+        """Decide about a group what needs no steps, and behind those who do."""
+        return self._decisions.made_at_once(group_id, decide)
+
     def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> AnyOutcome:
         """What it means that members are gone (`leaving.Fence`): a classic group may be left."""
         now_ms = self._clock.now_ms()
@@ -106,7 +111,10 @@ class ConsumerGroups:
         while True:
             partition = self._partitions.of(group_id)
             group = partition.machine.group(group_id)
-            outcome = yield from _unless_changed(partition, group, group_id, decide(group))
+            try:
+                outcome = yield from _unless_changed(partition, group, group_id, decide(group))
+            except EncodeError as unfit:  # a client's name is longer than a record can carry
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
             if outcome is not None:
                 return Made(partition.shard.execute(group_id, outcome))
 

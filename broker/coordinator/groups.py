@@ -47,6 +47,7 @@ from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
@@ -163,23 +164,27 @@ class GroupCoordinator:
         check_group_id(request.group_id)
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-        suffix = self._fresh_id()
+        return self.consumer.in_steps(request.group_id, partial(self._joined, request, self._fresh_id()))
+
+    def _joined(self, request: JoinRequest, fresh_id: str, group: AnyGroup | None) -> Steps[AnyOutcome]:
         now_ms, config = self._now_ms(), self._config
-        of_classic = partial(joining.join, request=request, fresh_suffix=suffix, now_ms=now_ms, config=config)
+        of_classic = partial(joining.join, request=request, fresh_suffix=fresh_id, now_ms=now_ms, config=config)
         of_consumer = partial(
             migration_joining.join,
             request=request,
-            fresh_member_id=suffix,
+            fresh_member_id=fresh_id,
             context=self.consumer.context,
             now_ms=now_ms,
             config=config,
         )
-        decide = partial(classic_join, of_classic=of_classic, of_consumer=of_consumer)
-        return self.consumer.in_steps(request.group_id, decide)
+        return classic_join(group, of_classic=of_classic, of_consumer=of_consumer)
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
         check_group_id(request.group_id)
+        return self.consumer.in_line(request.group_id, partial(self._synced, request))
+
+    def _synced(self, request: SyncRequest) -> Reply[SyncReply]:
         of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
         decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
@@ -366,8 +371,9 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
         machine = GroupMachine(self._config, self.consumer.context)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        perform = partial(self._perform, index)
-        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, perform)
+        perform, is_deciding = partial(self._perform, index), self.consumer.is_deciding
+        shard = Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, perform, is_deciding)
+        return machine, shard
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

@@ -4,11 +4,11 @@ Knows neither groups nor what is decided. Kafka's coordinator computes as long a
 partition wait meanwhile. Here only those for the same entity wait, in the order in which they came: so the answers are
 the same ones, and whoever is in line is never decided about on a state that is about to change.
 
-A decision without a pause is made at once, unless somebody is before it: that is nearly all of them. In each turn of
-the event loop goes on at most one of an entity.
+A decision without a pause is made at once, unless somebody is before it: that is nearly all of them. The line is one
+piece of long work: decisions that follow a long one are made as fast as slices allow, many in a turn.
 
-Invariants: one decision of an entity is under way at a time; each in line has its turn, whatever becomes of those
-before it, and also if nobody waits for its answer any more; an entity without a line holds no memory here.
+Invariants: one decision of an entity is under way at a time; each in line is made, whatever becomes of those before it,
+and also if nobody waits for its answer any more; an entity without a line holds no memory here.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from barnabas.broker.replies import Reply, reply_to
+from barnabas.broker.replies import Reply, pass_on
 from barnabas.broker.slices import Kind, Slices
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
 
-_DECIDING = Kind()
+_DECIDING = Kind(may_begin_again=False)
 
 
 class Made(NamedTuple, Generic[T]):
@@ -37,25 +38,28 @@ class Made(NamedTuple, Generic[T]):
 Decision: TypeAlias = Steps[Made[T]]
 """Decides, and in its last step carries out what it decided. It may be given up at any other, and begun again."""
 
+_Waiting: TypeAlias = "tuple[Callable[[], Decision[Any]], Future[Any]]"
+
 
 class LongDecisions:
     """Who waits for whom. Entities without a line are not there."""
 
     def __init__(self, slices: Slices) -> None:
         self._slices = slices
-        self._lines: dict[str, deque[Future[None]]] = {}
-        """Those who wait behind the decision under way, each for its turn."""
+        self._lines: dict[str, deque[_Waiting]] = {}
+        """Those that are not made yet, each with the answer that is awaited; the first is under way."""
+
+    def is_deciding(self, entity_id: str) -> bool:
+        """Whether a decision about the entity is under way, and others stand in line."""
+        return entity_id in self._lines
 
     def made(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Reply[T]:
         """The reply of a decision about this entity: now, if it needs no pause. An exception of it is raised likewise.
 
         `decide` makes the steps, perhaps several times.
         """
-        line = self._lines.get(entity_id)
-        if line is not None:
-            line.append(self._slices.loop.create_future())
-            turn: Reply[None] = line[-1]
-            return reply_to(partial(_itself, turn), lambda _: self._begin(entity_id, decide))
+        if entity_id in self._lines:
+            return self._in_line(entity_id, decide)
         steps = decide()
         try:
             next(steps)
@@ -64,33 +68,60 @@ class LongDecisions:
             return made.reply
         steps.close()
         self._lines[entity_id] = deque()
-        return self._begin(entity_id, decide)
+        answer = self._in_line(entity_id, decide)
+        work = self._slices.in_slices(partial(self._make, entity_id), _DECIDING)
+        if answer.done():
+            return answer.result()  # without a reply in between: the first slice was enough
+        if isinstance(work, Future):
+            work.add_done_callback(partial(self._give_up, entity_id))
+        return answer
 
-    def _begin(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Reply[T]:
-        """It is the first in line."""
-        work: Reply[Made[T]] | None = None
-        try:
-            work = self._slices.in_slices(decide, _DECIDING)
-            return reply_to(partial(_itself, work), _reply_of)
-        finally:
-            if isinstance(work, Future):
-                work.add_done_callback(partial(self._next, entity_id))
-            elif self._lines[entity_id]:
-                self._slices.loop.call_soon(self._next, entity_id)
-            else:
-                del self._lines[entity_id]
+    def made_at_once(self, entity_id: str, make: Callable[[], Reply[T]]) -> Reply[T]:
+        """The reply of a decision that needs no pause, and has its turn when those before it are made."""
+        if entity_id not in self._lines:
+            return make()
+        return self._in_line(entity_id, partial(_at_once, make))
 
-    def _next(self, entity_id: str, _: Future[Any] | None = None) -> None:
+    def _in_line(self, entity_id: str, decide: Callable[[], Decision[T]]) -> Future[T]:
+        answer: Future[T] = self._slices.loop.create_future()
+        self._lines[entity_id].append((decide, answer))
+        return answer
+
+    def _make(self, entity_id: str) -> Steps[None]:
+        """Everything in line, and what comes meanwhile."""
         line = self._lines[entity_id]
-        if line:
-            line.popleft().set_result(None)
-        else:
-            del self._lines[entity_id]
+        while line:
+            decide, answer = line[0]
+            reply = yield from _outcome(decide)
+            line.popleft()
+            _pass_on(reply, answer)
+            yield
+        del self._lines[entity_id]
+
+    def _give_up(self, entity_id: str, work: Future[None]) -> None:
+        """The broker stops: whoever is in line is sent away."""
+        if not work.cancelled():
+            return
+        for _decide, answer in self._lines.pop(entity_id, ()):
+            _pass_on(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker stops"), answer)
 
 
-def _itself(reply: Reply[T]) -> Reply[T]:
-    return reply
+def _at_once(make: Callable[[], Reply[T]]) -> Decision[T]:
+    return Made(make())
+    yield  # what makes it a decision in steps, of which there is one
 
 
-def _reply_of(made: Made[T]) -> Reply[T]:
+def _outcome(decide: Callable[[], Decision[Any]]) -> Steps[Any]:
+    """The reply, or the exception instead. The answer is not known here: a traceback makes no cycle with it."""
+    try:
+        made = yield from decide()
+    except Exception as error:
+        return error
     return made.reply
+
+
+def _pass_on(reply: Any, answer: Future[Any]) -> None:
+    if not isinstance(reply, Exception):
+        pass_on(reply, answer)
+    elif not answer.done():
+        answer.set_exception(reply)

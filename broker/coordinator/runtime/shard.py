@@ -44,7 +44,10 @@ Waiting = list[tuple[Future[Any], Any]]
 
 _log = logger("coordinator")
 TIMER_RETRY_MS = 500
-"""After which a timer fires again whose decision could not be written; Kafka waits as long."""
+"""After which a timer fires again whose decision could not be written, as in Kafka; twice as long each time."""
+TIMER_RETRY_MAX_MS = 10_000
+TIMER_BEHIND_MS = 100
+"""After which a timer fires again that came while somebody else's decision about its entity was being made."""
 
 
 class Appended(NamedTuple):
@@ -99,8 +102,12 @@ class Shard(Generic[R, V]):
         create_future: Callable[[], Future[Any]],
         write_timeout_ms: int | None = None,
         perform: Callable[[str, Effect], None] | None = None,
+        is_deciding: Callable[[str], bool] | None = None,
     ) -> None:
         """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
+
+        `is_deciding` says whether a decision about an entity takes several turns of the event loop, and is not made:
+        its timers wait, since somebody who came in time may be in line behind it.
 
         `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
         durable: inside `execute` when nobody has to wait for the disk. It must not raise.
@@ -112,6 +119,7 @@ class Shard(Generic[R, V]):
         self._create_future = create_future
         self._write_timeout_ms = write_timeout_ms
         self._perform = perform
+        self._is_deciding = is_deciding
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
@@ -236,14 +244,14 @@ class Shard(Generic[R, V]):
 
     # Timers
 
-    def _set_timer(self, entity_id: str, timer: TimerKey, delay_ms: int) -> None:
+    def _set_timer(self, entity_id: str, timer: TimerKey, delay_ms: int, refusals: int = 0) -> None:
         self._cancel_timer(entity_id, timer)
         if not self._is_closed:
             kind, member_id = timer
             running = self._timers.get((entity_id, kind))
             if running is None:
                 running = self._timers[entity_id, kind] = {}
-            running[member_id] = self._clock.call_later(delay_ms, _Alarm(self, entity_id, kind, member_id))
+            running[member_id] = self._clock.call_later(delay_ms, _Alarm(self, entity_id, kind, member_id, refusals))
 
     def _runs(self, entity_id: str, timer: TimerKey) -> bool:
         return timer.member_id in self._timers.get((entity_id, timer.kind), ())
@@ -263,14 +271,21 @@ class Shard(Generic[R, V]):
             del self._timers[entity_id, kind]
         return forgotten
 
-    def timer_fired(self, entity_id: str, timer: TimerKey) -> None:
-        """The time of one of its timers has come. It comes again while what it means cannot be written."""
+    def timer_fired(self, entity_id: str, timer: TimerKey, refusals: int = 0) -> None:
+        """The time of one of its timers has come. It comes again while what it means cannot be written.
+
+        `refusals` says how often that was so.
+        """
         self._forget_timer(entity_id, timer)
+        if self._is_deciding is not None and self._is_deciding(entity_id):
+            self._set_timer(entity_id, timer, TIMER_BEHIND_MS, refusals)
+            return
         try:
             self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         except KafkaError as refusal:
             _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
-            self._set_timer(entity_id, timer, TIMER_RETRY_MS)  # unless it is closed
+            delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
+            self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
@@ -319,16 +334,17 @@ def _give_up(waiting: Waiting, code: ErrorCode, why: str) -> None:
 class _Alarm:
     """What a timer calls. There is one for each member of each group, so it is small."""
 
-    __slots__ = ("_entity_id", "_kind", "_member_id", "_shard")
+    __slots__ = ("_entity_id", "_kind", "_member_id", "_refusals", "_shard")
 
-    def __init__(self, shard: Shard[Any, Any], entity_id: str, kind: str, member_id: str) -> None:
+    def __init__(self, shard: Shard[Any, Any], entity_id: str, kind: str, member_id: str, refusals: int) -> None:
         self._shard = shard
         self._entity_id = entity_id
         self._kind = kind
         self._member_id = member_id
+        self._refusals = refusals
 
     def __call__(self) -> None:
-        self._shard.timer_fired(self._entity_id, TimerKey(self._kind, self._member_id))
+        self._shard.timer_fired(self._entity_id, TimerKey(self._kind, self._member_id), self._refusals)
 
 
 def _refuse(future: Future[Any], code: ErrorCode, message: str) -> None:

@@ -88,6 +88,14 @@ def test_a_group_that_is_empty_by_then_is_not_upgraded(world: GroupWorld) -> Non
     assert list(world.coordinator.consumer.describe("g").members) == ["n"]
 
 
+def test_who_asks_for_its_assignment_meanwhile_is_told_after_the_upgrade(world: GroupWorld) -> None:
+    member_id = _classic_group(world)
+    upgrade, sync = _beats(world), world.sync(member_id, 1)
+    assert _answered(world, upgrade).member_epoch == 2
+    world.settle()
+    assert reply_of(sync).error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
 def test_partitions_that_there_are_no_more_are_left_out_of_the_upgrade(world: GroupWorld) -> None:
     _classic_group(world)
     world.topics.delete("t")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 from barnabas.broker.coordinator.expiries import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.group.classic.model import GroupConfig, JoinReply
 from barnabas.broker.coordinator.group.consumer.model import HeartbeatRequest
 from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome, SetTimer, TimerKey
-from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS, Shard
+from barnabas.broker.coordinator.runtime.shard import TIMER_BEHIND_MS, TIMER_RETRY_MAX_MS, TIMER_RETRY_MS, Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.group import GroupWorld, refusal, reply_of
@@ -205,6 +206,36 @@ def test_a_timer_fires_again_until_its_decision_is_written() -> None:
     clock.advance(10 * TIMER_RETRY_MS)
     assert machine.replayed == ["session"]
     assert clock.pending_timers() == 0
+
+
+def test_a_timer_that_is_refused_again_and_again_fires_less_often() -> None:
+    asked: list[int] = []
+
+    class Asked(_Notes):
+        def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> Outcome[str, None]:
+            asked.append(now_ms)
+            return super().timer_fired(entity_id, timer, now_ms)
+
+    topic, clock = MemoryTopic(), VirtualClock()
+    shard = Shard(0, Asked(), topic, clock, asyncio.Future)
+    topic.refuse_with = ErrorCode.RECORD_LIST_TOO_LARGE
+    shard.execute("g", Outcome(effects=(SetTimer(TimerKey("session", "m"), 1_000),)))
+    clock.advance(100_000)
+    waits = [later - earlier for earlier, later in pairwise(asked)]
+    assert waits[:4] == [TIMER_RETRY_MS, 2 * TIMER_RETRY_MS, 4 * TIMER_RETRY_MS, 8 * TIMER_RETRY_MS]
+    assert set(waits[5:]) == {TIMER_RETRY_MAX_MS}
+
+
+def test_a_timer_waits_for_a_decision_that_is_being_made() -> None:
+    deciding = {"g"}
+    machine, clock = _Notes(), VirtualClock()
+    shard = Shard(0, machine, MemoryTopic(), clock, asyncio.Future, is_deciding=deciding.__contains__)
+    shard.execute("g", Outcome(effects=(SetTimer(TimerKey("session", "m"), 1_000),)))
+    clock.advance(2_000)
+    assert machine.replayed == []
+    deciding.clear()
+    clock.advance(TIMER_BEHIND_MS)
+    assert machine.replayed == ["session"]
 
 
 def test_a_timer_that_runs_is_left_alone_where_that_is_asked_for() -> None:

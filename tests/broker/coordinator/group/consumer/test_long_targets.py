@@ -11,7 +11,7 @@ import pytest
 
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
-from barnabas.broker.coordinator.runtime.outcome import TimerKey
+from barnabas.broker.coordinator.runtime.shard import TIMER_BEHIND_MS
 from barnabas.client.consume.assignors import encode_assignment, encode_subscription
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.group import GroupWorld, reply_of
@@ -122,22 +122,45 @@ def test_other_groups_do_not_wait(world: GroupWorld) -> None:
     assert not computing.done()
 
 
-def test_a_member_that_is_gone_meanwhile_has_no_target(world: GroupWorld) -> None:
+def test_a_session_that_ends_meanwhile_ends_after_the_decision(world: GroupWorld) -> None:
     computing = _computing(world)
-    partition = next(each for each in world.coordinator.loaded() if "g" in each.machine.durable.consumers)
-    partition.shard.timer_fired("g", TimerKey("consumer session", "a"))
+    world.clock.advance(45_000)
+    assert list(_group(world).members) == ["a"]
+    _answered(world, computing)
+    assert list(_group(world).members) == ["a", "b"]
+    world.advance(TIMER_BEHIND_MS)
+    assert list(_group(world).members) == ["b"]
+
+
+def test_who_came_in_time_and_stands_in_line_stays_a_member(world: GroupWorld) -> None:
+    _answered(world, _joins(world, "a", topics=("small",)))
+    world.clock.advance(40_000)
+    computing = _joins(world, "b")
+    beat = world.coordinator.consumer.heartbeat(HeartbeatRequest("g", "a", 2))
+    world.clock.advance(6_000)
+    _answered(world, computing, beat)
+    world.advance(TIMER_BEHIND_MS)
+    assert reply_of(beat).member_id == "a"
+    assert list(_group(world).members) == ["a", "b"]
+
+
+def test_short_decisions_in_line_are_made_in_a_turn(world: GroupWorld) -> None:
+    _answered(world, _joins(world, "a", topics=("small",)))
+    computing = _joins(world, "b")
+    beats: list[Any] = [world.coordinator.consumer.heartbeat(HeartbeatRequest("g", "a", 2)) for _ in range(200)]
+    _answered(world, computing)
+    for _ in range(5):
+        world.settle()
+    assert all(beat.done() for beat in beats)
+
+
+def test_a_member_that_leaves_meanwhile_is_in_no_target(world: GroupWorld) -> None:
+    computing = _computing(world)
+    assert world.leave(("a", None)) == (ErrorCode.NONE,)
     _answered(world, computing)
     assert list(_group(world).members) == ["b"]
     assert computing.result().member_epoch == 4, "one for a that is gone, one for b"
     assert _group(world).assignment_epoch == 4
-    assert _is_shared_out(_group(world))
-
-
-def test_an_administrator_can_remove_a_member_meanwhile(world: GroupWorld) -> None:
-    computing = _computing(world)
-    assert world.leave(("a", None)) == (ErrorCode.NONE,)
-    _answered(world, computing)
-    assert computing.result().member_epoch == 4
     assert _is_shared_out(_group(world))
 
 
@@ -220,3 +243,9 @@ def test_a_classic_group_whose_member_leaves_meanwhile_is_upgraded_without_it(wo
     _answered(world, upgrade)
     assert list(_group(world).members) == [first, "new"]
     assert _is_shared_out(_group(world))
+
+
+def test_a_member_id_that_no_record_can_carry_is_refused(world: GroupWorld) -> None:
+    with pytest.raises(KafkaError) as refused:
+        _joins(world, "m" * 40_000, topics=("small",))
+    assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
