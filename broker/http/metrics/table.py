@@ -54,7 +54,7 @@ METRICS = (
         "kafka_server_replicamanager_underreplicatedpartitions",
         GAUGE,
         (),
-        "Partitions with a replica on a stopped node; 0 where there is one node.",
+        "Partitions that are led with fewer replicas in sync than they have.",
         JMX,
     ),
     Metric(
