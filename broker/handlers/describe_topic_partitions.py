@@ -2,7 +2,8 @@
 
 Topics come in the order of their names; none asked for means all. `response_partition_limit` (at most the broker's
 `max.request.partition.size.limit`) ends a page, and `next_cursor` says where the next one begins. A cursor with a
-negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic.
+negative partition, or at a topic that was not asked for, is INVALID_REQUEST for every topic. Where all are asked for, a
+topic that is deleted while they are told, in slices, is left out, as if it had been deleted before.
 """
 
 from asyncio import Future
@@ -42,11 +43,11 @@ def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) ->
         return DescribeTopicPartitionsResponse(topics=refusals)
     names = sorted(set(asked) or services.catalogue.topics)
     limit = min(request.response_partition_limit, services.config.integer("max.request.partition.size.limit"))
-    return (yield from _page(names, cursor, max(limit, 1), services))
+    return (yield from _page(names, cursor, max(limit, 1), services, are_asked_for=bool(asked)))
 
 
 def _page(
-    names: list[str], cursor: Cursor | None, limit: int, services: Services
+    names: list[str], cursor: Cursor | None, limit: int, services: Services, *, are_asked_for: bool
 ) -> Steps[DescribeTopicPartitionsResponse]:
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
@@ -62,7 +63,8 @@ def _page(
             )
         topic = services.catalogue.topics.get(name)
         if topic is None:
-            topics.append(_absent(name, _why_absent(name), TOPIC_OPERATIONS))
+            if are_asked_for:
+                topics.append(_absent(name, _why_absent(name), TOPIC_OPERATIONS))
             continue
         described = _describe(topic, first, limit, services)
         topics.append(described)

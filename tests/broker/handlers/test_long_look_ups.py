@@ -1,4 +1,4 @@
-"""ListOffsets that has to read far: in slices, between which everybody else is served."""
+"""Look-ups that take long, mostly of offsets: in slices, between which everybody else is served."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from barnabas.broker.slices import SLICE_MS, UNDER_WAY_MAX
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -129,3 +130,24 @@ async def test_after_records_were_deleted_the_largest_timestamp_is_looked_for_in
     answer = told(slow)
     assert answer is not None
     assert (answer.timestamp, answer.offset) == (now_ms + 6, 7)
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_a_topic_that_is_deleted_while_topics_are_described_is_unknown_only_to_who_named_it(
+    world: BrokerWorld, by_name: bool
+) -> None:
+    names = [f"u{number:03}" for number in range(3 * LOOKS_A_SLICE)]
+    for name in names:
+        world.services.catalogue.create_topic(name, 1)
+    asked = [TopicRequest(name=name) for name in names] if by_name else []
+    peer = world.connect()
+
+    peer.ask(DescribeTopicPartitionsRequest(topics=asked, response_partition_limit=1000, cursor=None))
+    assert peer.answers() == [], "it takes more than one slice"
+    world.services.catalogue.delete_topics(names[-1:])
+    await slow_answer(peer)
+
+    told_of = {topic.name: topic.error_code for topic in peer.answer().topics}
+    gone = {names[-1]: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if by_name else {}
+    others = names[:-1] if by_name else ["t", *names[:-1]]
+    assert told_of == dict.fromkeys(others, ErrorCode.NONE) | gone
