@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from barnabas.broker.cli.terminal.options import INT32_MAX, Parser, at_most, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table, report
-from barnabas.broker.cli.terminal.places import METAVAR, named_partitions, topic_choice
+from barnabas.broker.cli.terminal.places import METAVAR, named_partition_infos, topic_choice
 from barnabas.client.admin.nodes import elect_preferred, list_nodes, reassign, start_node, stop_node
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client
@@ -86,9 +86,9 @@ def _start(client: Client, options: argparse.Namespace) -> None:
 
 
 def _move(client: Client, options: argparse.Namespace) -> None:
-    places = named_partitions(client, options.places)
-    topics = {topic.name: topic for topic in list_topics(client)}
-    reassign(client, {(name, number): led_by(options.to, topics[name].partitions[number]) for name, number in places})
+    infos = named_partition_infos(client, options.places)
+    places = sorted(infos)
+    reassign(client, {place: led_by(options.to, infos[place]) for place in places})
     elect_preferred(client, places)
     moved = {"node": options.to, "partitions": [f"{topic}-{number}" for topic, number in places]}
     report(options, moved, f"node {options.to} leads {counted(len(places), 'partition')}")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 from barnabas import Barnabas, BarnabasError
 from barnabas.broker.cli import main
 from barnabas.broker.cli.nodes import led_by
-from barnabas.client.admin.topics import describe_topics
+from barnabas.client.admin.topics import delete_topic, describe_topics
 from barnabas.client.client import Client
-from barnabas.client.metadata import PartitionInfo
+from barnabas.client.clock import Deadline
+from barnabas.client.metadata import ClusterInfo, PartitionInfo
 from barnabas.client.transactions.producer import TransactionalProducer
 
 
@@ -123,6 +124,23 @@ def test_the_command_lists_moves_stops_and_starts(barnabas: Barnabas, capsys: py
     assert "stopped" in shell(capsys, barnabas, "list")[1]
     assert shell(capsys, barnabas, "start", "3") == (0, "started node 3")
     assert shell(capsys, barnabas, "move", "t", "--to", "1") == (0, "node 1 leads 6 partitions")
+
+
+@pytest.mark.barnabas(brokers=2, topics={"t": 1})
+def test_a_topic_that_is_deleted_once_a_move_has_found_it_is_told_to_be_gone(
+    barnabas: Barnabas, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh = Client.refresh
+
+    def then_deleted(client: Client, topics: Iterable[str] | None, deadline: Deadline) -> ClusterInfo:
+        found = refresh(client, topics, deadline)
+        monkeypatch.setattr(Client, "refresh", refresh)
+        delete_topic(client, "t")
+        return found
+
+    monkeypatch.setattr(Client, "refresh", then_deleted)
+    status, said = shell(capsys, barnabas, "move", "t", "--to", "2")
+    assert (status, "Unable to find a topic named t" in said, said.count("\n")) == (1, True, 0), said
 
 
 @pytest.mark.barnabas(brokers=2, topics={"t": 1})

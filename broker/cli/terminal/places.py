@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from barnabas.broker.cli.terminal.options import whole
 from barnabas.client.client import Client
-from barnabas.client.metadata import TopicPartition
+from barnabas.client.metadata import PartitionInfo, TopicPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 METAVAR = "TOPIC[:N,…]"
@@ -46,12 +46,17 @@ def add_topic_option(parser: argparse._ActionsContainer, purpose: str) -> None:
 
 def named_partitions(client: Client, choices: Iterable[TopicChoice]) -> list[TopicPartition]:
     """The partitions said, each once, in order; KafkaError if one is not there."""
-    found: set[TopicPartition] = set()
+    return sorted(named_partition_infos(client, choices))
+
+
+def named_partition_infos(client: Client, choices: Iterable[TopicChoice]) -> dict[TopicPartition, PartitionInfo]:
+    """As `named_partitions`, with what one answer for each choice tells of them."""
+    found: dict[TopicPartition, PartitionInfo] = {}
     for choice in choices:
         existing = client.refresh([choice.topic], client.deadline()).topic(choice.topic).partitions
         for number in choice.numbers or existing:
             if number not in existing:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 raise KafkaError(code, f"topic {choice.topic!r} has no partition {number}")
-            found.add((choice.topic, number))
-    return sorted(found)
+            found[choice.topic, number] = existing[number]
+    return found
