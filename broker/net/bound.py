@@ -15,6 +15,7 @@ from barnabas.broker.config.listeners import Listener as Address
 from barnabas.broker.config.listeners import address_text
 
 _PORT_ATTEMPTS = 16
+_PORT_MAX = 65535
 _NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 _KERNEL_SEND_BYTES = 256 << 10
 """For each connection. Left alone the kernel gives 4 MB, and a thousand deaf peers then have all it has for TCP."""
@@ -52,8 +53,10 @@ def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> 
     """Sockets for every listener of this many nodes: the ports of each follow those of the one before.
 
     `shifts`: how far the ports of each are behind those of the first, where they do not. ValueError where they would
-    meet those of another listener, OSError as `bind_listeners`.
+    meet those of another listener or be above 65535, OSError as `bind_listeners`.
     """
+    shifts = shifts or range(count)
+    _check_shifted(config, count, max(shifts))
     first: dict[int, Address] = {}
     for listener in config.listeners if count > 1 else ():
         for port in range(listener.port, listener.port + count) if listener.port else ():
@@ -64,8 +67,8 @@ def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> 
                 )
     bound: list[list[BoundAddress]] = []
     try:
-        for shift in shifts or range(count):
-            bound.append(bind_listeners(config, shift))
+        for number, shift in enumerate(shifts):
+            bound.append(bind_listeners(config, shift, number))
     except OSError:
         for each in bound:
             for listening in each:
@@ -74,10 +77,22 @@ def bind_nodes(config: BrokerConfig, count: int, shifts: Sequence[int] = ()) -> 
     return bound
 
 
-def bind_listeners(config: BrokerConfig, shift: int = 0) -> list[BoundAddress]:
+def _check_shifted(config: BrokerConfig, count: int, shift_max: int) -> None:
+    """ValueError where a port of the last node would be none."""
+    shifted = [(listener, shift_max) for listener in config.listeners]
+    shifted += [(advertised, count - 1) for each in config.listeners if (advertised := config.advertised(each))]
+    for address, shift in shifted:
+        if address.port and address.port + shift > _PORT_MAX:
+            raise ValueError(
+                f"{count} nodes need {count} ports from each listener's on: there are too few from {address.address} on"
+            )
+
+
+def bind_listeners(config: BrokerConfig, shift: int = 0, number: int = 0) -> list[BoundAddress]:
     """Sockets for every listener of the configuration. OSError names the address it fails for in `filename`.
 
-    `shift`: how far its ports are behind those of the configuration, bound and advertised ones; 0 stays 0.
+    `shift`: how far its ports are behind those of the configuration, and `number` how far the advertised ones are;
+    0 stays 0.
     """
     listeners = [_shifted(listener, shift) for listener in config.listeners]
     ports = [listener.port for listener in listeners]
@@ -90,7 +105,7 @@ def bind_listeners(config: BrokerConfig, shift: int = 0) -> list[BoundAddress]:
                 error.filename = listener.address
                 raise
             advertised = config.advertised(_shifted(listener, -shift))
-            bound.append(BoundAddress(listener, advertised and _shifted(advertised, shift), sockets))
+            bound.append(BoundAddress(listener, advertised and _shifted(advertised, number), sockets))
     except OSError:
         for each in bound:
             close_sockets(each)

@@ -91,6 +91,11 @@ def test_one_node_is_not_stopped_alone(barnabas: Barnabas) -> None:
         barnabas.stop_node(1)
 
 
+def test_ports_that_are_too_few_are_refused() -> None:
+    with pytest.raises(BarnabasError, match=r"there are too few from .*:65535 on"):
+        Barnabas(brokers=2, port=65535).start()
+
+
 def test_a_number_of_nodes_that_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="brokers 17 is not a number from 1 to 16"):
         Barnabas(brokers=17)

@@ -139,5 +139,7 @@ def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[Bound
     """`ports`: what the nodes had before, if they were started before."""
     try:
         return bind_nodes(config, count, [port - ports[0] for port in ports])
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     except OSError as error:
         raise OSError(f"cannot listen on {error.filename}: {os.strerror(error.errno or 0).lower()}") from error

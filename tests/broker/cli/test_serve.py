@@ -218,6 +218,12 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
             2,
             "--brokers 2: 2 nodes need 2 ports",
         ),
+        (["--brokers", "3", "--port", "65534"], 2, "there are too few from 127.0.0.1:65534 on"),
+        (
+            ["--brokers", "2", "--port", "0", "--set", "advertised.listeners=PLAINTEXT://h:65535"],
+            2,
+            "there are too few from h:65535 on",
+        ),
         (["--ephemeral=yes"], 2, "takes no value"),
         (["--set", "num.partitions"], 2, "--set num.partitions is not KEY=VALUE"),
         (["--set", "num.partitions=none"], 1, "num.partitions"),

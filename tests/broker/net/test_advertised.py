@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.cluster.cluster import Node
-from barnabas.broker.config import Listener
+from barnabas.broker.config import BrokerConfig, Listener
 from barnabas.broker.net.advertised import AdvertisedAddress, gateways_of, plain_host
+from barnabas.broker.net.bound import bind_nodes, close_sockets
 
 OWN, PEER, GATEWAY, LOOPBACK = "172.18.0.2", "172.18.0.7", "172.18.0.1", "127.0.0.1"
 NODE = Node(1, "cluster", "unused", 1)
@@ -75,3 +76,11 @@ def test_default_gateways_are_read_from_the_kernels_tables() -> None:
     )
     assert gateways_of(ipv4, ipv6) == {"172.18.0.1", "fd00::1"}
     assert gateways_of("", "") == set()
+
+
+def test_advertised_ports_of_nodes_follow_each_other_wherever_the_nodes_have_been_before() -> None:
+    static = {"listeners": "PLAINTEXT://127.0.0.1:0", "advertised.listeners": "PLAINTEXT://h:65533"}
+    bound = [each for node in bind_nodes(BrokerConfig(static), 3, [0, 700, -8]) for each in node]
+    for each in bound:
+        close_sockets(each)
+    assert [each.client_port for each in bound] == [65533, 65534, 65535]
