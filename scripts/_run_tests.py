@@ -78,8 +78,8 @@ def _fast() -> Iterator[Group]:
     )
     for version in ("3.11", "3.12", "3.13"):
         venv = f".venv-{version}"
-        group = Group(f"fast-{version}", 100, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
-        yield replace(group, budget_s=220, is_measured=True) if version == MEASURED_ON else group
+        group = Group(f"fast-{version}", 120, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
+        yield replace(group, budget_s=240, is_measured=True) if version == MEASURED_ON else group
 
 
 def _compiled() -> Group:
