@@ -255,8 +255,23 @@ class Nodes:
 
     def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
         """Put partitions on these replicas, which are nodes there are, at once. KafkaError, StorageError."""
-        running = self.running
-        self.change({key: placement.reassigned(self.of(*key), replicas, running) for key, replicas in wishes.items()})
+        wanted = {key: self.reassigned(*key, replicas) for key, replicas in wishes.items()}
+        unclean = [key for key, now in wanted.items() if self.of(*key).leader == NO_LEADER != now.leader]
+        self.change(wanted)
+        if unclean:
+            self._soon(lambda: self._join_isr(unclean))
+
+    def reassigned(self, topic: str, partition: int, replicas: Sequence[int]) -> Placement:
+        """Where a partition would be on these replicas. KafkaError if it cannot be."""
+        running, unclean = self.running, self._may_be_unclean(topic)
+        if not set(replicas) & set(running):
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
+        now = placement.reassigned(self.of(topic, partition), replicas, running, may_be_unclean=unclean)
+        if now is None:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Nobody leads the partition, and none of these is in sync."
+            )
+        return now
 
     def lead(self, key: PartitionKey, node: int) -> None:
         """Have a node that runs lead the partition, of which it may be one more replica. KafkaError, StorageError."""
@@ -264,7 +279,7 @@ class Nodes:
         if node in self.stopped:
             raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"Node {node} is stopped.")
         others = [replica for replica in self.of(*key).replicas if replica != node]
-        now = placement.reassigned(self.of(*key), [node, *others], self.running)
+        now = placement.placed([node, *others], self.running)
         self.change({key: now._replace(leader=node)})
 
     def elect(self, keys: Iterable[PartitionKey], *, preferred: bool) -> dict[PartitionKey, KafkaError | None]:

@@ -97,8 +97,18 @@ def started(placement: Placement, running: Container[int]) -> Placement:
     return after._replace(isr=tuple(isr))
 
 
-def reassigned(placement: Placement, replicas: Sequence[int], running: Container[int]) -> Placement:
-    """The partition is on these replicas from now on; its leader stays if it can."""
+def reassigned(
+    placement: Placement, replicas: Sequence[int], running: Container[int], *, may_be_unclean: bool = False
+) -> Placement | None:
+    """The partition is on these replicas from now on; its leader stays if it can.
+
+    Where nobody leads, no replica can get in sync, so nobody leads afterwards: None if those in sync are not among
+    these replicas. An unclean election is made where it may be.
+    """
+    if placement.leader == NO_LEADER:
+        in_order = tuple(replica for replica in replicas if replica in placement.isr)
+        now = Placement(tuple(replicas), in_order, NO_LEADER)
+        return elected(now, running, preferred=False) if may_be_unclean else now if in_order else None
     isr = [replica for replica in replicas if replica in running]
     return _led(replicas, isr or replicas, running, placement.leader)
 

@@ -2,9 +2,10 @@
 
 One node is every partition's one replica. To ask for it is to ask for no change, and done at once; any other list of
 replicas is INVALID_REPLICA_ASSIGNMENT. Several nodes of one process read the same log, so a partition has moved when
-this is answered (decision 0112); none of its new replicas running is INVALID_REPLICA_ASSIGNMENT, too. There never is
-anything to cancel: NO_REASSIGNMENT_IN_PROGRESS. A request that leaves no time is REQUEST_TIMED_OUT, unless it asks for
-nothing. Versions: 1 whether the replication factor may change, else INVALID_REPLICATION_FACTOR.
+this is answered (decision 0112); none of its new replicas running is INVALID_REPLICA_ASSIGNMENT, too, and none of them
+in sync where nobody leads. There never is anything to cancel: NO_REASSIGNMENT_IN_PROGRESS. A request that leaves no
+time is REQUEST_TIMED_OUT, unless it asks for nothing. Versions: 1 whether the replication factor may change, else
+INVALID_REPLICATION_FACTOR.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ def _why_not(name: str, wish: ReassignablePartition, may_change_factor: bool, se
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {have} to {len(wish.replicas)}",
         )
-    if not set(wish.replicas) & set(nodes.running):
-        return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "None of these replicas is on a node that runs.")
+    try:
+        nodes.reassigned(name, wish.partition_index, wish.replicas)
+    except KafkaError as refusal:
+        return refusal
     return None

@@ -317,6 +317,22 @@ async def test_a_move_that_cannot_be_is_refused(world: BrokerWorld, replicas: li
     assert await reassign(world, {("t", 0): replicas}) == [code]
 
 
+async def test_a_partition_that_nobody_leads_does_not_leave_its_replicas_in_sync(world: BrokerWorld) -> None:
+    await create(world, "u", assignments=[[1, 2]])
+    await switch(world, 2, "true")
+    await switch(world, 1, "true", asked=3)
+    await switch(world, 2, "false", asked=3)
+    assert await reassign(world, {("u", 0): [2, 3]}, asked=3) == [E.INVALID_REPLICA_ASSIGNMENT]
+    assert places(await metadata(world, 3, name="u")) == [(-1, [1])]
+    assert await reassign(world, {("u", 0): [3, 1]}, asked=3) == [E.NONE]
+    assert places(await metadata(world, 3, name="u")) == [(-1, [1])]
+    world.services.catalogue.alter_configs(
+        2, "u", [Alteration("unclean.leader.election.enable", Operation.SET, "true")]
+    )
+    assert await reassign(world, {("u", 0): [3, 2]}, asked=3) == [E.NONE]
+    assert places(await metadata(world, 3, name="u")) == [(3, [3, 2])], "2 has joined since"
+
+
 async def test_leaders_of_all_topics_are_evened_out(world: BrokerWorld) -> None:
     await switch(world, 1, "true", asked=2)
     await switch(world, 1, "false", asked=2)

@@ -87,6 +87,13 @@ def test_a_moved_partition_keeps_its_leader_if_it_can() -> None:
     assert reassigned(WHOLE, [3, 2], NODES) == ((3, 2), (3, 2), 3)
 
 
+def test_a_moved_partition_that_nobody_led_is_led_by_nobody_unless_the_election_may_be_unclean() -> None:
+    leaderless = Placement((1, 2), (1,), NO_LEADER)
+    assert reassigned(leaderless, [2, 3], [2, 3]) is None, "neither is in sync"
+    assert reassigned(leaderless, [3, 1], [2, 3]) == ((3, 1), (1,), NO_LEADER)
+    assert reassigned(leaderless, [3, 2], [2, 3], may_be_unclean=True) == ((3, 2), (3,), 3)
+
+
 def test_the_preferred_replica_is_elected_where_it_is_in_sync_and_runs() -> None:
     assert elected(Placement((1, 2), (1, 2), 2), NODES, preferred=True) == ((1, 2), (1, 2), 1)
     assert elected(Placement((1, 2), (2,), 2), NODES, preferred=True) is None
