@@ -114,8 +114,9 @@ def _types(client: Client, group: str) -> list[str]:
     return [found.type, *sorted(each.consumer.type or "" if each.consumer else "classic" for each in found.members)]
 
 
-@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("assignor", ["range", "roundrobin"])
 def test_librdkafkas_members_are_moved_there_and_back_and_nothing_is_lost(server: Server, assignor: str) -> None:
+    """Not with cooperative-sticky: librdkafka keeps data of its own in assignments then, which refuses an upgrade."""
     group = f"moved-{assignor}"
     read: list[int] = []
     classic = {**CLASSIC, "partition.assignment.strategy": assignor}
