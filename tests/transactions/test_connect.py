@@ -21,7 +21,7 @@ from tests.support.waiting import until
 from tests.transactions.views import make_topics, values
 
 TOPIC = "connected-lines"
-PATIENCE_S = 60
+PATIENCE_S = 180
 SETTINGS = (
     {
         "group.id": "connect-workers",
