@@ -179,7 +179,10 @@ class Nodes:
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def change(self, wanted: Mapping[PartitionKey, Placement]) -> None:
-        """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError."""
+        """Give partitions these placements: leader epochs rise where leaders change. KafkaError, StorageError.
+
+        Where nobody led and somebody does now, the others that run join those in sync in the next turn of the loop.
+        """
         before = {key: self.of(*key) for key in wanted}
         after = {**self._placements, **{topic: list(self._placements[topic]) for topic, _ in wanted}}
         for (topic, number), now in wanted.items():
@@ -191,6 +194,9 @@ class Nodes:
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
                     _log.info(line("leader moved", topic=key[0], partition=key[1], was=was, now=now.leader))
+            led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
+            if led_again:
+                self._soon(lambda: self._join_isr(led_again))
         finally:
             self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
 
@@ -229,12 +235,9 @@ class Nodes:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node {node} cannot listen: {error.strerror}") from error
         running = [other for other in self.brokers if other == node or other not in self.stopped]
         wanted = {key: placement.started(each, running) for key, each in self.every() if node in each.replicas}
-        unclean = {
-            key: placement.elected(each, running, preferred=False) or each
-            for key, each in wanted.items()
-            if each.leader == NO_LEADER and self._may_be_unclean(key[0])
-        }
-        wanted.update(unclean)
+        for key, each in wanted.items():
+            if each.leader == NO_LEADER and self._may_be_unclean(key[0]):
+                wanted[key] = placement.elected(each, running, preferred=False) or each
         self.stopped.discard(node)
         try:
             self.change(wanted)
@@ -243,8 +246,6 @@ class Nodes:
             self.on_stopped(node)
             raise
         _log.info(line("node started", node=node))
-        if unclean:
-            self._soon(lambda: self._join_isr(unclean))
 
     def _may_be_unclean(self, topic: str) -> bool:
         return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
@@ -256,10 +257,7 @@ class Nodes:
     def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
         """Put partitions on these replicas, which are nodes there are, at once. KafkaError, StorageError."""
         wanted = {key: self.reassigned(*key, replicas) for key, replicas in wishes.items()}
-        unclean = [key for key, now in wanted.items() if self.of(*key).leader == NO_LEADER != now.leader]
         self.change(wanted)
-        if unclean:
-            self._soon(lambda: self._join_isr(unclean))
 
     def reassigned(self, topic: str, partition: int, replicas: Sequence[int]) -> Placement:
         """Where a partition would be on these replicas. KafkaError if it cannot be."""
@@ -302,8 +300,6 @@ class Nodes:
                 answers[key], wanted[key] = None, now
         if wanted:
             self.change(wanted)
-            if not preferred:
-                self._soon(lambda: self._join_isr(wanted))
         return answers
 
     def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
