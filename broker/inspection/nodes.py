@@ -1,4 +1,4 @@
-"""The nodes there are, and how the partitions are spread over them: counted topic by topic, others between two."""
+"""The nodes there are, and how the partitions are spread over them: counted some topics at a time, others between."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
+
+
+_SLICE = 100  # partitions counted in a step, a µs or two each
 
 
 class Spread(NamedTuple):
@@ -31,6 +34,7 @@ def spread(services: Services) -> Steps[Spread]:
     replicas: Counter[int] = Counter()
     under_replicated = 0
     catalogue, cluster = services.catalogue, services.cluster
+    counted = 0
     for name in list(catalogue.topics):
         topic = catalogue.topics.get(name)  # it may be gone since others had their turn
         for number in range(len(topic.partitions)) if topic is not None else ():
@@ -38,7 +42,10 @@ def spread(services: Services) -> Steps[Spread]:
             leads[placement.leader] += 1
             replicas.update(placement.replicas)
             under_replicated += placement.leader != NO_LEADER and len(placement.isr) < len(placement.replicas)
-        yield
+            counted += 1
+        if counted >= _SLICE:
+            counted = 0
+            yield
     leaderless = leads.pop(NO_LEADER, 0)
     return Spread(leads, replicas, under_replicated, leaderless)
 
