@@ -107,12 +107,15 @@ class BrokerConfig:
         self.per_broker: Mapping[str, str] = {}
         self.cluster_wide: Mapping[str, str] = {}
         self._values: dict[str, Value] = {}
+        self.changes = 0
+        """How often values have changed: what is made of them is as good as long as this stays."""
 
     def follow(self, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> None:
         """Take over what the catalogue now says was set while running, for this broker and for the whole cluster."""
         self.per_broker = per_broker
         self.cluster_wide = cluster_wide
         self._values.clear()
+        self.changes += 1
 
     def layers(self) -> tuple[tuple[Source, Mapping[str, str]], ...]:
         """The layers above the defaults, the strongest first."""

@@ -29,6 +29,10 @@ class GroupConfigs:
         self._catalogue = catalogue
         self._config = config
 
+    def has_own(self, group_id: str) -> bool:
+        """Whether anything was set for this group."""
+        return bool(self._catalogue.configs_of(GROUP_RESOURCE, group_id))
+
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
         """What is in force for the members of a consumer group, in milliseconds, inside the broker's bounds."""
         return consumer_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)

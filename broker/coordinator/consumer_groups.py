@@ -84,7 +84,7 @@ class ConsumerGroups:
         config = self.context.config_of(request.group_id)
         check_request(request, config)
         check_group_id(request.group_id, may_be_empty=True)
-        fresh_member_id = self._fresh_id() if request.member_epoch >= JOINING_EPOCH else ""
+        fresh_member_id = "" if request.member_id else self._fresh_id()
         decide = partial(self._heartbeat, request=request, config=config, fresh_member_id=fresh_member_id)
         return self.in_steps(request.group_id, decide)
 

@@ -26,16 +26,34 @@ def group_config(config: BrokerConfig) -> GroupConfig:
     )
 
 
-def consumer_config(config: BrokerConfig, of_groups: GroupConfigs, group_id: str) -> ConsumerConfig:
-    """What the keys say of a consumer group: its own settings, where it has some, and the broker's."""
-    own = of_groups.consumer_group(group_id)
-    policy = config.text("group.consumer.migration.policy")
-    assert policy is not None, "it has a default"
-    return ConsumerConfig(
-        session_timeout_ms=own.session_timeout_ms,
-        heartbeat_interval_ms=own.heartbeat_interval_ms,
-        assignment_interval_ms=own.assignment_interval_ms,
-        max_size=config.integer("group.consumer.max.size"),
-        migration_policy=MigrationPolicy[policy.upper()],
-        assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
-    )
+class ConsumerConfigs:
+    """What the keys say of consumer groups: the own settings of each, where it has some, and the broker's.
+
+    It is asked at each heartbeat, so what holds for all groups without settings of their own is made once.
+    """
+
+    def __init__(self, config: BrokerConfig, of_groups: GroupConfigs) -> None:
+        self._config = config
+        self._of_groups = of_groups
+        self._common: ConsumerConfig | None = None
+        self._common_since = config.changes
+
+    def of(self, group_id: str) -> ConsumerConfig:
+        """The settings of a group, whether it exists or not."""
+        if self._of_groups.has_own(group_id):
+            return self._made(group_id)
+        if self._common is None or self._common_since != self._config.changes:
+            self._common_since = self._config.changes
+            self._common = self._made(group_id)
+        return self._common
+
+    def _made(self, group_id: str) -> ConsumerConfig:
+        config, of_group = self._config, self._of_groups.consumer_group(group_id)
+        return ConsumerConfig(
+            session_timeout_ms=of_group.session_timeout_ms,
+            heartbeat_interval_ms=of_group.heartbeat_interval_ms,
+            assignment_interval_ms=of_group.assignment_interval_ms,
+            max_size=config.integer("group.consumer.max.size"),
+            migration_policy=MigrationPolicy[config.string("group.consumer.migration.policy").upper()],
+            assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
+        )

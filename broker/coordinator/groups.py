@@ -112,7 +112,7 @@ class GroupCoordinator:
         racks: of the replicas of each partition, where there are others than this broker.
         """
         from barnabas.broker.config_resources.groups import GroupConfigs
-        from barnabas.broker.coordinator.group_config import consumer_config, group_config
+        from barnabas.broker.coordinator.group_config import ConsumerConfigs, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
         from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in
 
@@ -133,7 +133,7 @@ class GroupCoordinator:
             random_bytes=random_bytes,
             topic_ids=topic_id,
             consumer=ConsumerContext(
-                partial(consumer_config, config, GroupConfigs(catalogue, config)),
+                ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
                 CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
             ),
         )
