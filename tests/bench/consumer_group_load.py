@@ -26,11 +26,14 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from tests.bench.group_load import Connection, connect, find, pause
-from tests.bench.measure import blast, cpu_seconds, held_mb
+from tests.bench.measure import blast, cpu_seconds
 
 VERSION = 1
+OFFSETS_VERSION = 7
+"""Asked for the offsets, a coordinator that is still being loaded says so: what is measured begins after that."""
 REBALANCE_TIMEOUT_MS = 60_000
 BEATING = 100
 """Members that say they are alive at full speed, each on a connection."""
@@ -67,7 +70,7 @@ class Member:
             await self._beat(topic_partitions=self.owned)
 
     async def _beat(self, **fields: Any) -> None:
-        answer = await self.connection.ask(self.request(**fields), VERSION)
+        answer = await self.connection.ask_until_ready(self.request(**fields), VERSION)
         if answer.error_code:
             raise SystemExit(f"an answer with {ErrorCode(answer.error_code).name}: {answer.error_message}")
         self.epoch = answer.member_epoch
@@ -87,17 +90,19 @@ class Group:
         self.members, self.topic, self.partitions = members, topic, partitions
 
     async def settle(self, after_epoch: int) -> float:
-        """Ask until the group has settled with a newer epoch than `after_epoch`; return the seconds it took."""
-        started = time.perf_counter()
-        settled = asyncio.Event()
-        await asyncio.gather(*(self._ask(member, after_epoch, settled) for member in self.members))
-        return time.perf_counter() - started
+        """Ask until the group has settled with a newer epoch than `after_epoch`; return when that was seen.
 
-    async def _ask(self, member: Member, after_epoch: int, settled: asyncio.Event) -> None:
-        while not settled.is_set():
+        What has been asked by then is still answered before it returns.
+        """
+        settled: list[float] = []
+        await asyncio.gather(*(self._ask(member, after_epoch, settled) for member in self.members))
+        return settled[0]
+
+    async def _ask(self, member: Member, after_epoch: int, settled: list[float]) -> None:
+        while not settled:
             await member.beat()
-            if self._is_settled(after_epoch):
-                settled.set()
+            if not settled and self._is_settled(after_epoch):
+                settled.append(time.perf_counter())
 
     def _is_settled(self, after_epoch: int) -> bool:
         epoch = self.members[0].epoch
@@ -117,19 +122,16 @@ async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
     connections = [await connect(options.port) for _ in range(options.members)]
     name = f"bench-{time.time_ns()}"
     await find(connections[0], name)
-    before_mb = held_mb(options.pid)
+    await connections[0].ask_until_ready(OffsetFetchRequest(group_id=name), OFFSETS_VERSION)
     group = Group([Member(connection, name) for connection in connections], options.topic, options.partitions)
     joined = time.perf_counter()
     await asyncio.gather(*(member.join(options.topic) for member in group.members))
-    await group.settle(JOIN)
-    joined = time.perf_counter() - joined
-    after_mb = held_mb(options.pid)
+    joined = await group.settle(JOIN) - joined
     left_ms = [await _one_leaves_and_returns(group) * 1000 for _ in range(options.rounds)]
     return {
         "assignment_ms": statistics.median(left_ms),
         "slowest_ms": max(left_ms),
         "join_ms": joined * 1000,
-        "kb_per_member": (after_mb - before_mb) * 1024 / len(connections),
         **_heartbeats(options, group),
     }
 
@@ -141,8 +143,7 @@ async def _one_leaves_and_returns(group: Group) -> float:
     leaver = group.members.pop()
     started = time.perf_counter()
     await leaver.leave()
-    await group.settle(epoch)
-    took = time.perf_counter() - started
+    took = await group.settle(epoch) - started
     await pause(BETWEEN_ASSIGNMENTS_S)
     epoch = group.members[0].epoch
     await leaver.join(group.topic)

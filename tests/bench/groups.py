@@ -1,4 +1,8 @@
-"""The workloads G1 to G5: what groups cost. G3 kills its broker, so it has one of its own, fresh in every round."""
+"""The workloads G1 to G6: what groups cost.
+
+G3 kills its broker, and G6 counts memory, which no earlier round may have left: both have one of their own, fresh in
+every round.
+"""
 
 from __future__ import annotations
 
@@ -141,3 +145,14 @@ def consumers(peer: Peer, topic: str, seconds: float) -> Figures:
     """G5: 500 members of a group of the consumer protocol (KIP-848) over 1,000 partitions."""
     size: dict[str, float | str] = {"topic": topic, "partitions": CONSUMED_PARTITIONS, "members": CONSUMERS}
     return _run(["tests.bench.consumer_group_load"], peer, size | {"seconds": seconds})
+
+
+def consumers_memory(peer: Peer, topic: str, seconds: float) -> Figures:
+    """G6: 5,000 members of the consumer protocol, of one partition each."""
+    with tempfile.TemporaryDirectory(prefix="barnabas-members-") as scratch:
+        own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
+        own.start()
+        try:
+            return _run(["tests.bench.consumer_group_memory"], own, {"topic": fresh_topic(own, CONSUMED_PARTITIONS)})
+        finally:
+            own.server.kill()

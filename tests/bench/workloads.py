@@ -173,11 +173,19 @@ LOADS = [
             "join_ms": False,
             "heartbeats_per_second": True,
             "cpu_us_per_heartbeat": False,
-            "kb_per_member": False,
         },
         {"assignment_ms": "<= 0.5"},
         groups.consumed_topic,
         keeps_topic=True,
+    ),
+    Load(
+        "G6",
+        "what 5,000 members of the consumer protocol take",
+        groups.consumers_memory,
+        {"kb_per_member": False},
+        {},
+        no_topic,
+        is_warmed=False,
     ),
 ]
 _LEFT_OUT_OF = {
