@@ -21,14 +21,14 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from tests.bench import hostile, measured_form, micro, report, starting, transactions
+from tests.bench import hostile, measured_form, micro, report, restarts, starting, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
-ALONE = {"start", "txn"}
+ALONE = {"restart", "start", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -96,7 +96,8 @@ def main() -> int:
         "--workload",
         action="append",
         choices=[*WORKLOADS, *ALONE],
-        help="only this one; may be repeated. txn: all of transactions, start: brokers for tests; each alone",
+        help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
+        " restart: starts over many partitions; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
@@ -116,6 +117,9 @@ def main() -> int:
             parser.error(f"--workload {name} stands alone")
         if name == "start":
             return starting.main(rounds=2 * plan.rounds - 1, alone=options.alone, path=options.json, say=say)
+        if name == "restart":
+            size = restarts.QUICK if options.quick else restarts.FULL
+            return restarts.main(size, alone=options.alone, path=options.json, say=say)
         return transactions.main(plan, alone=options.alone, path=options.json, say=say)
     names = options.workload or (QUICK_NAMES if options.quick else list(WORKLOADS))
     return side_by_side(
