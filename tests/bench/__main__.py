@@ -21,14 +21,14 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from tests.bench import hostile, measured_form, micro, report, restarts, starting, transactions
+from tests.bench import cleaning, hostile, measured_form, micro, report, restarts, starting, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
-ALONE = {"restart", "start", "txn"}
+ALONE = {"clean", "restart", "start", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -97,7 +97,7 @@ def main() -> int:
         action="append",
         choices=[*WORKLOADS, *ALONE],
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
-        " restart: starts over many partitions; each alone",
+        " restart: starts over many partitions, clean: compaction; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
@@ -117,6 +117,9 @@ def main() -> int:
             parser.error(f"--workload {name} stands alone")
         if name == "start":
             return starting.main(rounds=2 * plan.rounds - 1, alone=options.alone, path=options.json, say=say)
+        if name == "clean":
+            to_clean = cleaning.QUICK if options.quick else cleaning.FULL
+            return cleaning.main(to_clean, alone=options.alone, path=options.json, say=say)
         if name == "restart":
             size = restarts.QUICK if options.quick else restarts.FULL
             return restarts.main(size, alone=options.alone, path=options.json, say=say)
