@@ -17,6 +17,7 @@ from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.time_search import FoundRecord
 from barnabas.storage.segment.times import (
+    is_older,
     max_timestamp,
     max_timestamp_from,
     record_at_timestamp,
@@ -32,6 +33,7 @@ LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
 _UNKNOWN: Final = -1
+_SEGMENTS_MASK: Final = 31  # segments passed over between two pauses, less one
 
 
 class FoundOffset(NamedTuple):
@@ -100,7 +102,11 @@ class OffsetQuery(NamedTuple):
         return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
 
     def _by_timestamp(self, timestamp: int) -> Steps[FoundOffset]:
-        for segment in self.segments:
+        for count, segment in enumerate(self.segments):
+            if is_older(segment, timestamp):
+                if not count & _SEGMENTS_MASK:
+                    yield
+                continue
             yield
             if (yield from max_timestamp(segment)) >= timestamp:
                 found = yield from record_at_timestamp(segment, timestamp, self.log_start_offset)

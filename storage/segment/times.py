@@ -23,6 +23,12 @@ def max_timestamp(segment: Segment) -> Steps[int]:
     return segment.max_timestamp
 
 
+def is_older(segment: Segment, timestamp: int) -> bool:
+    """Whether every record is known to be older than `timestamp`; else `max_timestamp` has to be asked."""
+    indexes = segment.indexes
+    return indexes.tells_all_times and UNKNOWN != indexes.max_timestamp < timestamp
+
+
 def settle_age(segment: Segment) -> Steps[None]:
     """Have the segment know its age. Of one with damaged batches its index, as it is, says all that can be known."""
     try:
