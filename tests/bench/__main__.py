@@ -21,7 +21,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from tests.bench import cleaning, hostile, measured_form, micro, report, restarts, starting, transactions
+from tests.bench import cleaning, growth, hostile, measured_form, micro, report, restarts, starting, transactions
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
@@ -100,6 +100,11 @@ def main() -> int:
         " restart: starts over many partitions, clean: compaction; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
+    parser.add_argument(
+        "--growth",
+        action="store_true",
+        help="only what a request costs when the broker holds a hundred times as much",
+    )
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
     parser.add_argument(
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
@@ -110,6 +115,9 @@ def main() -> int:
     print(measured_form.in_words(options.form), flush=True)
     if options.micro:
         micro.main()
+        return 0
+    if options.growth:
+        growth.main()
         return 0
     plan = QUICK if options.quick else FULL
     for name in ALONE.intersection(options.workload or []):
