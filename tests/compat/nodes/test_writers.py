@@ -19,7 +19,7 @@ ACKS_BETWEEN = 100  # acknowledgements between two steps: the next one meets a c
 STEPS = 12
 LONG_STEPS = 120
 DEADLINE_S = 60.0
-IN_LONG_RUNS = [name for name in STREAMING if name not in JS]  # kafkajs ends with an error where a leader moves
+IN_LONG_RUNS = [name for name in STREAMING if name not in JS]  # see kafkajs's issue 598: it ends with an error
 IN_SHORT_RUNS = ("java-4.4.0", "confluent-kafka", "kafka-python", "franz-go")
 
 Clients = Mapping[str, StreamingClient]
