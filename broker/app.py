@@ -39,6 +39,7 @@ from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
+from barnabas.broker.workers.workers import Workers
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Broker:
         self.catalogue = open_catalogue(config, directory, environment)
         waiters, stopwatch = Waiters(clock, loop), environment.stopwatch
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
+        workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
@@ -121,6 +123,7 @@ class Broker:
             slices=slices,
             walks=Walks(slices),
             upkeep=upkeep,
+            workers=workers,
             offered_apis=offered_apis(table_for(config)),
         )
         self._housekeeping = Housekeeping(
@@ -258,6 +261,7 @@ class Broker:
             member.listener.stop_accepting()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self.services.workers.close()
         self._close_moves()
         self.watch.stop()
         are_finished = True
@@ -290,6 +294,7 @@ class Broker:
             member.listener.abort()
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
+        self.services.workers.close_now()
         self._close_moves()
         self.watch.stop()
         self._close_partitions()
@@ -313,7 +318,8 @@ class Broker:
         self.services.upkeep.close()
 
     async def thread_is_idle(self) -> None:
-        """Wait until nothing is being synced or checkpointed."""
+        """Wait until nothing is being synced or checkpointed, and no process that was ended is there still."""
+        await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
         moves = self.services.deferred_moves

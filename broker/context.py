@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
     from barnabas.broker.telemetry.telemetry import Telemetry
+    from barnabas.broker.workers.workers import Workers
 
 T = TypeVar("T")
 
@@ -84,6 +85,8 @@ class Services:
     """Where batches are looked into before they are appended."""
     upkeep: Slices
     """Where work goes that the broker has to do, as soon as it can with others in between."""
+    workers: Workers
+    """Where work over whole logs goes: processes beside the event loop."""
     offered_apis: tuple[OfferedApi, ...]
     """What ApiVersions lists, in order of the key: derived from the API table."""
     nodes: tuple[Services, ...] = ()

@@ -40,3 +40,6 @@ class Environment:
     network: Network = field(default_factory=LoopNetwork)
     random: Callable[[int], bytes] = os.urandom
     """So many bytes nobody can foresee."""
+    helper_processes_max: int = 0
+    """How many processes may do long work beside the event loop, on `files` if these are this machine's. With none, as
+    in a broker for tests, the loop does it, in slices."""

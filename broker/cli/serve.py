@@ -137,6 +137,8 @@ async def _run(
 ) -> int:
     from barnabas.broker.app import start_broker
     from barnabas.broker.catalogue.topics import NewTopic
+    from barnabas.broker.environment import Environment
+    from barnabas.broker.workers.helper import helper_processes_max
     from barnabas.storage.disk.files import raise_descriptor_limit
 
     stopping = asyncio.Event()
@@ -151,6 +153,7 @@ async def _run(
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
         http=http,
+        environment=Environment(helper_processes_max=helper_processes_max()),
         others=bound[1:],
     )
     broker.watch.when_failed = stopping.set
