@@ -1,4 +1,4 @@
-"""The three checkpoint files of a data directory: what they say of each partition, brought up to date from open logs.
+"""The four checkpoint files of a data directory: what they say of each partition, brought up to date from open logs.
 
 Knows partitions by name. A partition keeps its rows until it is deleted, also over runs in which nobody opens it.
 
@@ -17,14 +17,15 @@ from barnabas.storage.log.log import PartitionLog
 
 
 class LogCheckpoints:
-    """Recovery points, log starts and high watermarks of all partitions of a data directory."""
+    """Recovery points, log starts, high watermarks and first dirty offsets of all partitions of a data directory."""
 
     def __init__(self, root: Directory) -> None:
         self._root = root
         self._recovery_points = OffsetCheckpoint(root, names.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = OffsetCheckpoint(root, names.LOG_START_CHECKPOINT)
         self._high_watermarks = OffsetCheckpoint(root, names.HIGH_WATERMARK_CHECKPOINT)
-        self._all = (self._recovery_points, self._log_starts, self._high_watermarks)
+        self._first_dirty = OffsetCheckpoint(root, names.CLEANER_CHECKPOINT)
+        self._all = (self._recovery_points, self._log_starts, self._high_watermarks, self._first_dirty)
 
     def of(self, key: TopicPartition, *, was_clean: bool, tells_all_times: bool) -> LogCheckpoint:
         """What a partition is opened with. The marker of a clean stop says nothing of the catalogue's own log."""
@@ -43,6 +44,14 @@ class LogCheckpoints:
     def log_start(self, key: TopicPartition) -> int:
         """Where a partition starts if not with its first segment, else 0."""
         return self._log_starts.offsets.get(key, 0)
+
+    def first_dirty(self, key: TopicPartition) -> int | None:
+        """Below it a partition has been compacted, None if it never was."""
+        return self._first_dirty.offsets.get(key)
+
+    def note_cleaned(self, key: TopicPartition, first_dirty_offset: int) -> None:
+        """A partition has been compacted up to there; the file follows with the next write."""
+        self._first_dirty.update({key: first_dirty_offset})
 
     def note(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Take over where these logs are.

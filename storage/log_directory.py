@@ -67,7 +67,7 @@ class LogDirectory:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
         """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
-        self._checkpoints = LogCheckpoints(root)
+        self.checkpoints = LogCheckpoints(root)
         for directory in inventory.given_up:
             self.deletions.schedule(0, root.subdirectory(directory))
 
@@ -180,7 +180,7 @@ class LogDirectory:
         if key not in self._live:
             return 0, 0, 0, 0
         bases = base_offsets(self._root.subdirectory(names.partition_directory(topic, partition)))
-        start = max(min(bases, default=0), self._checkpoints.log_start(key))
+        start = max(min(bases, default=0), self.checkpoints.log_start(key))
         return start, end, self.size_of(topic, partition), len(bases)
 
     def resting_end(self, topic: str, partition: int) -> int | None:
@@ -188,7 +188,7 @@ class LogDirectory:
         key = topic, partition
         if key not in self._live:
             return 0
-        return self._checkpoints.recovery_point(key) if self.was_clean and key not in self._logs else None
+        return self.checkpoints.recovery_point(key) if self.was_clean and key not in self._logs else None
 
     def volume(self) -> Volume:
         """The room of the file system the directory is on. StorageError."""
@@ -238,7 +238,7 @@ class LogDirectory:
             write_topic_id(directory, topic_id)
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
-        checkpoint = self._checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times)
+        checkpoint = self.checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times)
         loaded = yield from load_log(directory, config, checkpoint, now_ms)
         log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
         return log, directory
@@ -252,7 +252,7 @@ class LogDirectory:
         if (log := self._logs.get(key)) is None:
             return
         log.close()
-        self._checkpoints.note({key: log})
+        self.checkpoints.note({key: log})
         del self._logs[key]
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
@@ -285,8 +285,8 @@ class LogDirectory:
 
         Hand it back to `end_checkpoint` afterwards.
         """
-        self._checkpoints.note(self._logs)
-        return self._checkpoints.write_job()
+        self.checkpoints.note(self._logs)
+        return self.checkpoints.write_job()
 
     def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
         """After the job has run, with what it raised."""
@@ -305,7 +305,7 @@ class LogDirectory:
             if clean and self.offline_reason is None:
                 self._close_cleanly(broker_epoch, leave_marker)
         finally:
-            self._checkpoints.give_up()
+            self.checkpoints.give_up()
             for log in self._logs.values():
                 log.abandon()
             self._root.disk.close()
@@ -342,8 +342,8 @@ class LogDirectory:
         Durable on return. Time indexes that are not trusted there are not trusted here. StorageError.
         """
         self._make_room(key)
-        self._checkpoints.take_over(key, source._checkpoints)
-        self._checkpoints.write()
+        self.checkpoints.take_over(key, source.checkpoints)
+        self.checkpoints.write()
         if self.meta.tells_all_times and not source.meta.tells_all_times:
             self.meta = self.meta._replace(tells_all_times=False)
             self._root.write_atomically(names.META_PROPERTIES, meta_properties.encode(self.meta))
@@ -373,7 +373,7 @@ class LogDirectory:
         self._live.discard(key)
         self._unrecovered.discard(key)
         self._gone.add(key)
-        self._checkpoints.forget(key)
+        self.checkpoints.forget(key)
         return directory
 
     def _make_room(self, key: TopicPartition) -> None:
@@ -381,7 +381,7 @@ class LogDirectory:
         if key in self._gone:
             self._root.sync()
             self._gone.clear()
-        self._checkpoints.forget_durably(key)
+        self.checkpoints.forget_durably(key)
 
     def _close_cleanly(self, broker_epoch: int, leave_marker: bool) -> None:
         failures: list[StorageError] = []
@@ -392,8 +392,8 @@ class LogDirectory:
                 failures.append(failure)
         if failures:
             raise failures[0]
-        self._checkpoints.note(self._logs)
-        self._checkpoints.write()
+        self.checkpoints.note(self._logs)
+        self.checkpoints.write()
         if self._root.is_dirty:
             self._root.sync()
         if leave_marker and not self._unrecovered:

@@ -3,6 +3,7 @@
 `recovery-point-offset-checkpoint`    all below it survives a power cut, and with it what belongs to sealed segments
 `log-start-offset-checkpoint`         the first offset readers may ask for, where the first segment begins before it
 `replication-offset-checkpoint`       the high watermark
+`cleaner-offset-checkpoint`           the first dirty offset: all below it has been compacted
 
 A partition keeps its row until it is deleted, also over runs in which it is never opened: that lets a start cost
 nothing for it, and makes it count as cleanly closed when a later run is killed.

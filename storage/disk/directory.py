@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from barnabas.protocol.files.names import FileState
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Volume
@@ -148,6 +149,15 @@ class Directory:
         except OSError as error:
             raise from_os_error(self.path_of(source), f"rename to {target}", error) from error
         self.changes += 1
+
+    def mark_deleted(self, name: str) -> str:
+        """Rename a file to `*.deleted`, a name that no other file waits under to be removed; returns that name."""
+        target, number = f"{name}{FileState.DELETED.value}", 0
+        while self.exists(target):
+            number += 1
+            target = f"{name}.{number}{FileState.DELETED.value}"
+        self.rename(name, target)
+        return target
 
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens if it is not there."""

@@ -2,7 +2,8 @@
 
 This is the door: PartitionLog makes the parts of a log and offers what they do. Each part has its own state, and knows
 only the parts it is given: the segments (segments.py), the watermarks (watermarks.py), what comes in (append.py), what
-is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py) and retention (retention.py).
+is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention (retention.py), how much can be
+compacted (dirtiness.py) and compacted segments that take their place (replacing.py).
 
 Knows batches and offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded:
 one owner calls it, only FlushPlan.run may run elsewhere.
@@ -20,9 +21,12 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
+from barnabas.storage.log.cleanable import Cleanable
+from barnabas.storage.log.dirtiness import dirtiness
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
+from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
@@ -77,6 +81,10 @@ class PartitionLog:
         self._retention = Retention(
             directory, name, segments, watermarks, loaded.snapshots, epochs, self._roller, deletions, config
         )
+        self.replacer = Replacer(directory, segments, loaded.snapshots, deletions, config)
+        """Puts compacted segments in the place of others."""
+        self.is_being_cleaned = False
+        """Somebody compacts it: retention waits until that is over."""
         self._appender = Appender(directory.disk, segments, watermarks, producers, epochs, self._roller, config)
         self._reader = Reader(name, segments, watermarks)
         self._lookups = OffsetLookups(segments, watermarks, epochs)
@@ -93,6 +101,7 @@ class PartitionLog:
 
         After a StorageError it is open as before.
         """
+        self.replacer.finish()
         self._roller.seal_active()
         self._flusher.flush_now()
         self.abandon()
@@ -102,6 +111,7 @@ class PartitionLog:
 
         The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
         """
+        self.replacer.give_up()
         self._epochs.give_up()
         for segment in self._segments.all:
             segment.indexes.give_up()
@@ -121,6 +131,7 @@ class PartitionLog:
         self._flusher.configure(config)
         self._roller.configure(config)
         self._retention.configure(config)
+        self.replacer.configure(config)
         self._appender.configure(config)
         self._note_what_answers_wait_for()
 
@@ -244,8 +255,30 @@ class PartitionLog:
         return self._retention.settle_ages(now_ms)
 
     def apply_retention(self, now_ms: int) -> list[str]:
-        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went."""
+        """Delete what the settings no longer keep, oldest first; returns a reason for each segment that went.
+
+        Nothing goes while the log is compacted: as in Kafka it waits for the next time.
+        """
+        if self.is_being_cleaned or self.replacer.is_under_way:
+            return []
         return self._retention.apply(now_ms)
+
+    def cleanable(self, first_dirty_offset: int, now_ms: int, *, whatever_its_age: bool = False) -> Steps[Cleanable]:
+        """What can be compacted now. `whatever_its_age`: min.compaction.lag.ms does not count. StorageError."""
+        return dirtiness(
+            self._segments,
+            self._watermarks,
+            self._flusher.recovery_point,
+            self._config,
+            first_dirty_offset,
+            now_ms,
+            whatever_its_age=whatever_its_age,
+        )
+
+    @property
+    def extents(self) -> tuple[tuple[int, int], ...]:
+        """(base offset, size in bytes) of each segment; the last is active."""
+        return tuple((segment.base_offset, segment.size) for segment in self._segments.all)
 
     @property
     def first_segment_base_offset(self) -> int:

@@ -64,8 +64,7 @@ class ProducerSnapshots:
         """Rename the snapshot at `offset` to `*.deleted` and return that name; None if there is none."""
         if offset not in self.offsets:
             return None
-        name = segment_file(offset, FileKind.PRODUCER_SNAPSHOT, FileState.DELETED)
-        self._directory.rename(_name(offset), name)
+        name = self._directory.mark_deleted(_name(offset))
         self._forget(offset)
         return name
 

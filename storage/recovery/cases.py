@@ -117,8 +117,9 @@ def unfinished_files(names: Iterable[str]) -> Leftovers:
     K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment. M: a `.swap` at or above the
     smallest `.cleaned` belongs to a split whose other half is missing.
     """
+    names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
-    deleted = [file for file in files if file.state is FileState.DELETED]
+    deleted = [name for name in names if name.endswith(FileState.DELETED.value)]
     cleaned = [file for file in files if file.state is FileState.CLEANED]
     split_from = min((file.base_offset for file in cleaned), default=None)
     split = [
@@ -127,7 +128,7 @@ def unfinished_files(names: Iterable[str]) -> Leftovers:
         if file.state is FileState.SWAP and split_from is not None and file.base_offset >= split_from
     ]
     letters = ("K" if deleted else "") + ("L" if cleaned else "") + ("M" if split else "")
-    return Leftovers([file.name for file in (*deleted, *cleaned, *split)], [], letters)
+    return Leftovers([*deleted, *(file.name for file in (*cleaned, *split))], [], letters)
 
 
 def finished_swaps(names: Iterable[str], end_offsets: Mapping[int, int]) -> Leftovers:

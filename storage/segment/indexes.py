@@ -169,9 +169,7 @@ class SegmentIndexes:
             if not index.name.endswith(FileState.DELETED.value):
                 if not self.directory.exists(index.name):
                     continue
-                target = index.name + FileState.DELETED.value
-                self.directory.rename(index.name, target)
-                index.name = target
+                index.name = self.directory.mark_deleted(index.name)
             renamed.append(index.name)
         return renamed
 

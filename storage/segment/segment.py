@@ -130,7 +130,7 @@ class Segment:
         Done again after a StorageError, it goes on where it stopped.
         """
         if not self.log.name.endswith(FileState.DELETED.value):
-            self.log.rename(self.log.name + FileState.DELETED.value)
+            self.log.name = self.directory.mark_deleted(self.log.name)
         return [self.log.name, *self.indexes.mark_deleted()]
 
     def remove(self) -> None:

@@ -1,0 +1,182 @@
+"""Compacted segments take the place of those that they were made of, in steps that a crash may end anywhere.
+
+Knows the names of files, and the order in which they change (as Kafka's, with a sync where the next change relies on
+the one before):
+
+    1. `.cleaned` becomes `.swap`: from now on recovery finishes what is begun here, before it undoes it
+    2. the files that are replaced become `.deleted`; whoever reads them reads on
+    3. `.swap` is taken off the names, and the log has the new segment instead of the old ones
+
+One group of segments after another, from the oldest on: recovery takes a `.swap` behind a `.cleaned` for half of a
+split. So before the first step whatever else is `.cleaned` is removed. The old files are closed and removed
+file.delete.delay.ms later, when no answer reads from them any more.
+
+Invariants: a file that is replaced is given up only when what replaces it is on the disk, with its name; the log has
+either all old segments of a group or the new one, at any moment at which others run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
+
+from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file, segment_file
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.deletion import Deletions
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.sync_job import SyncJob
+from barnabas.storage.errors import StorageError
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.producers.snapshots import ProducerSnapshots
+from barnabas.storage.segment.segment import Segment
+
+
+class Replaced(NamedTuple):
+    """Segments that one `.cleaned` segment was made of, as they were: it has the base offset of the first."""
+
+    base_offset: int
+    sources: tuple[tuple[int, int], ...]
+    """(base offset, size in bytes) of each, in order."""
+
+
+Replacing = Generator[SyncJob, None, None]
+"""Yields what has to be synced before it goes on, in any thread. StorageError."""
+
+
+class SegmentsGone(Exception):
+    """What was compacted is not in the log any more as it was."""
+
+
+class Replacer:
+    """Replaces segments of one log. At most one at a time; between its steps the log is used as ever."""
+
+    __slots__ = ("_config", "_deletions", "_directory", "_has_failed", "_segments", "_snapshots", "_under_way")
+
+    def __init__(
+        self,
+        directory: Directory,
+        segments: Segments,
+        snapshots: ProducerSnapshots,
+        deletions: Deletions,
+        config: LogConfig,
+    ) -> None:
+        self._directory = directory
+        self._segments = segments
+        self._snapshots = snapshots
+        self._deletions = deletions
+        self._under_way: Replacing | None = None
+        self._has_failed = False
+        self.configure(config)
+
+    def configure(self, config: LogConfig) -> None:
+        """Go by these settings from now on."""
+        self._config = config
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a replacement has begun and is not over: segments may only be added to the log."""
+        return self._under_way is not None
+
+    def begin(self, groups: Sequence[Replaced], now_ms: int) -> None:
+        """Check that the log still has these segments, and be ready for the first `step`. SegmentsGone."""
+        assert not self.is_under_way, f"{self._directory.path}: segments are being replaced already"
+        for group in groups:
+            self._sources(group)
+        self._under_way = self._replace(groups, now_ms)
+
+    def step(self) -> SyncJob | None:
+        """Go on; returns what to run, and end, before the next step. None: it is over. StorageError.
+
+        After a failure it goes no further, and the log cannot be closed cleanly: the next start finishes it.
+        """
+        assert self._under_way is not None
+        if self._has_failed:
+            raise StorageError(self._directory.path, "compacted segments are half in place: a start finishes that")
+        try:
+            job = next(self._under_way, None)
+        except BaseException:
+            self._has_failed = True
+            raise
+        if job is None:
+            self._under_way = None
+        return job
+
+    def finish(self) -> None:
+        """All that is left, at once: the log is about to be closed. StorageError."""
+        while self._under_way is not None:
+            job = self.step()
+            if job is not None:
+                job.run_here()
+
+    def give_up(self) -> None:
+        """The log is not used any more. What is half done is for the next start."""
+        self._under_way = None
+
+    # --- one after another ---
+
+    def _replace(self, groups: Sequence[Replaced], now_ms: int) -> Replacing:
+        self._remove_others(groups)
+        for group in groups:
+            names = self._cleaned(group)
+            for file in names:
+                self._directory.rename(file.name, file._replace(state=FileState.SWAP).name)
+            yield self._synced_names()
+            gone = self._mark_deleted(group)
+            yield self._synced_names()
+            for file in names:
+                self._directory.rename(
+                    file._replace(state=FileState.SWAP).name, file._replace(state=FileState.LIVE).name
+                )
+            new = Segment.open(self._directory, group.base_offset, self._config, now_ms, is_durable=True)
+            old = self._sources(group)
+            self._segments.replace(old, [new])
+            due_ms = now_ms + self._config.file_delete_delay_ms
+            self._deletions.schedule(due_ms, self._directory, gone, [segment.log for segment in old])
+        yield self._synced_names()
+
+    def _sources(self, group: Replaced) -> list[Segment]:
+        """The segments of the log that a group was made of. SegmentsGone if they are not what they were."""
+        bases = [base_offset for base_offset, _ in group.sources]
+        first = self._segments.index_of(group.base_offset)
+        found = list(self._segments.all[first : first + len(bases)])
+        is_same = [(segment.base_offset, segment.size) for segment in found] == list(group.sources)
+        if not is_same or found[-1] is self._segments.active:
+            raise SegmentsGone(f"{self._directory.path}: segments {bases} are not in the log any more as they were")
+        return found
+
+    def _cleaned(self, group: Replaced) -> list[SegmentFile]:
+        """The files that were made, the log first."""
+        found = [file for file in map(parse_segment_file, self._directory.names()) if file is not None]
+        mine = [file for file in found if file[:1] == (group.base_offset,) and file.state is FileState.CLEANED]
+        if not any(file.kind is FileKind.LOG for file in mine):
+            raise SegmentsGone(f"{self._directory.path}: there is no {_cleaned_log(group.base_offset)}")
+        return sorted(mine, key=lambda file: file.kind is not FileKind.LOG)
+
+    def _remove_others(self, groups: Sequence[Replaced]) -> None:
+        """Whatever an earlier run left half done."""
+        wanted = {group.base_offset for group in groups}
+        remove_cleaned(self._directory, wanted)
+
+    def _mark_deleted(self, group: Replaced) -> list[str]:
+        """Rename what is replaced; returns the new names. Producer snapshots stay where a segment still begins."""
+        names: list[str] = []
+        for segment in self._sources(group):
+            names += segment.mark_deleted()
+            if segment.base_offset != group.base_offset:
+                snapshot = self._snapshots.mark_deleted(segment.base_offset)
+                names += [snapshot] if snapshot else []
+        return names
+
+    def _synced_names(self) -> SyncJob:
+        return SyncJob(self._directory.disk, directories=[self._directory])
+
+
+def remove_cleaned(directory: Directory, but: set[int] | None = None) -> None:
+    """Remove the `.cleaned` files of a directory, but for those of these base offsets. StorageError."""
+    for file in map(parse_segment_file, directory.names()):
+        if file is not None and file.state is FileState.CLEANED and file.base_offset not in (but or set()):
+            directory.remove(file.name)
+
+
+def _cleaned_log(base_offset: int) -> str:
+    return segment_file(base_offset, FileKind.LOG, FileState.CLEANED)
