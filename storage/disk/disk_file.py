@@ -87,6 +87,13 @@ class DiskFile:
         except OSError as error:
             raise from_os_error(self.path, f"cut to {size} bytes", error) from error
 
+    def set_modified_ms(self, modified_ms: int) -> None:
+        """Set the time of the last change, ms since the epoch."""
+        try:
+            (self._file or self._open()).set_modified_ms(modified_ms)
+        except OSError as error:
+            raise from_os_error(self.path, "set the time of the last change", error) from error
+
     def sync(self) -> None:
         """Make the content durable; a failure takes the directory offline."""
         file = self._file or self._open()

@@ -107,6 +107,9 @@ class File(Protocol):
     def truncate(self, size: int) -> None:
         """Cut the file to `size` bytes."""
 
+    def set_modified_ms(self, modified_ms: int) -> None:
+        """Set the time of the last change, ms since the epoch: this file stands in for others of that age."""
+
     def sync(self) -> None:
         """Make everything written so far survive a power cut."""
 
@@ -231,6 +234,10 @@ class RealFile:
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
+
+    def set_modified_ms(self, modified_ms: int) -> None:
+        if os.utime in os.supports_fd:  # not on Windows, where the file keeps the time at which it was written
+            os.utime(self._descriptor, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def sync(self) -> None:
         if self._capabilities.full_sync:

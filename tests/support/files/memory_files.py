@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 from tests.support.files.memory_common_sync import MemoryCommonSync
+from tests.support.files.memory_lock import MemoryLock
 
 SECTOR_BYTES = 512
 VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
@@ -245,7 +246,7 @@ class MemoryFiles:
             raise LockHeld(self._locks[path])
         self.open(path, create=True)
         self._locks[path] = os.getpid()
-        return _MemoryLock(self, path)
+        return MemoryLock(self._locks, self.remove, path)
 
     # --- helpers ---
 
@@ -353,6 +354,9 @@ class _MemoryFile:
         self._use("truncate", writes=True)
         self._change(size)
 
+    def set_modified_ms(self, modified_ms: int) -> None:
+        self._inode.modified_ms = modified_ms
+
     def sync(self) -> None:
         self._use("sync")
         self._inode.safe = bytes(self._inode.data)
@@ -384,16 +388,6 @@ class _MemoryFile:
         growth = max(0, position + size - len(self._inode.data))
         free = max(0, self._files.capacity - self._files.used())
         return size - max(0, growth - free)
-
-
-class _MemoryLock:
-    def __init__(self, files: MemoryFiles, path: str) -> None:
-        self._files, self._path = files, path
-
-    def release(self) -> None:
-        """Remove the file and let go."""
-        self._files._locks.pop(self._path, None)
-        self._files.remove(self._path)
 
 
 def _bytes_below(folder: _Folder) -> int:
