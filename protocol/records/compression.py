@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Protocol
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
@@ -67,6 +68,68 @@ def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
     raise ValueError(f"no compression has the number {compression}")
 
 
+class Compressor(Protocol):
+    """Compresses a stream of pieces, in the framing that `compress` makes."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """The next piece; returns what is ready."""
+
+    def flush(self) -> bytes:
+        """The rest. Nothing comes behind it."""
+
+
+def new_compressor(compression: int) -> Compressor | None:
+    """A stream at the codec's default level, None where nothing is compressed: for records that are not held whole."""
+    if compression == NONE:
+        return None
+    if compression == GZIP:
+        import zlib
+
+        return zlib.compressobj(-1, zlib.DEFLATED, 31)
+    if compression == SNAPPY:
+        return _SnappyStream()
+    if compression == LZ4:
+        return _Lz4Stream()
+    if compression == ZSTD:
+        import zstandard
+
+        return zstandard.ZstdCompressor(level=3).compressobj()
+    raise ValueError(f"no compression has the number {compression}")
+
+
+class _SnappyStream:
+    def __init__(self) -> None:
+        self._pending = bytearray()
+        self._ready = _XERIAL_HEADER
+
+    def compress(self, data: bytes, /) -> bytes:
+        self._pending += data
+        whole = len(self._pending) // _XERIAL_BLOCK_BYTES * _XERIAL_BLOCK_BYTES
+        ready, self._ready = self._ready + _snappy_blocks(memoryview(bytes(self._pending[:whole]))), b""
+        del self._pending[:whole]
+        return ready
+
+    def flush(self) -> bytes:
+        return self._ready + _snappy_blocks(memoryview(bytes(self._pending)))
+
+
+class _Lz4Stream:
+    def __init__(self) -> None:
+        import lz4.frame
+
+        self._frame = lz4.frame.LZ4FrameCompressor(
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB, block_linked=False, compression_level=0
+        )
+        self._ready: bytes = self._frame.begin()
+
+    def compress(self, data: bytes, /) -> bytes:
+        ready, self._ready = self._ready, b""
+        return ready + bytes(self._frame.compress(data))
+
+    def flush(self) -> bytes:
+        return self._ready + bytes(self._frame.flush())
+
+
 def is_available(compression: int) -> bool:
     """Whether the codec's library is installed here; none and gzip always are."""
     library = LIBRARIES.get(compression)
@@ -92,9 +155,13 @@ def decompress_chunks(compression: int, data: Buffer, max_bytes: int = DECOMPRES
 
 
 def _compress_snappy(data: Buffer) -> bytes:
+    return _XERIAL_HEADER + _snappy_blocks(memoryview(data))
+
+
+def _snappy_blocks(view: memoryview) -> bytes:
     from cramjam import snappy
 
-    view, out = memoryview(data), [_XERIAL_HEADER]
+    out: list[bytes] = []
     for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
         block = bytes(snappy.compress_raw(view[start : start + _XERIAL_BLOCK_BYTES]))
         out += (len(block).to_bytes(4, "big"), block)

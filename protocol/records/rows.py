@@ -1,0 +1,124 @@
+"""Records of a batch as rows: what compaction asks of each, and where the bytes lie that it would copy.
+
+The walk is that of record.py and holds no more: one chunk of what was decompressed, and one record. It goes piece by
+piece, so that who looks at millions of records pays for one step of a generator in hundreds; between two pieces, and
+before each chunk, it may be left alone. Headers of records are not looked at, and neither is the CRC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.primitives import read_varlong
+from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
+from barnabas.protocol.records.compression import NONE, decompress_chunks
+from barnabas.protocol.records.record import RECORD_BYTES_MAX, read_short_varint
+
+Row = tuple[int, int, bytes | None, bool, int, int]
+"""(offset, timestamp in ms, key, whether there is a value, where the length of the key lies, where the record ends)."""
+
+Piece = tuple[bytes, list[Row]]
+"""Rows, and the bytes that their places are in."""
+
+ROWS_MAX: Final = 256
+_NO_LIMIT: Final = 1 << 62  # of the whole batch: only one chunk of it is held at a time
+_LENGTH_BYTES: Final = 5
+
+
+def row_pieces(
+    batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX
+) -> Iterator[Piece | None]:
+    """Every record of a batch, in order, some hundred to a piece; None before each new chunk is decompressed.
+
+    `batch` is exactly one batch. DecodeError on damage, where a record is larger than `max_record_bytes`, and where
+    offsets do not rise within the batch's own.
+    """
+    if header.records_count < 0:
+        raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
+    chunks: Iterator[bytes] = iter(())
+    buffer, position = batch, HEADER_SIZE
+    if header.compression != NONE:
+        buffer, position = b"", 0
+        if len(batch) > HEADER_SIZE or header.records_count:
+            chunks = decompress_chunks(header.compression, memoryview(batch)[HEADER_SIZE:], _NO_LIMIT)
+    left, last_offset = header.records_count, header.base_offset - 1
+    while left > 0:
+        rows: list[Row] = []
+        position = _parse_rows(buffer, position, min(left, ROWS_MAX), max_record_bytes, last_offset, header, rows)
+        if rows:
+            last_offset = rows[-1][0]
+            left -= len(rows)
+            yield buffer, rows
+            continue
+        parts, size, needed = [buffer[position:]], len(buffer) - position, _bytes_needed(buffer, position)
+        while size < needed:
+            yield None
+            chunk = next(chunks, None)
+            if chunk is None:
+                raise DecodeError(f"batch at offset {header.base_offset} ends {left} records too early")
+            parts.append(chunk)
+            size += len(chunk)
+        buffer, position = b"".join(parts), 0
+    if position < len(buffer) or any(chunks):
+        raise DecodeError(f"batch at offset {header.base_offset}: bytes behind its {header.records_count} records")
+
+
+def _bytes_needed(buffer: bytes, position: int) -> int:
+    """How many bytes from `position` the next record takes, one more than there are where not even that is known."""
+    if len(buffer) - position >= _LENGTH_BYTES:
+        length, start = read_short_varint(buffer, position)
+        return start - position + length
+    return len(buffer) - position + 1
+
+
+def _parse_rows(
+    buffer: bytes,
+    position: int,
+    rows_max: int,
+    max_record_bytes: int,
+    offset: int,
+    header: BatchHeader,
+    rows: list[Row],
+) -> int:
+    """Add the records that lie whole in `buffer` from `position` on; returns where the first other one begins."""
+    base_offset, base_timestamp, last_offset = header.base_offset, header.base_timestamp, header.last_offset
+    has_append_time, append_time = header.timestamp_type == LOG_APPEND_TIME, header.max_timestamp
+    size = len(buffer)
+    while len(rows) < rows_max:
+        try:
+            length, start = read_short_varint(buffer, position)
+        except (IndexError, DecodeError):
+            if size - position >= _LENGTH_BYTES:
+                raise DecodeError(f"batch at offset {base_offset}: no record behind offset {offset}") from None
+            return position  # cut by the end of the chunk
+        end = start + length
+        if not 0 < length <= max_record_bytes:
+            raise DecodeError(f"the record behind offset {offset} claims {length} bytes")
+        if end > size:
+            return position
+        try:
+            raw = buffer[start + 1]  # behind the attributes, which mean nothing
+            if raw < 0x80:
+                delta, at = (raw >> 1) ^ -(raw & 1), start + 2
+            else:
+                delta, at = read_varlong(buffer, start + 1)
+            offset_delta, tail = read_short_varint(buffer, at)
+            key_size, at = read_short_varint(buffer, tail)
+            key: bytes | None = None
+            if key_size >= 0:
+                key = buffer[at : at + key_size]
+                at += key_size
+            value_size, at = read_short_varint(buffer, at)
+        except IndexError:
+            raise DecodeError(f"the record behind offset {offset} ends too early") from None
+        if key_size < -1 or value_size < -1 or at + max(value_size, 0) >= end:  # a count of headers comes behind
+            raise DecodeError(f"the record behind offset {offset} has a key or a value beyond its end")
+        if not offset < base_offset + offset_delta <= last_offset:
+            raise DecodeError(f"batch at offset {base_offset}: offset {base_offset + offset_delta} behind {offset}")
+        offset = base_offset + offset_delta
+        timestamp = append_time if has_append_time else base_timestamp + delta
+        rows.append((offset, timestamp, key, value_size >= 0, tail, end))
+        position = end
+    return position
