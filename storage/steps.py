@@ -6,7 +6,7 @@ What the work has looked at may have changed when it goes on: each such function
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,6 +20,23 @@ def finish(steps: Steps[T]) -> T:
     try:
         while True:
             next(steps)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+Work = Generator[int | Callable[[], None], None, T]
+"""Long work in a helper process, or in slices: pauses with the bytes read and written since the pause before, or with a
+function that is to be called before it goes on, in whatever thread (a sync)."""
+
+
+def finish_work(work: Work[T]) -> T:
+    """All of it at once."""
+    try:
+        while True:
+            paused = next(work)
+            if not isinstance(paused, int):
+                paused()
     except StopIteration as stop:
         result: T = stop.value
         return result

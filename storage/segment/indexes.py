@@ -28,9 +28,11 @@ UNKNOWN: Final = -2  # not looked up yet; -1 is Kafka's "none"
 class SegmentIndexes:
     """Entries for batches up to the last one added. `load` or `reset` before `add`."""
 
-    def __init__(self, directory: Directory, base_offset: int, config: LogConfig) -> None:
+    def __init__(
+        self, directory: Directory, base_offset: int, config: LogConfig, state: FileState = FileState.LIVE
+    ) -> None:
         def name(kind: FileKind) -> str:
-            return segment_file(base_offset, kind)
+            return segment_file(base_offset, kind, state)
 
         size_max = config.segment_index_bytes
         self.directory = directory

@@ -1,0 +1,124 @@
+"""One batch: which of its records stay, and the batch that is left with them.
+
+Knows the offset map and the rules; reads no file. Records that stay are held while a batch is looked at, up to
+HELD_BYTES; of a batch that keeps more (a small zstd batch can hold gigabytes) the records are walked a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Final
+
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
+from barnabas.protocol.records.rows import Row, row_pieces
+from barnabas.storage.cleaner.decisions import Outcome, Retention, keeps_tombstones, outcome, sets_horizon
+from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.results import Tally
+
+HELD_BYTES: Final = 1 << 22
+_HELD_RECORD_BYTES: Final = 128  # what a held record takes beside its bytes
+
+Filtered = tuple[BatchHeader, bytes | bytearray, int]
+"""(header, batch, largest timestamp of its records in ms)."""
+
+
+class BatchFilter:
+    """The records of batches against the map of one round. `latest_offset` is the last one whose key is in the map."""
+
+    def __init__(
+        self,
+        offset_map: OffsetMap,
+        latest_offset: int,
+        now_ms: int,
+        delete_retention_ms: int,
+        max_record_bytes: int,
+        tally: Tally,
+    ) -> None:
+        self._map = offset_map
+        self._latest_offset = latest_offset
+        self._now_ms = now_ms
+        self._horizon_ms = now_ms + delete_retention_ms
+        self._max_record_bytes = max_record_bytes
+        self._tally = tally
+        self._invalid = 0
+        self._has_tombstone = False
+        self._max_timestamp = NO_HORIZON
+
+    def steps(
+        self, batch: bytes, header: BatchHeader, kind: Retention, discards: bool, is_useless_marker: bool
+    ) -> Generator[int, None, Filtered | None]:
+        """What is left of the batch, None if nothing. Pauses between pieces of it. DecodeError on damage."""
+        if kind == Retention.DELETE:
+            return None
+        tally = self._tally
+        tally.messages_read += header.records_count
+        held: list[tuple[int, int, bytes]] = []
+        kept = held_bytes = 0
+        self._has_tombstone, self._max_timestamp = False, -1
+        if not discards:
+            pauses = False
+            for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+                if pauses or piece is None:
+                    yield 0
+                if piece is None:
+                    continue
+                pauses = True
+                buffer, rows = piece
+                for offset, timestamp, _, _, tail, end in self._retained(rows, header):
+                    kept += 1
+                    if held_bytes <= HELD_BYTES:
+                        held.append((offset, timestamp, buffer[tail:end]))
+                        held_bytes += end - tail + _HELD_RECORD_BYTES
+            tally.invalid_messages += self._invalid
+            self._invalid = 0
+        tally.messages_written += kept
+        gets_horizon = sets_horizon(header, self._has_tombstone, is_useless_marker)
+        result = outcome(kept, header.records_count, gets_horizon, kind)
+        if result == Outcome.DROPPED:
+            return None
+        if result == Outcome.EMPTIED:
+            return header, empty_batch(header), header.max_timestamp
+        if result == Outcome.VERBATIM:
+            return header, batch, self._max_timestamp if header.lacks_max_timestamp else header.max_timestamp
+        rewriting = Rewriting(header, self._horizon_ms if gets_horizon else delete_horizon_of(header))
+        if held_bytes <= HELD_BYTES:
+            for offset, timestamp, record in held:
+                rewriting.add(offset, timestamp, record)
+        else:
+            held.clear()
+            yield from self._rewrite(batch, header, rewriting)
+        rewritten, data = rewriting.seal()
+        return rewritten, data, rewritten.max_timestamp
+
+    def _rewrite(self, batch: bytes, header: BatchHeader, rewriting: Rewriting) -> Generator[int, None, None]:
+        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+            yield 0
+            if piece is None:
+                continue
+            buffer, rows = piece
+            for offset, timestamp, _, _, tail, end in self._retained(rows, header):
+                rewriting.add(offset, timestamp, buffer[tail:end])
+        self._invalid = 0  # counted the first time
+
+    def _retained(self, rows: list[Row], header: BatchHeader) -> list[Row]:
+        """The rows that stay; notes what else there is to know of them."""
+        if not header.is_control:
+            keeps_deleted, latest, offset_map = keeps_tombstones(header, self._now_ms), self._latest_offset, self._map
+            retained: list[Row] = []
+            for row in rows:
+                if row[0] <= latest:
+                    key = row[2]
+                    if key is None:
+                        self._invalid += 1
+                        continue
+                    if row[0] < offset_map.get(key) or not (row[3] or keeps_deleted):
+                        continue
+                retained.append(row)
+            rows = retained
+        for row in rows:
+            if not row[3]:
+                self._has_tombstone = True
+            if row[1] > self._max_timestamp:
+                self._max_timestamp = row[1]
+        return rows

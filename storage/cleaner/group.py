@@ -1,0 +1,95 @@
+"""The second walk of a round: the segments of a group, batch by batch, into one new segment."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.storage.cleaner.aborted import AbortedTransactions
+from barnabas.storage.cleaner.decisions import LastRecord, discards_records, retention, tells_producers_end
+from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
+from barnabas.storage.cleaner.mapping import BATCH_COST_BYTES, STEP_BYTES, Span
+from barnabas.storage.cleaner.reading import BatchReader
+from barnabas.storage.cleaner.results import CleanedGroup, Tally
+from barnabas.storage.cleaner.transactions import CleanedTransactions, kind_of
+from barnabas.storage.cleaner.writing import CleanedSegment
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.steps import Work
+
+
+class Rules(NamedTuple):
+    """What a round is decided by, beside the map."""
+
+    now_ms: int
+    high_watermark: int
+    last_records: Mapping[int, LastRecord]  # by producer id
+    config: LogConfig
+    buffer_bytes: int
+
+
+class GroupCleaning:
+    """Cleans groups in order; transactions may reach from one into the next."""
+
+    def __init__(
+        self, directory: Directory, rules: Rules, batches: BatchFilter, aborted: AbortedTransactions, tally: Tally
+    ) -> None:
+        self._directory = directory
+        self._rules = rules
+        self._filter = batches
+        self._aborted = aborted
+        self._tally = tally
+        self._transactions = CleanedTransactions()
+
+    def steps(self, spans: Sequence[Span]) -> Work[CleanedGroup]:
+        """Clean one group. CorruptFile where a segment is damaged; then the new files are to be removed."""
+        rules = self._rules
+        base_offset = spans[0].base_offset
+        cleaned = CleanedSegment(self._directory, base_offset, rules.config, rules.buffer_bytes)
+        has_txn_index = False
+        for span in spans:
+            self._transactions.add_aborted(self._aborted.touching(span.base_offset, span.end_offset))
+            yield from self._clean(span, cleaned)
+            for entry in self._transactions.take_kept_entries():
+                cleaned.append_aborted(entry)
+                has_txn_index = True
+        last_log = segment_file(spans[-1].base_offset, FileKind.LOG)
+        yield from cleaned.finish(self._directory.modified_ms(last_log))
+        self._tally.bytes_written += cleaned.size
+        return CleanedGroup(tuple(span.base_offset for span in spans), cleaned.size, has_txn_index)
+
+    def _clean(self, span: Span, cleaned: CleanedSegment) -> Generator[int, None, None]:
+        name = segment_file(span.base_offset, FileKind.LOG)
+        reader = BatchReader(self._directory, name, 0, span.size, self._rules.buffer_bytes)
+        told, work = cleaned.bytes_written, 0
+        tally = self._tally
+        try:
+            while (header := reader.next()) is not None:
+                try:
+                    filtered = yield from self._filtered(reader.batch, header)
+                except DecodeError as damage:
+                    raise reader.damage(reader.batch_position, str(damage)) from damage
+                if filtered is not None:
+                    cleaned.append(filtered[0], filtered[1], filtered[2])
+                tally.bytes_read += header.size_in_bytes
+                work += header.size_in_bytes + BATCH_COST_BYTES
+                if work >= STEP_BYTES:
+                    io = reader.bytes_read + cleaned.bytes_written
+                    yield io - told
+                    told, work = io, 0
+        finally:
+            reader.close()
+        yield reader.bytes_read + cleaned.bytes_written - told
+
+    def _filtered(self, batch: bytes, header: BatchHeader) -> Generator[int, None, Filtered | None]:
+        rules = self._rules
+        can_discard = self._transactions.can_discard(header, kind_of(batch, header))
+        discards = discards_records(header, can_discard, rules.now_ms)
+        tells_an_end = header.next_offset == rules.high_watermark or tells_producers_end(
+            header, rules.last_records.get(header.producer_id)
+        )
+        kind = retention(tells_an_end, discards)
+        return (yield from self._filter.steps(batch, header, kind, discards, header.is_control and can_discard))

@@ -1,0 +1,121 @@
+"""One round of cleaning of one partition's log, as a value that can be sent to a helper process.
+
+The job reads sealed segments and writes new ones beside them, under names that mean nothing to anybody else
+(`.cleaned`); it changes, renames and removes no other file. Which log, from where and how far is decided by who makes
+the job, and so is what to do with the result: the swap. It can be begun again from the start at any point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.record import RECORD_BYTES_MAX
+from barnabas.storage.cleaner.aborted import AbortedTransactions
+from barnabas.storage.cleaner.decisions import LastRecord
+from barnabas.storage.cleaner.filtering import BatchFilter
+from barnabas.storage.cleaner.group import GroupCleaning, Rules
+from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
+from barnabas.storage.cleaner.mapping import MapBuilding, Span
+from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.results import CleanResult, Tally
+from barnabas.storage.cleaner.writing import remove_cleaned
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import Files
+from barnabas.storage.errors import StorageError
+from barnabas.storage.steps import Work
+
+
+class SourceSegment(NamedTuple):
+    """A sealed segment whose files are written, and the bytes of its log file."""
+
+    base_offset: int
+    size: int
+
+
+class CleanJob(NamedTuple):
+    """All sealed segments that begin below `first_uncleanable`, in order, and what decides about their batches.
+
+    `end_offset` is the base offset of the segment behind the last of `segments`. `aborted_later` are the aborted
+    transactions that begin below it and whose markers lie behind it (and so in no `.txnindex` of `segments`): without
+    them their data would count as committed. `last_records` has the active producers by id.
+    """
+
+    directory: str
+    segments: tuple[SourceSegment, ...]
+    end_offset: int
+    first_dirty: int
+    first_uncleanable: int
+    high_watermark: int
+    now_ms: int
+    config: LogConfig
+    last_records: Mapping[int, LastRecord]
+    aborted_later: tuple[AbortedTxn, ...] = ()
+    dedupe_buffer_bytes: int = 128 << 20
+    load_factor: float = 0.9
+    io_buffer_bytes: int = 512 << 10
+
+    def steps(self, files: Files) -> Work[CleanResult]:
+        """The round. StorageError, CorruptFile among them; whatever ends it early, no new file is left."""
+        disk = Disk(files, self.directory)
+        directory = Directory(disk, self.directory)
+        is_done = False
+        try:
+            remove_cleaned(directory)
+            result = yield from self._clean(directory)
+            is_done = True
+        finally:
+            if not is_done:
+                with suppress(StorageError):  # the next round removes them, or the next start
+                    remove_cleaned(directory)
+            disk.close()
+        return result
+
+    def _clean(self, directory: Directory) -> Work[CleanResult]:
+        tally = Tally()
+        spans = self._spans()
+        aborted = AbortedTransactions(directory, [span.base_offset for span in spans], self.aborted_later)
+        keys_max = max(self.first_uncleanable - self.first_dirty, 0)
+        offset_map = OffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
+        max_record_bytes = min(self.config.max_decompressed_message_bytes, RECORD_BYTES_MAX)
+        buffer_bytes = self.io_buffer_bytes // 2  # one half to read, one to write
+        mapping = MapBuilding(
+            directory, offset_map, self.first_dirty, self.first_uncleanable, buffer_bytes, max_record_bytes, tally
+        )
+        yield from mapping.steps(spans, aborted)
+        end_offset = mapping.latest_offset + 1
+        rules = Rules(self.now_ms, self.high_watermark, self.last_records, self.config, buffer_bytes)
+        batches = BatchFilter(
+            offset_map, mapping.latest_offset, self.now_ms, self.config.delete_retention_ms, max_record_bytes, tally
+        )
+        cleaning = GroupCleaning(directory, rules, batches, aborted, tally)
+        groups = []
+        for group in self._groups(directory, [span for span in spans if span.base_offset < end_offset]):
+            groups.append((yield from cleaning.steps(group)))
+        return CleanResult(tuple(groups), end_offset, tally.stats())
+
+    def _spans(self) -> list[Span]:
+        ends = [*(segment.base_offset for segment in self.segments[1:]), self.end_offset]
+        return [Span(segment.base_offset, end, segment.size) for segment, end in zip(self.segments, ends, strict=False)]
+
+    def _groups(self, directory: Directory, spans: list[Span]) -> list[list[Span]]:
+        def size(span: Span, kind: FileKind) -> int:
+            name = segment_file(span.base_offset, kind)
+            return directory.size(name) if directory.exists(name) else 0
+
+        sizes = [
+            SegmentSizes(
+                span.base_offset, span.size, size(span, FileKind.OFFSET_INDEX), size(span, FileKind.TIME_INDEX)
+            )
+            for span in spans
+        ]
+        by_base_offset = {span.base_offset: span for span in spans}
+        groups = group_segments(
+            sizes, self.config.segment_bytes, self.config.segment_index_bytes, self.first_uncleanable
+        )
+        return [[by_base_offset[each.base_offset] for each in group] for group in groups]

@@ -1,0 +1,139 @@
+"""The first walk of a round: the keys of the part that was not cleaned before go into the offset map.
+
+Markers and what was aborted are left out. The walk ends where the map is full, or where nothing may be cleaned any
+more. Unlike in Kafka's cleaner that bound holds inside a segment, too: a record of a transaction that is still open
+never removes an older one. docs/decisions/0117.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Final, NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.rows import Row, row_pieces
+from barnabas.storage.cleaner.aborted import AbortedTransactions
+from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.reading import BatchReader
+from barnabas.storage.cleaner.results import Tally
+from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions, kind_of
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.segment.offset_index import OffsetIndex
+from barnabas.storage.steps import Work
+
+STEP_BYTES: Final = 1 << 15  # of batches between two pauses
+BATCH_COST_BYTES: Final = 128  # what a batch counts beside its bytes
+
+
+class Span(NamedTuple):
+    """A segment: its offsets are in [base_offset, end_offset), its log file is `size` bytes."""
+
+    base_offset: int
+    end_offset: int
+    size: int
+
+
+class MapBuilding:
+    """Fills a map. `latest_offset` is the last offset whose key is in it, if it has one."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        offset_map: OffsetMap,
+        first_dirty: int,
+        first_uncleanable: int,
+        buffer_bytes: int,
+        max_record_bytes: int,
+        tally: Tally,
+    ) -> None:
+        self.latest_offset = first_dirty - 1
+        self._directory = directory
+        self._map = offset_map
+        self._first_dirty = first_dirty
+        self._first_uncleanable = first_uncleanable
+        self._buffer_bytes = buffer_bytes
+        self._max_record_bytes = max_record_bytes
+        self._tally = tally
+        self._transactions = CleanedTransactions()
+
+    def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Work[None]:
+        """Walk the segments, all those below the bound, in order. CorruptFile where one is damaged."""
+        for span in spans:
+            if span.end_offset <= self._first_dirty or span.base_offset >= self._first_uncleanable:
+                continue
+            self._transactions.add_aborted(aborted.touching(span.base_offset, span.end_offset))
+            is_full = yield from self._walk(span)
+            if is_full:
+                break
+            self.latest_offset = min(span.end_offset, self._first_uncleanable) - 1
+        self._tally.map_fullness = self._map.fullness
+
+    def _walk(self, span: Span) -> Generator[int, None, bool]:
+        name = segment_file(span.base_offset, FileKind.LOG)
+        reader = BatchReader(self._directory, name, self._start(span), span.size, self._buffer_bytes)
+        told = work = 0
+        try:
+            while (header := reader.next()) is not None and header.base_offset < self._first_uncleanable:
+                try:
+                    is_full = yield from self._take(reader.batch, header)
+                except DecodeError as damage:
+                    raise reader.damage(reader.batch_position, str(damage)) from damage
+                if is_full:
+                    return True
+                self.latest_offset = max(self.latest_offset, header.last_offset)
+                self._tally.map_bytes_read += header.size_in_bytes
+                work += header.size_in_bytes + BATCH_COST_BYTES
+                if work >= STEP_BYTES:
+                    yield reader.bytes_read - told
+                    told, work = reader.bytes_read, 0
+        finally:
+            reader.close()
+        yield reader.bytes_read - told
+        return False
+
+    def _take(self, batch: bytes, header: BatchHeader) -> Generator[int, None, bool]:
+        kind = kind_of(batch, header)
+        is_skipped = self._transactions.can_discard(header, kind)
+        if kind != BatchKind.DATA:
+            self._tally.map_messages_read += 1
+            return False
+        if is_skipped:
+            self._tally.map_messages_read += header.records_count
+            return False
+        pauses = False
+        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+            if pauses or piece is None:
+                yield 0
+            if piece is not None:
+                pauses = True
+                if self._put(piece[1]):
+                    return True
+        return False
+
+    def _put(self, rows: list[Row]) -> bool:
+        """Put keys into the map; whether it was full before the end."""
+        offset_map, first_dirty, count = self._map, self._first_dirty, 0
+        for row in rows:
+            key = row[2]
+            if key is not None and row[0] >= first_dirty:
+                if offset_map.is_full:
+                    self._tally.map_messages_read += count
+                    return True
+                offset_map.put(key, row[0])
+                self.latest_offset = row[0]
+            count += 1
+        self._tally.map_messages_read += count
+        return False
+
+    def _start(self, span: Span) -> int:
+        """Where in the log file to begin: at or before the first batch that may not be clean."""
+        if span.base_offset >= self._first_dirty:
+            return 0
+        index = OffsetIndex(self._directory, segment_file(span.base_offset, FileKind.OFFSET_INDEX), span.base_offset, 0)
+        if not index.load(span.size):
+            return 0
+        position = index.lookup(self._first_dirty)[1]
+        self._directory.disk.indexes.discard(index)
+        return position

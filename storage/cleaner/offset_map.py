@@ -1,0 +1,100 @@
+"""From keys to the highest offset each was seen at, in memory that is bounded however long the keys are.
+
+An entry takes 24 bytes, as in Kafka: two hashes of the key, together 124 bits, and the offset. The key is not kept: two
+keys whose hashes are both the same would count as one, as in Kafka. One hash is Python's own, the other has a seed
+that is new for every map, so that nobody can choose keys that meet in one place.
+
+Theory of operation: open addressing with double hashing in one array of a prime number of places. No entry is ever
+removed. No more places are taken than the log has offsets for.
+"""
+
+from __future__ import annotations
+
+import secrets
+from array import array
+from typing import Final
+
+from xxhash import xxh3_64_intdigest
+
+ENTRY_BYTES: Final = 24
+NOT_FOUND: Final = -1
+_COLUMNS: Final = 3  # hash, other hash, offset + 1 (0: free)
+
+
+class OffsetMap:
+    """`is_full` when as many keys are in as `memory_bytes` and the load factor allow; ask before `put`.
+
+    `keys_max` is how many keys can come at most, whatever room there is.
+    """
+
+    def __init__(self, memory_bytes: int, load_factor: float, keys_max: int) -> None:
+        self.slots = memory_bytes // ENTRY_BYTES
+        self.entries_max = int(self.slots * load_factor)
+        if self.entries_max < 1:
+            raise ValueError(f"a map of {memory_bytes} bytes has no room for a single key")
+        self.entries = 0
+        self._places = _prime_from(max(min(self.slots, keys_max + keys_max // 2), self._least(keys_max), 3))
+        self._table = array("q", [0]) * (_COLUMNS * self._places)
+        self._seed = secrets.randbits(64)
+
+    def _least(self, keys_max: int) -> int:
+        return min(self.entries_max, keys_max) + 1  # one place is always free, so every search ends
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further key may be put in."""
+        return self.entries >= self.entries_max
+
+    @property
+    def fullness(self) -> float:
+        """Keys by the room there is for them, as Kafka tells it: at most the load factor."""
+        return self.entries / self.slots
+
+    def put(self, key: bytes, offset: int) -> None:
+        """The key was seen at `offset`; offsets rise."""
+        first, second = hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2
+        at = self._find(first, second)
+        table = self._table
+        if not table[at + 2]:
+            table[at] = first
+            table[at + 1] = second
+            self.entries += 1
+        table[at + 2] = offset + 1
+
+    def get(self, key: bytes) -> int:
+        """The highest offset of the key, NOT_FOUND if there is none."""
+        at = self._find(hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2)
+        return self._table[at + 2] - 1
+
+    def _find(self, first: int, second: int) -> int:
+        """Where the entry of a key lies, or would lie."""
+        table, places = self._table, self._places
+        place = first % places
+        at = _COLUMNS * place
+        if (table[at] == first and table[at + 1] == second) or not table[at + 2]:
+            return at
+        stride = 1 + second % (places - 1)
+        while True:
+            place += stride
+            if place >= places:
+                place -= places
+            at = _COLUMNS * place
+            if (table[at] == first and table[at + 1] == second) or not table[at + 2]:
+                return at
+
+
+def _prime_from(number: int) -> int:
+    """The least prime that is not smaller than `number`."""
+    number |= 1
+    while not _is_prime(number):
+        number += 2
+    return number
+
+
+def _is_prime(number: int) -> bool:
+    divisor = 3
+    while divisor * divisor <= number:
+        if number % divisor == 0:
+            return False
+        divisor += 2
+    return True

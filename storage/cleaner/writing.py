@@ -1,0 +1,80 @@
+"""The segment that takes the place of a group of others: four files that end in `.cleaned`, with Kafka's indexes.
+
+Invariant: once `finish` is through, the files and their names are on the disk. Until the broker renames them they mean
+nothing: a start removes them.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.segment.indexes import SegmentIndexes
+from barnabas.storage.steps import Work
+
+
+class CleanedSegment:
+    """A segment being written. `size` is that of the log, `bytes_written` counts what reached the file."""
+
+    def __init__(self, directory: Directory, base_offset: int, config: LogConfig, buffer_bytes: int) -> None:
+        self.base_offset = base_offset
+        self.size = 0
+        self.bytes_written = 0
+        self._directory = directory
+        self._buffer = bytearray()
+        self._buffer_bytes = buffer_bytes
+        for kind in _KINDS:
+            directory.remove(segment_file(base_offset, kind, FileState.CLEANED))
+        self._log = directory.open(segment_file(base_offset, FileKind.LOG, FileState.CLEANED), create=True)
+        self._indexes = SegmentIndexes(directory, base_offset, config, FileState.CLEANED)
+        self._indexes.reset()
+
+    def append(self, header: BatchHeader, batch: bytes | bytearray, max_timestamp: int) -> None:
+        """The next batch. `max_timestamp` is that of its records."""
+        self._indexes.add(self.size, header.last_offset, max_timestamp)
+        self._buffer += batch
+        self.size += len(batch)
+        if len(self._buffer) >= self._buffer_bytes:
+            self._flush()
+
+    def append_aborted(self, entry: AbortedTxn) -> None:
+        """A transaction whose ABORT marker stays; in the order of the markers."""
+        self._indexes.txn.append(entry)
+
+    def finish(self, modified_ms: int) -> Work[None]:
+        """Have everything on the disk, as old as the last segment it stands for."""
+        self._flush()
+        self._indexes.close_time()
+        self._indexes.write()
+        self._log.set_modified_ms(modified_ms)
+        yield 0
+        yield self._log.sync
+        self._log.close()
+        for path in _INDEX_KINDS:
+            name = segment_file(self.base_offset, path, FileState.CLEANED)
+            if self._directory.exists(name):
+                file = self._directory.open(name)
+                file.set_modified_ms(modified_ms)
+                yield file.sync
+                file.close()
+        yield self._directory.sync
+
+    def _flush(self) -> None:
+        if self._buffer:
+            self._log.pwrite(self._buffer, self.bytes_written)
+            self.bytes_written += len(self._buffer)
+            self._buffer.clear()
+
+
+def remove_cleaned(directory: Directory) -> None:
+    """Remove what rounds that were given up have left."""
+    for name in directory.names():
+        found = parse_segment_file(name)
+        if found is not None and found.state is FileState.CLEANED:
+            directory.remove(name)
+
+
+_INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
+_KINDS = (FileKind.LOG, *_INDEX_KINDS)

@@ -1,0 +1,205 @@
+"""A round of cleaning: what stays in the log, what is written beside it, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from barnabas.protocol.files.names import FileKind, FileState, segment_file
+from barnabas.protocol.records.batch import iter_batches, verify_crc
+from barnabas.storage.cleaner.decisions import LastRecord
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.steps import finish_work
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def log() -> CompactedLog:
+    return new_log()
+
+
+def new_log() -> CompactedLog:
+    files = MemoryFiles(now_ms=TIME_MS)
+    files.mkdir("/log")
+    files.sync_directory("/")
+    return CompactedLog(files, "/log")
+
+
+def test_the_last_record_of_every_key_stays_at_its_offset(log: CompactedLog) -> None:
+    log.data((b"a", b"1"), (b"b", b"1"))
+    log.data((b"a", b"2"))
+    log.roll()
+    log.data((b"c", b"1"), (b"b", b"2"))
+    log.roll()
+    result = log.clean()
+    assert log.kept() == [(2, b"a", b"2"), (3, b"c", b"1"), (4, b"b", b"2")]
+    assert result.end_offset == 5
+    assert [group.source_base_offsets for group in result.groups] == [(0, 3)]
+    assert all(verify_crc(batch) for _, batch in log.batches())
+
+
+def test_records_without_a_key_go_and_are_counted(log: CompactedLog) -> None:
+    log.data((None, b"1"), (b"a", b"1"))
+    log.roll()
+    assert log.clean(high_watermark=-1).stats.invalid_messages == 1
+    assert log.kept() == [(1, b"a", b"1")]
+
+
+def test_what_is_not_cleanable_removes_nothing(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.data((b"a", b"2"), producer=(1, 0), transactional=True)
+    log.roll()
+    assert log.clean().end_offset == 1
+    assert log.kept() == [(0, b"a", b"1"), (1, b"a", b"2")]
+
+
+def test_aborted_data_go_at_once_and_their_marker_after_two_more_rounds(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.data((b"a", b"2"), producer=(1, 0), transactional=True)
+    log.marker((1, 0), commit=False)
+    log.data((b"b", b"1"))
+    log.roll()
+    log.last_records.clear()
+    log.clean()
+    assert log.kept() == [(0, b"a", b"1"), (3, b"b", b"1")]
+    assert log.markers() == [2]
+    assert [entry.producer_id for entry in log.aborted(0)] == [1]
+    log.clean()
+    assert log.markers() == [2]
+    assert log.aborted(0) == []
+    horizon = next(header for header, _ in log.batches() if header.is_control)
+    assert horizon.has_delete_horizon
+    assert horizon.base_timestamp == TIME_MS + DAY_MS
+    log.clean(now_ms=TIME_MS + DAY_MS - 1)
+    assert log.markers() == [2]
+    log.clean(now_ms=TIME_MS + DAY_MS)
+    assert log.markers() == []
+
+
+def test_a_marker_behind_the_segments_aborts_what_is_in_them(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.data((b"a", b"2"), producer=(1, 0), transactional=True)
+    log.roll()
+    log.marker((1, 0), commit=False)
+    log.last_records.clear()
+    log.clean()
+    assert log.kept() == [(0, b"a", b"1")]
+
+
+def test_a_tombstone_stays_until_its_horizon(log: CompactedLog) -> None:
+    log.data((b"a", b"1"), (b"a", None), (b"b", b"1"))
+    log.roll()
+    log.clean()
+    assert log.kept() == [(1, b"a", None), (2, b"b", b"1")]
+    ((header, _),) = log.batches()
+    assert (header.has_delete_horizon, header.base_timestamp) == (True, TIME_MS + DAY_MS)
+    log.clean(now_ms=TIME_MS + DAY_MS - 1)
+    assert log.kept() == [(1, b"a", None), (2, b"b", b"1")]
+    assert [record.timestamp for record in log.records()] == [TIME_MS + 1, TIME_MS + 2]
+    log.clean(now_ms=TIME_MS + DAY_MS)
+    assert log.kept() == [(2, b"b", b"1")]
+
+
+def test_the_last_batch_of_an_active_producer_stays_without_its_records(log: CompactedLog) -> None:
+    log.data((b"a", b"1"), producer=(1, 3), sequence=7)
+    log.data((b"a", b"2"))
+    log.roll()
+    log.clean()
+    (header, batch), _ = log.batches()
+    assert len(batch) == 61
+    assert (header.producer_id, header.producer_epoch, header.last_sequence, header.records_count) == (1, 3, 7, 0)
+    log.last_records = {1: LastRecord(5, 3)}
+    log.clean()
+    assert [header.base_offset for header, _ in log.batches()] == [1]
+
+
+def test_the_batch_at_the_high_watermark_stays(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.data((None, b"1"))
+    log.roll()
+    log.clean(high_watermark=2)
+    assert [(header.base_offset, header.records_count) for header, _ in log.batches()] == [(0, 1), (1, 0)]
+
+
+def test_a_full_map_ends_the_round_earlier(log: CompactedLog) -> None:
+    for number in range(40):
+        log.data((b"%d" % (number % 20), b"%d" % number))
+    log.roll()
+    result = log.clean(dedupe_buffer_bytes=24 * 10)  # nine keys
+    assert result.end_offset == 9
+    assert result.stats.map_fullness == 0.9
+    rounds = 1
+    while log.clean(dedupe_buffer_bytes=24 * 10).end_offset < 40:
+        rounds += 1
+    assert rounds == 4
+    assert [offset for offset, _, _ in log.kept()] == list(range(20, 40))
+
+
+def test_new_segments_are_as_old_as_the_last_they_stand_for() -> None:
+    log = new_log()
+    log.data((b"a", b"1"))
+    log.roll()
+    assert isinstance(log.files, MemoryFiles)
+    log.files.now_ms = TIME_MS + 5
+    log.data((b"b", b"1"))
+    log.roll()
+    log.files.now_ms = TIME_MS + 9
+    log.clean()
+    for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        assert log.directory.modified_ms(segment_file(0, kind)) == TIME_MS + 5
+
+
+def test_a_wrong_bit_is_refused_by_file_and_place(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.data((b"b", b"1"))
+    log.roll()
+    content = bytearray(log.log(0))
+    content[-1] ^= 1
+    name = segment_file(0, FileKind.LOG)
+    log.directory.write(name, bytes(content), 0)
+    position = [at for at, _ in iter_batches(content)][1]
+    with pytest.raises(CorruptFile, match=f"/log/{name}: at {position}: the CRC of the batch at offset 1 is wrong"):
+        finish_work(log.job().steps(log.files))
+    assert not [name for name in log.directory.names() if name.endswith(FileState.CLEANED.value)]
+
+
+def test_whatever_was_written_is_on_the_disk(log: CompactedLog) -> None:
+    for number in range(30):
+        log.data((b"%d" % (number % 7), b"x" * 50), producer=(1, 0), transactional=True)
+        log.marker((1, 0), commit=number % 3 > 0)
+    log.roll()
+    log.directory.sync()
+    finish_work(log.job().steps(log.files))
+    assert isinstance(log.files, MemoryFiles)
+    cleaned = {name for name in log.directory.names() if name.endswith(FileState.CLEANED.value)}
+    before = {name: log.directory.read(name) for name in cleaned}
+    assert len(cleaned) == 4
+    log.files.crash("nothing")
+    assert {name: log.files.peek(f"/log/{name}") for name in cleaned} == before
+
+
+def test_a_round_that_is_given_up_leaves_nothing(log: CompactedLog) -> None:
+    for number in range(2_000):
+        log.data((b"%d" % number, b"x" * 50))
+    log.roll()
+    names = log.directory.names()
+    steps = log.job().steps(log.files)
+    while log.directory.names() == names:
+        next(steps)
+    steps.close()
+    assert log.directory.names() == names
+    assert isinstance(log.files, MemoryFiles)
+    assert not +log.files.open_paths
+
+
+def test_a_job_and_its_result_can_be_sent(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.roll()
+    job = pickle.loads(pickle.dumps(log.job()))
+    assert job == log.job()
+    result = finish_work(job.steps(log.files))
+    assert pickle.loads(pickle.dumps(result)) == result
