@@ -27,6 +27,7 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, open_directory, sockets_max, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.partitions.directory_watch import DirectoryWatch
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
-    from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.together import Together
     from barnabas.storage.log_directories import LogDirectories
 
@@ -105,6 +105,21 @@ class Broker:
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
         groups, transactions = deferred_coordinators(parts, partitions)
+        self._maintenance = Maintenance(
+            Needs(
+                partitions=partitions,
+                catalogue=self.catalogue,
+                config=config,
+                flush=flush,
+                waiters=waiters,
+                clock=clock,
+                stopwatch=stopwatch,
+                loop=loop,
+                upkeep=upkeep,
+                workers=workers,
+                random_bytes=environment.random,
+            )
+        )
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,
@@ -112,7 +127,8 @@ class Broker:
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
-            deferred_moves=Deferred(lambda: self._open_moves(partitions, waiters)),
+            deferred_moves=self._maintenance.moves,
+            deferred_cleaner=self._maintenance.cleaner,
             deferred_groups=groups,
             deferred_transactions=transactions,
             deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
@@ -144,20 +160,6 @@ class Broker:
             waiters=waiters,
             flush=self.flush,
             random_bytes=self._environment.random,
-        )
-
-    def _open_moves(self, partitions: Partitions, waiters: Waiters) -> Moves:
-        from barnabas.broker.partitions.moves import Moves
-
-        return Moves(
-            partitions,
-            self.catalogue,
-            self.flush,
-            waiters,
-            self._clock,
-            self._loop,
-            self._environment.random,
-            lambda: self.services.config.integer("log.segment.delete.delay.ms"),
         )
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
@@ -198,6 +200,7 @@ class Broker:
         network = self._environment.network
         dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
         self._housekeeping.start()
+        self._maintenance.start()
         self.watch.start()
         self.state = _RUNNING
         self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
@@ -262,7 +265,7 @@ class Broker:
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close()
-        self._close_moves()
+        self._maintenance.close()
         self.watch.stop()
         are_finished = True
         coordinators = [member.services.deferred_transactions.built for member in self.members]
@@ -295,7 +298,7 @@ class Broker:
         self._housekeeping.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close_now()
-        self._close_moves()
+        self._maintenance.close()
         self.watch.stop()
         self._close_partitions()
         self._give_up_slices()
@@ -303,10 +306,6 @@ class Broker:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
-
-    def _close_moves(self) -> None:
-        if self.services.deferred_moves.built is not None:
-            self.services.moves.close()
 
     def _close_partitions(self) -> None:
         self._partitions.close_all()
@@ -322,8 +321,7 @@ class Broker:
         await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_checkpointing:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
-        moves = self.services.deferred_moves
-        while self.services.partitions.recoveries.is_syncing or (moves.built is not None and moves.built.is_copying):
+        while self.services.partitions.recoveries.is_syncing or self._maintenance.is_busy:
             await self._loop.run_in_executor(None, lambda: None)
 
     def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
@@ -71,6 +72,8 @@ class Services:
     partitions: Partitions
     deferred_moves: Deferred[Moves]
     """Partitions on their way to another data directory."""
+    deferred_cleaner: Deferred[Cleaner]
+    """What compacts logs."""
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]
@@ -111,6 +114,11 @@ class Services:
     def moves(self) -> Moves:
         """What moves partitions between data directories."""
         return self.deferred_moves.get()
+
+    @property
+    def cleaner(self) -> Cleaner:
+        """What compacts logs."""
+        return self.deferred_cleaner.get()
 
     @property
     def telemetry(self) -> Telemetry:

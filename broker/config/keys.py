@@ -114,6 +114,14 @@ _TABLE = (
     Key("max.decompressed.message.bytes", INT, "2147483639", Range(1, 2147483639), CLUSTER_WIDE),
     Key("min.insync.replicas", INT, "1", Range(1), CLUSTER_WIDE),
     Key("unclean.leader.election.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
+    # compaction
+    Key("log.cleaner.backoff.ms", LONG, "15000", Range(0), CLUSTER_WIDE),
+    Key("log.cleaner.dedupe.buffer.size", LONG, "134217728", None, CLUSTER_WIDE),
+    Key("log.cleaner.enable", BOOLEAN, "true"),
+    Key("log.cleaner.io.buffer.load.factor", DOUBLE, "0.9", None, CLUSTER_WIDE),
+    Key("log.cleaner.io.buffer.size", INT, "524288", Range(0), CLUSTER_WIDE),
+    Key("log.cleaner.io.max.bytes.per.second", DOUBLE, "1.7976931348623157E308", None, CLUSTER_WIDE),
+    Key("log.cleaner.threads", INT, "1", Range(0), CLUSTER_WIDE),
     # storage
     Key("metadata.log.max.record.bytes.between.snapshots", LONG, "20971520", Range(1)),
     Key("log.retention.check.interval.ms", LONG, "300000", Range(1)),

@@ -145,6 +145,7 @@ class Moves:
             if moving.copy is None:
                 home = self._partitions.directory.home(*moving.key)
                 assert home is not None, "an open log lies somewhere"
+                log.replacer.finish()  # no cleaning begins from now on, and a copied file is never replaced
                 moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
             left = moving.copy.left(log.sizes)
             if moving.races < _PATIENCE and (left.size > LAST_BYTES or left.segments > LAST_SEGMENTS):

@@ -3,7 +3,7 @@
 This is the door: PartitionLog makes the parts of a log and offers what they do. Each part has its own state, and knows
 only the parts it is given: the segments (segments.py), the watermarks (watermarks.py), what comes in (append.py), what
 is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention (retention.py), how much can be
-compacted (dirtiness.py) and compacted segments that take their place (replacing.py).
+compacted (to_clean.py) and compacted segments that take their place (replacing.py).
 
 Knows batches and offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded:
 one owner calls it, only FlushPlan.run may run elsewhere.
@@ -12,6 +12,7 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LONG_MAX, LogConfig
@@ -22,7 +23,6 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
 from barnabas.storage.log.cleanable import Cleanable
-from barnabas.storage.log.dirtiness import dirtiness
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
@@ -30,6 +30,7 @@ from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
 from barnabas.storage.recovery.loader import LoadedLog
@@ -263,17 +264,14 @@ class PartitionLog:
             return []
         return self._retention.apply(now_ms)
 
-    def cleanable(self, first_dirty_offset: int, now_ms: int, *, whatever_its_age: bool = False) -> Steps[Cleanable]:
-        """What can be compacted now. `whatever_its_age`: min.compaction.lag.ms does not count. StorageError."""
-        return dirtiness(
-            self._segments,
-            self._watermarks,
-            self._flusher.recovery_point,
-            self._config,
-            first_dirty_offset,
-            now_ms,
-            whatever_its_age=whatever_its_age,
-        )
+    def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
+        """What can be compacted now. StorageError."""
+        recovery_point = self._flusher.recovery_point
+        return dirtiness(self._segments, self._watermarks, recovery_point, self._config, first_dirty_offset, now_ms)
+
+    def aborted_behind(self, offset: int) -> Steps[list[AbortedTxn]]:
+        """The aborted transactions that begin below `offset`, where a segment begins, and end behind it."""
+        return aborted_behind(self._segments, offset)
 
     @property
     def extents(self) -> tuple[tuple[int, int], ...]:

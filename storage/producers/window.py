@@ -164,6 +164,15 @@ class Producers:
         """Every producer, as DescribeProducers shows it."""
         return [producer.state(producer_id) for producer_id, producer in self._producers.items()]
 
+    def last_records(self, below: int) -> list[tuple[int, int, int]]:
+        """(producer id, offset of its last data, epoch) of producers that have none at or behind `below`; -1: no data
+        in this epoch."""
+        return [
+            (producer_id, last, producer.producer_epoch)
+            for producer_id, producer in self._producers.items()
+            if (last := producer.window[-1].last_offset if producer.window else -1) < below
+        ]
+
     def to_snapshot(self) -> list[ProducerEntry]:
         """One entry per producer, as a `.snapshot` file keeps them."""
         return [producer.entry(producer_id) for producer_id, producer in self._producers.items()]

@@ -81,6 +81,13 @@ _TEXTS = {
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",
+    "log.cleaner.backoff.ms": "How long the cleaner waits when no log is dirty enough.",
+    "log.cleaner.dedupe.buffer.size": "Memory for the keys of all logs that are being compacted: 24 bytes a key.",
+    "log.cleaner.enable": "Whether logs are compacted.",
+    "log.cleaner.io.buffer.load.factor": "How full that memory may become; the next round does what does not fit.",
+    "log.cleaner.io.buffer.size": "Memory for reading and writing, of all together.",
+    "log.cleaner.io.max.bytes.per.second": "How much the cleaner reads and writes, at most.",
+    "log.cleaner.threads": "How many logs are compacted at a time, each in a process of its own.",
     "log.retention.check.interval.ms": "How often segments are looked at that retention may delete.",
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",
@@ -212,7 +219,6 @@ _WITHOUT_EFFECT = (
     ("follower.replication.throttled", "There is one replica: nothing is copied."),
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
-    ("log.cleaner.", "There is no log cleaner yet: compacted topics keep everything."),
     ("metadata.", "The catalogue's log is written as it is."),
     ("metric", "Metrics are served in another way."),
     ("kafka.metrics.", "Metrics are served in another way."),

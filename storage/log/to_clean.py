@@ -1,11 +1,13 @@
-"""How much of one log can be compacted now: cleanable.py's decisions, with what they need read from the segments.
+"""What a cleaning of one log begins with: how much there is to do, and what its job has to know of the rest of the log.
 
-In steps, because a segment's age may have to be found out by reading it. Appends and other readers go on meanwhile.
+cleanable.py decides; here the segments are asked, in steps, because something may have to be read for it. Appends and
+other readers go on meanwhile.
 """
 
 from __future__ import annotations
 
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.log.cleanable import (
@@ -29,14 +31,12 @@ def dirtiness(
     config: LogConfig,
     first_dirty_offset: int,
     now_ms: int,
-    *,
-    whatever_its_age: bool = False,
 ) -> Steps[Cleanable]:
-    """What of the log can be compacted. StorageError. `whatever_its_age`: min.compaction.lag.ms does not count."""
+    """What of the log can be compacted. StorageError."""
     every = segments.all
     bounds = [watermarks.last_stable_offset, segments.active.base_offset, recovery_point]
     dirty = dirty_segments([segment.base_offset for segment in every], first_dirty_offset)
-    lag_ms = 0 if whatever_its_age else max(0, config.min_compaction_lag_ms)
+    lag_ms = max(0, config.min_compaction_lag_ms)
     young: list[int] = []
     delay_ms = 0
     if lag_ms:
@@ -53,6 +53,19 @@ def dirtiness(
         delay_ms = compaction_delay_ms(found, config, now_ms)
     end = first_uncleanable(bounds, young, first_dirty_offset)
     return cleanable(every, first_dirty_offset, end, delay_ms)
+
+
+def aborted_behind(segments: Segments, offset: int) -> Steps[list[AbortedTxn]]:
+    """The aborted transactions that begin below `offset`, where a segment begins, and end behind it. CorruptFile."""
+    found: list[AbortedTxn] = []
+    for segment in segments.all:
+        if segment.base_offset >= offset:
+            entries, is_complete = segment.aborted(offset, offset)
+            found += entries
+            yield
+            if is_complete:
+                break
+    return found
 
 
 def _first_timestamp(segment: Segment) -> int:

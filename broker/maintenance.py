@@ -1,0 +1,107 @@
+"""What moves partitions between data directories and what compacts them: built when first needed, ended together."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.context import Deferred
+
+if TYPE_CHECKING:
+    from barnabas.broker.catalogue import Catalogue
+    from barnabas.broker.clock import Clock, Stopwatch
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions.cleaning.cleaner import Cleaner
+    from barnabas.broker.partitions.flushing import GroupFlush
+    from barnabas.broker.partitions.moves import Moves
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.waiters import Waiters
+    from barnabas.broker.slices import Slices
+    from barnabas.broker.workers.workers import Workers
+
+
+class Needs(NamedTuple):
+    """What both are made of."""
+
+    partitions: Partitions
+    catalogue: Catalogue
+    config: BrokerConfig
+    flush: GroupFlush
+    waiters: Waiters
+    clock: Clock
+    stopwatch: Stopwatch
+    loop: AbstractEventLoop
+    upkeep: Slices
+    workers: Workers
+    random_bytes: Callable[[int], bytes]
+
+
+class Maintenance:
+    """The moves and the cleaner of one broker."""
+
+    def __init__(self, needs: Needs) -> None:
+        self.moves: Deferred[Moves] = Deferred(self._open_moves)
+        self.cleaner: Deferred[Cleaner] = Deferred(self._open_cleaner)
+        self._needs = needs
+        self._is_closed = False
+
+    def start(self) -> None:
+        """Look for what is to be compacted in log.cleaner.backoff.ms."""
+        self._needs.clock.call_later(self._needs.config.integer("log.cleaner.backoff.ms"), self._start_cleaner)
+
+    def close(self) -> None:
+        """The broker stops: what is under way is given up."""
+        self._is_closed = True
+        if self.moves.built is not None:
+            self.moves.built.close()
+        if self.cleaner.built is not None:
+            self.cleaner.built.stop()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is copied or synced in a thread."""
+        moves, cleaner = self.moves.built, self.cleaner.built
+        return (moves is not None and moves.is_copying) or (cleaner is not None and cleaner.is_syncing)
+
+    def _start_cleaner(self) -> None:
+        if not self._is_closed:
+            self.cleaner.get().start()
+
+    def _open_moves(self) -> Moves:
+        from barnabas.broker.partitions.moves import Moves
+
+        needs = self._needs
+        return Moves(
+            needs.partitions,
+            needs.catalogue,
+            needs.flush,
+            needs.waiters,
+            needs.clock,
+            needs.loop,
+            needs.random_bytes,
+            lambda: needs.config.integer("log.segment.delete.delay.ms"),
+        )
+
+    def _open_cleaner(self) -> Cleaner:
+        from barnabas.broker.partitions.cleaning.cleaner import Cleaner
+        from barnabas.broker.partitions.cleaning.round import Surroundings
+        from barnabas.broker.partitions.cleaning.settings import CleanerSettings
+
+        needs = self._needs
+        return Cleaner(
+            Surroundings(
+                needs.partitions,
+                CleanerSettings(needs.config),
+                needs.clock,
+                needs.stopwatch,
+                needs.upkeep,
+                needs.workers,
+                self._is_moving,
+                set(),
+            )
+        )
+
+    def _is_moving(self, key: tuple[str, int]) -> bool:
+        moves = self.moves.built
+        return moves is not None and key in moves.under_way()

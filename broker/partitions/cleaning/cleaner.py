@@ -1,0 +1,244 @@
+"""The log cleaner of a broker: looks at the logs that are compacted, and has the filthiest cleaned.
+
+Knows open partitions; what one cleaning does is round.py's, which log is next choice.py's. As in Apache Kafka it looks
+every log.cleaner.backoff.ms, and at once after a cleaning; at most log.cleaner.threads logs are cleaned at a time. A
+partition whose cleaning fails is set aside until the next start, and the others go on; a full disk is only waited for.
+
+Partitions nobody has opened in this run are looked at, too, now and then: by the names of their files, which tell if
+there may be something to do. Nothing is cleaned while partitions are being recovered: clients wait for those.
+
+Invariants: a partition has at most one cleaning; one that is moved, deleted or closed for good has none.
+"""
+
+from __future__ import annotations
+
+import errno
+from asyncio import CancelledError, Future
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
+from barnabas.broker.partitions.cleaning.figures import Cleaned, CleanerFigures, SetAside
+from barnabas.broker.partitions.cleaning.round import Discarded, Round, Surroundings
+from barnabas.broker.partitions.cleaning.sleeping import Sleeping
+from barnabas.broker.slices import Kind
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.storage.errors import DirectoryOffline, StorageError
+from barnabas.storage.log.cleanable import Cleanable, first_dirty
+from barnabas.storage.log.replacing import remove_cleaned
+
+if TYPE_CHECKING:
+    from barnabas.broker.clock import Timer
+    from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.slices import Work
+    from barnabas.storage.log.log import PartitionLog
+
+_log = logger("cleaner")
+_LOOKING: Final = Kind(under_way_max=1, steps_max=64, slice_ms=1, may_begin_again=False)
+_CLEANING: Final = Kind(under_way_max=1_000, steps_max=8, slice_ms=1, may_begin_again=False)
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+Outcome = Cleaned | Exception
+"""What came of a cleaning."""
+
+
+class Cleaner:
+    """The cleanings of one broker."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.figures = CleanerFigures()
+        self.rounds: dict[PartitionKey, Round] = {}
+        """What is being cleaned now. Not to be changed from outside."""
+        self._around = around
+        self._sleeping = Sleeping(around)
+        self._under_way: dict[PartitionKey, Future[Outcome]] = {}
+        self._ended_callbacks: dict[PartitionKey, list[Callable[[Outcome], None]]] = {}
+        self._timer: Timer | None = None
+        self._is_looking = False
+        self._is_stopped = False
+        around.partitions.when_let_go.append(self._let_go)
+
+    @property
+    def is_syncing(self) -> bool:
+        """Whether something is being synced for a cleaning, in a thread."""
+        return bool(self._around.syncing)
+
+    def start(self) -> None:
+        """Look at the logs now, and every log.cleaner.backoff.ms from now on."""
+        if self._around.settings.is_enabled:
+            self._look()
+
+    def stop(self) -> None:
+        """What is under way is given up; the logs are as they were, or as they should be."""
+        self._is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for key in list(self._under_way):
+            self._give_up(key, Discarded("the broker stops"))
+
+    # --- looking ---
+
+    def _look_later(self) -> None:
+        if not self._is_stopped:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._around.clock.call_later(max(1, self._around.settings.backoff_ms), self._look)
+
+    def _look(self) -> None:
+        self._look_later()
+        if self._is_looking or self._is_stopped or len(self._around.partitions.recoveries):
+            return
+        self._is_looking = True
+        looked = self._around.upkeep.in_slices(self._candidates, _LOOKING)
+        if isinstance(looked, Future):
+            looked.add_done_callback(self._looked_later)
+        else:
+            self._looked(looked)
+
+    def _looked_later(self, done: Future[list[Candidate]]) -> None:
+        self._is_looking = False
+        if not done.cancelled():
+            self._looked(done.result())
+
+    def _looked(self, candidates: list[Candidate]) -> None:
+        self._is_looking = False
+        figures = self.figures
+        figures.looked_ms = self._around.clock.now_ms()
+        figures.max_dirty_ratio = max((each.cleanable.dirty_ratio for each in candidates), default=0.0)
+        figures.max_compaction_delay_ms = max((each.cleanable.compaction_delay_ms for each in candidates), default=0)
+        for candidate in filthiest_first(candidates):
+            if len(self.rounds) >= self._around.settings.jobs_max:
+                break
+            if self._may_be_cleaned(candidate.key):
+                self._begin(candidate.key, candidate.cleanable)
+        self._sleeping.close_all_but(self.rounds)
+
+    def _candidates(self) -> Work[list[Candidate]]:
+        """Every log that could be cleaned, with how dirty it is."""
+        found: list[Candidate] = []
+        yield from self._sleeping.wake(self._may_be_cleaned)
+        for log in self._around.partitions.open_logs():
+            key = log.topic, log.partition
+            if log.config.is_compacted and self._may_be_cleaned(key):
+                try:
+                    found.append(Candidate(key, (yield from self.cleanable(log)), log.config))
+                except StorageError as error:
+                    self._failed(key, error)
+            yield None
+        return found
+
+    def cleanable(self, log: PartitionLog) -> Work[Cleanable]:
+        """What of a log can be cleaned now. StorageError."""
+        around, key = self._around, (log.topic, log.partition)
+        home = around.partitions.directory.home(*key)
+        assert home is not None, "an open log lies somewhere"
+        begin = first_dirty(
+            home.checkpoints.first_dirty(key),
+            log_start_offset=log.log_start_offset,
+            log_end_offset=log.log_end_offset,
+        )
+        if begin.is_reset:
+            if not log.config.is_deleted_by_age_or_size:
+                _log.warning(line("first dirty offset reset", topic=key[0], partition=key[1], to=begin.offset))
+            home.checkpoints.note_cleaned(key, begin.offset)
+        return (yield from log.cleanable(begin.offset, around.clock.now_ms()))
+
+    def _may_be_cleaned(self, key: PartitionKey) -> bool:
+        if key in self.rounds or key in self.figures.set_aside or key[0] == CLUSTER_METADATA_TOPIC:
+            return False
+        return not self._around.is_moving(key)
+
+    # --- cleaning ---
+
+    def clean(self, key: PartitionKey, cleanable: Cleanable) -> Future[Outcome]:
+        """Clean a log however dirty it is; what comes of it, or of the cleaning that is under way. Never raises."""
+        future: Future[Outcome] = self._around.upkeep.loop.create_future()
+
+        def ended(outcome: Outcome) -> None:
+            if not future.done():
+                future.set_result(outcome)
+
+        if self._is_stopped:
+            ended(Discarded("the broker stops"))
+            return future
+        self._ended_callbacks.setdefault(key, []).append(ended)
+        if key not in self.rounds:
+            self._begin(key, cleanable)
+        return future
+
+    def _begin(self, key: PartitionKey, cleanable: Cleanable) -> None:
+        cleaning = self.rounds[key] = Round(self._around, key, cleanable)
+        ending = self._around.upkeep.in_slices(partial(self._outcome, cleaning), _CLEANING)
+        if isinstance(ending, Future):
+            self._under_way[key] = ending
+            ending.add_done_callback(partial(self._ended_later, key))
+        else:
+            self._ended(key, ending)
+
+    def _outcome(self, cleaning: Round) -> Work[Outcome]:
+        try:
+            return (yield from cleaning.work())
+        except CancelledError:
+            return Discarded("the broker stops")
+        except Exception as error:  # whatever it is, the other partitions are not to suffer
+            return error
+
+    def _ended_later(self, key: PartitionKey, done: Future[Outcome]) -> None:
+        if self._under_way.get(key) is done:
+            del self._under_way[key]
+            self._ended(key, Discarded("the broker stops") if done.cancelled() else done.result())
+
+    def _ended(self, key: PartitionKey, outcome: Outcome) -> None:
+        del self.rounds[key]
+        if isinstance(outcome, Cleaned):
+            self.figures.add(outcome)
+            _log.info(line("log cleaned", **outcome._asdict()))
+        elif isinstance(outcome, Discarded):
+            _log.info(line("cleaning discarded", topic=key[0], partition=key[1], reason=outcome))
+        else:
+            self._failed(key, outcome)
+        for tell in self._ended_callbacks.pop(key, ()):
+            tell(outcome)
+        has_changed = isinstance(outcome, Cleaned) or key in self.figures.set_aside
+        if has_changed and self._around.settings.is_enabled:
+            self._around.upkeep.loop.call_soon(self._look)
+
+    def _failed(self, key: PartitionKey, error: Exception) -> None:
+        """Log it, and set the partition aside unless it is only not to be had now."""
+        topic, partition = key
+        where = {"topic": topic, "partition": partition, "reason": error}
+        if isinstance(error, (KafkaError, DirectoryOffline)):
+            _log.debug(line("log not cleaned", **where))
+            return
+        if isinstance(error, StorageError) and error.errno in _FULL:
+            _log.warning(line("log not cleaned: no room", **where))
+            return
+        home = self._around.partitions.directory.home(topic, partition)
+        if home is None:
+            return
+        self.figures.set_aside[key] = SetAside(home.path, str(error) or repr(error))
+        _log.error(line("log not cleaned any more until a restart", **where))
+        with suppress(StorageError):
+            remove_cleaned(home.directory_of(key))
+
+    # --- giving up ---
+
+    def _let_go(self, topic: str, partition: int) -> None:
+        """The topic is deleted, or the partition lies elsewhere now."""
+        key = topic, partition
+        self.figures.set_aside.pop(key, None)
+        if key in self._under_way:
+            self._give_up(key, Discarded("it is gone, or elsewhere"))
+
+    def _give_up(self, key: PartitionKey, why: Discarded) -> None:
+        future = self._under_way.pop(key)
+        self._around.upkeep.give_up(future)
+        self._ended(key, why)
+
+    def set_aside(self) -> Iterable[tuple[PartitionKey, SetAside]]:
+        """The partitions that are not cleaned any more, with the reasons."""
+        return self.figures.set_aside.items()

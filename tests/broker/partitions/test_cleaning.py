@@ -1,0 +1,337 @@
+"""Logs of a broker that are compacted while it serves them."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+import pytest
+
+from barnabas.broker.partitions.cleaning.figures import Cleaned
+from barnabas.protocol.files.names import FileState, parse_segment_file
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.record import iter_records
+from barnabas.storage.log.log import PartitionLog
+from tests.support.files.memory_files import MemoryFiles
+from tests.support.worlds.broker import BrokerWorld, settle, until
+from tests.support.worlds.moves import ask, done
+
+COMPACT = {"cleanup.policy": "compact", "segment.ms": "10", "min.cleanable.dirty.ratio": "0.01"}
+KEYS = 3
+BACKOFF_MS = 15_000
+
+
+def world_of(
+    files: MemoryFiles | None = None, topics: Mapping[str, Mapping[str, str]] | None = None, **more: str
+) -> BrokerWorld:
+    world = BrokerWorld({name.replace("_", "."): value for name, value in more.items()}, files)
+    for name, configs in ({"t": COMPACT} if topics is None else topics).items():
+        if name not in world.services.catalogue.topics:
+            world.services.catalogue.create_topic(name, 1, dict(configs))
+    return world
+
+
+def append(world: BrokerWorld, count: int = 12, topic: str = "t") -> PartitionLog:
+    """Batches of one record each, every one in a segment of its own; all but the last are synced."""
+    partitions = world.services.partitions
+    for number in range(count):
+        world.clock.advance(20)
+        record = (b"key-%d" % (number % KEYS), b"value-%d" % number, (), world.clock.now_ms())
+        partitions.append(topic, 0, bytearray(build_batch([record])))
+    return synced(partitions.get(topic, 0))
+
+
+def synced(log: PartitionLog) -> PartitionLog:
+    plan = log.begin_flush()
+    if plan is not None:
+        plan.run()
+        log.end_flush(plan)
+    return log
+
+
+def records(log: PartitionLog) -> dict[int, tuple[bytes | None, bytes | None]]:
+    found, offset = {}, log.log_start_offset
+    while data := log.read(offset, 1 << 20, committed=True, force_first_batch=True).read_all():
+        for position, header in iter_batches(data):
+            if not header.is_control:
+                batch = memoryview(data)[position : position + header.size_in_bytes]
+                found |= {record.offset: (record.key, record.value) for record in iter_records(batch)}
+            offset = header.next_offset
+    return found
+
+
+def names(world: BrokerWorld, path: str = "/data/t-0") -> set[FileState]:
+    files = [parse_segment_file(entry.name) for entry in world.files.entries(path)]
+    return {file.state for file in files if file is not None}
+
+
+async def cleaned(world: BrokerWorld, times: int = 1) -> None:
+    """Until so many cleanings have ended well."""
+    world.services.cleaner.start()
+    await until(lambda: world.services.cleaner.figures.cleanings >= times)
+
+
+async def test_a_dirty_log_is_cleaned_and_goes_on() -> None:
+    world = world_of()
+    log = append(world)
+    before = records(log)
+    await cleaned(world)
+    after = records(log)
+    assert after.items() < before.items()
+    assert dict(after.values()) == dict(before.values())
+    assert log.log_end_offset == 12
+    assert not names(world) & {FileState.CLEANED, FileState.SWAP}
+    append(world, 1)
+    assert records(log)[12] == (b"key-0", b"value-0")
+    await world.close()
+
+
+async def test_cleaning_begins_by_the_clock() -> None:
+    world = world_of()
+    append(world)
+    await world.broker.start()
+    world.clock.advance(BACKOFF_MS)
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    await world.close()
+
+
+async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
+    world = world_of(log_cleaner_enable="false")
+    log = append(world)
+    before = records(log)
+    await world.broker.start()
+    world.clock.advance(10 * BACKOFF_MS)
+    await settle()
+    assert records(log) == before
+    await world.close()
+
+
+async def test_what_was_cleaned_is_known_after_a_restart() -> None:
+    world = world_of()
+    log = append(world)
+    await cleaned(world)
+    (_, last) = log.extents[-1]
+    first_dirty = world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0))
+    assert first_dirty == log.extents[-1][0]
+    after = records(log)
+    world.files.crash("nothing")
+    again = world_of(world.files)
+    assert again.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0)) == first_dirty
+    opened = again.services.partitions.get("t", 0)
+    assert {offset: found for offset, found in after.items() if offset < first_dirty} == {
+        offset: found for offset, found in records(opened).items() if offset < first_dirty
+    }
+    assert opened.recovered.segments_dropped == 0
+    await again.close()
+
+
+async def test_who_reads_while_segments_are_swapped_reads_on() -> None:
+    world = world_of()
+    log = append(world)
+    reading = log.read(0, 1 << 20, committed=False, force_first_batch=True).data
+    assert reading is not None
+    content = reading.read_all()
+    await cleaned(world)
+    assert reading.read_all() == content
+    await world.close()
+
+
+async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again() -> None:
+    world = world_of()
+    append(world)
+    await world.close()
+    again = world_of(world.files)
+    assert not again.services.partitions.is_open("t", 0)
+    await cleaned(again)
+    await until(lambda: not again.services.partitions.is_open("t", 0))
+    await again.close()
+
+
+async def test_the_filthiest_is_cleaned_first_and_the_others_after_it() -> None:
+    world = world_of(topics={"clean": COMPACT, "dirty": COMPACT})
+    append(world, 30, "clean")
+    await cleaned(world)
+    append(world, 3, "clean")
+    append(world, 30, "dirty")
+    await cleaned(world, 2)
+    last = world.services.cleaner.figures.last
+    assert last is not None
+    assert last.topic == "dirty"
+    await until(lambda: world.services.cleaner.figures.cleanings >= 3)
+    await world.close()
+
+
+async def test_a_partition_that_cannot_be_cleaned_is_set_aside_and_the_others_are_cleaned() -> None:
+    world = world_of(topics={"damaged": COMPACT, "t": COMPACT})
+    append(world, 12, "damaged")
+    append(world)
+    flip(world.files, "/data/damaged-0/00000000000000000002.log")
+    await cleaned(world)
+    await until(lambda: world.services.cleaner.figures.set_aside)
+    ((key, why),) = world.services.cleaner.set_aside()
+    assert key == ("damaged", 0)
+    assert "00000000000000000002.log" in why.reason
+    assert FileState.CLEANED not in names(world, "/data/damaged-0")
+    last = world.services.cleaner.figures.last
+    assert last is not None
+    assert last.topic == "t"
+    world.services.catalogue.delete_topics(["damaged"])
+    assert not world.services.cleaner.figures.set_aside
+    await world.close()
+
+
+def flip(files: MemoryFiles, path: str) -> None:
+    file = files.open(path)
+    size = file.size()
+    last = file.pread(1, size - 1)
+    file.pwrite(bytes([last[0] ^ 1]), size - 1)
+
+
+async def test_a_full_disk_is_waited_for() -> None:
+    world = world_of()
+    log = append(world)
+    before = records(log)
+    world.files.fail("pwrite", errno.ENOSPC, path=FileState.CLEANED.value)
+    world.services.cleaner.start()
+    await until(lambda: not world.services.cleaner.rounds and world.services.cleaner.figures.looked_ms)
+    assert not world.services.cleaner.figures.set_aside
+    assert records(log) == before
+    world.files.heal()
+    world.clock.advance(BACKOFF_MS)
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    await world.close()
+
+
+async def begun(world: BrokerWorld) -> None:
+    """A cleaning is under way."""
+    world.services.cleaner.start()
+    await until(lambda: world.services.cleaner.rounds)
+
+
+async def test_a_topic_may_be_deleted_while_it_is_cleaned() -> None:
+    world = world_of()
+    append(world)
+    await begun(world)
+    world.services.catalogue.delete_topics(["t"])
+    assert not world.services.cleaner.rounds
+    world.services.catalogue.create_topic("t", 1, COMPACT)
+    await settle()
+    log = append(world, 2)
+    assert len(records(log)) == 2
+    assert world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0)) is None
+    await world.close()
+
+
+async def test_a_cleaning_whose_topic_is_not_compacted_any_more_is_discarded() -> None:
+    world = world_of()
+    log = append(world)
+    before = records(log)
+    await begun(world)
+    log.config = log.config._replace(cleanup_policy=frozenset({"delete"}))
+    await until(lambda: not world.services.cleaner.rounds)
+    assert records(log) == before
+    assert FileState.CLEANED not in names(world)
+    assert not world.services.cleaner.figures.set_aside
+    await world.close()
+
+
+async def test_a_partition_on_its_way_to_another_directory_is_not_cleaned_before_it_is_there() -> None:
+    world = world_of(log_dirs="/one,/two")
+    log = append(world)
+    before = records(log)
+    home = world.services.partitions.directory.home("t", 0)
+    assert home is not None
+    target = "/two" if home.path == "/one" else "/one"
+    await begun(world)
+    await ask(world, target)
+    await done(world)
+    moved = world.services.partitions.get("t", 0)
+    assert dict(records(moved).values()) == dict(before.values())
+    world.clock.advance(BACKOFF_MS)
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    assert dict(records(moved).values()) == dict(before.values())
+    assert world.services.partitions.directory.home("t", 0) is not home
+    await world.close()
+
+
+async def test_a_moved_partition_is_known_to_be_clean() -> None:
+    world = world_of(log_dirs="/one,/two")
+    append(world)
+    await cleaned(world)
+    directory = world.services.partitions.directory
+    home = directory.home("t", 0)
+    assert home is not None
+    first_dirty = home.checkpoints.first_dirty(("t", 0))
+    await ask(world, "/two" if home.path == "/one" else "/one")
+    await done(world)
+    moved = directory.home("t", 0)
+    assert moved is not None
+    assert moved is not home
+    assert moved.checkpoints.first_dirty(("t", 0)) == first_dirty
+    assert home.checkpoints.first_dirty(("t", 0)) is None
+    await world.close()
+
+
+async def test_the_broker_may_stop_while_a_log_is_cleaned() -> None:
+    world = world_of()
+    before = records(append(world))
+    await begun(world)
+    await world.close()
+    again = world_of(world.files)
+    assert again.broker.services.partitions.directory.was_clean
+    assert dict(records(again.services.partitions.get("t", 0)).values()) == dict(before.values())
+    assert not names(again) & {FileState.CLEANED, FileState.SWAP}
+    await again.close()
+
+
+async def test_retention_waits_for_a_cleaning() -> None:
+    world = world_of(topics={"t": COMPACT | {"cleanup.policy": "compact,delete", "retention.bytes": "0"}})
+    log = append(world)
+    await begun(world)
+    assert log.apply_retention(world.clock.now_ms()) == []
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    assert log.apply_retention(world.clock.now_ms())
+    await world.close()
+
+
+async def test_a_log_is_cleaned_by_hand_however_dirty_it_is() -> None:
+    world = world_of(topics={"t": COMPACT | {"min.cleanable.dirty.ratio": "1"}})
+    log = append(world)
+    world.services.cleaner.start()
+    await settle()
+    assert world.services.cleaner.figures.cleanings == 0
+    cleaner = world.services.cleaner
+    steps = cleaner.cleanable(log)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            next(steps)
+    outcome = await cleaner.clean(("t", 0), end.value.value)
+    assert isinstance(outcome, Cleaned)
+    assert (outcome.records_before, outcome.records_after) == (11, 3)
+    await world.close()
+
+
+@pytest.mark.parametrize("survival", ["nothing", "some", "everything"])
+async def test_a_kill_at_any_change_of_the_disk_loses_no_key(survival: str) -> None:
+    step = 0
+    while True:
+        world = world_of()
+        before = records(append(world))
+        world.services.cleaner.start()
+        start, turns = world.files.changes_made, 0
+        while world.files.changes_made < start + step and not world.services.cleaner.figures.cleanings:
+            await settle()
+            turns += 1
+            assert turns < 1_000
+        is_over = world.services.cleaner.figures.cleanings > 0
+        world.files.crash(survival)  # type: ignore[arg-type]  # one of Survival
+        again = world_of(world.files)
+        found = records(again.services.partitions.get("t", 0))
+        assert dict(found.values()) == dict(before.values())
+        assert found.items() <= before.items()
+        again.broker.abandon()
+        if is_over:
+            break
+        step += 5
+    assert step > 20
