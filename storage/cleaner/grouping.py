@@ -18,13 +18,13 @@ class SegmentSizes(NamedTuple):
 
 
 def group_segments(
-    segments: Sequence[SegmentSizes], log_bytes_max: int, index_bytes_max: int, first_uncleanable: int
+    segments: Sequence[SegmentSizes], log_bytes_max: int, index_bytes_max: int, end_offset: int
 ) -> list[list[SegmentSizes]]:
-    """The segments in order, in groups whose files would not be too large even if nothing were removed."""
+    """The segments in order, up to `end_offset`, in groups whose files would not be too large even if nothing were removed."""
     groups: list[list[SegmentSizes]] = []
     log_bytes = offset_index_bytes = time_index_bytes = 0  # of the last group
     for index, segment in enumerate(segments):
-        end_offset = segments[index + 1].base_offset if index + 1 < len(segments) else first_uncleanable
+        segment_end = segments[index + 1].base_offset if index + 1 < len(segments) else end_offset
         log_bytes += segment.log_bytes
         offset_index_bytes += segment.offset_index_bytes
         time_index_bytes += segment.time_index_bytes
@@ -32,7 +32,7 @@ def group_segments(
             groups
             and log_bytes <= log_bytes_max
             and max(offset_index_bytes, time_index_bytes) <= index_bytes_max
-            and (segment.log_bytes == 0 or end_offset - 1 - groups[-1][0].base_offset <= _OFFSET_SPAN_MAX)
+            and (segment.log_bytes == 0 or segment_end - 1 - groups[-1][0].base_offset <= _OFFSET_SPAN_MAX)
         ):
             groups[-1].append(segment)
         else:

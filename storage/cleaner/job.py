@@ -39,9 +39,9 @@ class SourceSegment(NamedTuple):
 
 
 class CleanJob(NamedTuple):
-    """All sealed segments that begin below `first_uncleanable`, in order, and what decides about their batches.
+    """Sealed segments in order, all those that begin below `first_uncleanable`, and what decides about their batches.
 
-    `end_offset` is the base offset of the segment behind the last of `segments`. `aborted_later` are the aborted
+    A segment that reaches beyond that offset is left alone, as in Kafka. `end_offset` is the base offset of the segment behind the last of `segments`. `aborted_later` are the aborted
     transactions that begin below it and whose markers lie behind it (and so in no `.txnindex` of `segments`): without
     them their data would count as committed. `last_records` has the active producers by id.
     """
@@ -78,15 +78,13 @@ class CleanJob(NamedTuple):
 
     def _clean(self, directory: Directory) -> Work[CleanResult]:
         tally = Tally()
-        spans = self._spans()
-        aborted = AbortedTransactions(directory, [span.base_offset for span in spans], self.aborted_later)
+        aborted = AbortedTransactions(directory, [each.base_offset for each in self.segments], self.aborted_later)
+        spans = [span for span in self._spans() if span.end_offset <= self.first_uncleanable]
         keys_max = max(self.first_uncleanable - self.first_dirty, 0)
         offset_map = OffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
         max_record_bytes = min(self.config.max_decompressed_message_bytes, RECORD_BYTES_MAX)
         buffer_bytes = self.io_buffer_bytes // 2  # one half to read, one to write
-        mapping = MapBuilding(
-            directory, offset_map, self.first_dirty, self.first_uncleanable, buffer_bytes, max_record_bytes, tally
-        )
+        mapping = MapBuilding(directory, offset_map, self.first_dirty, buffer_bytes, max_record_bytes, tally)
         yield from mapping.steps(spans, aborted)
         end_offset = mapping.latest_offset + 1
         rules = Rules(self.now_ms, self.high_watermark, self.last_records, self.config, buffer_bytes)
@@ -115,7 +113,6 @@ class CleanJob(NamedTuple):
             for span in spans
         ]
         by_base_offset = {span.base_offset: span for span in spans}
-        groups = group_segments(
-            sizes, self.config.segment_bytes, self.config.segment_index_bytes, self.first_uncleanable
-        )
+        end_offset = spans[-1].end_offset if spans else 0
+        groups = group_segments(sizes, self.config.segment_bytes, self.config.segment_index_bytes, end_offset)
         return [[by_base_offset[each.base_offset] for each in group] for group in groups]

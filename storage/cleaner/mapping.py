@@ -1,8 +1,7 @@
 """The first walk of a round: the keys of the part that was not cleaned before go into the offset map.
 
-Markers and what was aborted are left out. The walk ends where the map is full, or where nothing may be cleaned any
-more. Unlike in Kafka's cleaner that bound holds inside a segment, too: a record of a transaction that is still open
-never removes an older one. docs/decisions/0117.
+Markers and what was aborted are left out. The walk ends where the map is full. It never comes to a segment with a
+transaction that is still open: a record of it may not remove an older one.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ class MapBuilding:
         directory: Directory,
         offset_map: OffsetMap,
         first_dirty: int,
-        first_uncleanable: int,
         buffer_bytes: int,
         max_record_bytes: int,
         tally: Tally,
@@ -52,22 +50,21 @@ class MapBuilding:
         self._directory = directory
         self._map = offset_map
         self._first_dirty = first_dirty
-        self._first_uncleanable = first_uncleanable
         self._buffer_bytes = buffer_bytes
         self._max_record_bytes = max_record_bytes
         self._tally = tally
         self._transactions = CleanedTransactions()
 
     def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Work[None]:
-        """Walk the segments, all those below the bound, in order. CorruptFile where one is damaged."""
+        """Walk the segments that may be cleaned, in order. CorruptFile where one is damaged."""
         for span in spans:
-            if span.end_offset <= self._first_dirty or span.base_offset >= self._first_uncleanable:
+            if span.end_offset <= self._first_dirty:
                 continue
             self._transactions.add_aborted(aborted.touching(span.base_offset, span.end_offset))
             is_full = yield from self._walk(span)
             if is_full:
                 break
-            self.latest_offset = min(span.end_offset, self._first_uncleanable) - 1
+            self.latest_offset = span.end_offset - 1
         self._tally.map_fullness = self._map.fullness
 
     def _walk(self, span: Span) -> Generator[int, None, bool]:
@@ -75,7 +72,7 @@ class MapBuilding:
         reader = BatchReader(self._directory, name, self._start(span), span.size, self._buffer_bytes)
         told = work = 0
         try:
-            while (header := reader.next()) is not None and header.base_offset < self._first_uncleanable:
+            while (header := reader.next()) is not None:
                 try:
                     is_full = yield from self._take(reader.batch, header)
                 except DecodeError as damage:

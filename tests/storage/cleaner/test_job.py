@@ -49,12 +49,15 @@ def test_records_without_a_key_go_and_are_counted(log: CompactedLog) -> None:
     assert log.kept() == [(1, b"a", b"1")]
 
 
-def test_what_is_not_cleanable_removes_nothing(log: CompactedLog) -> None:
+def test_a_segment_with_an_open_transaction_is_left_alone(log: CompactedLog) -> None:
     log.data((b"a", b"1"))
-    log.data((b"a", b"2"), producer=(1, 0), transactional=True)
+    log.data((b"a", b"2"))
     log.roll()
-    assert log.clean().end_offset == 1
-    assert log.kept() == [(0, b"a", b"1"), (1, b"a", b"2")]
+    log.data((b"a", b"3"))
+    log.data((b"a", b"4"), producer=(1, 0), transactional=True)
+    log.roll()
+    assert log.clean().end_offset == 2
+    assert log.kept() == [(1, b"a", b"2"), (2, b"a", b"3"), (3, b"a", b"4")]
 
 
 def test_aborted_data_go_at_once_and_their_marker_after_two_more_rounds(log: CompactedLog) -> None:

@@ -97,8 +97,15 @@ class CompactedLog:
         """Seal what was taken as a segment, and begin the next one."""
         if not self._batches:
             return
+        self.segments.append(SourceSegment(self.base_offset, self.write()))
+        self.base_offset = self.end_offset = self.next_offset
+        self._batches, self._aborted = [], []
+
+    def write(self) -> int:
+        """Write the files of the present segment, also where it is empty. Returns the size of its log."""
         indexes = SegmentIndexes(self.directory, self.base_offset, self.config)
         indexes.reset()
+        indexes.txn.clear()
         position = 0
         for batch in self._batches:
             header = parse_header(batch)
@@ -109,9 +116,7 @@ class CompactedLog:
         indexes.close_time()
         self.directory.write(segment_file(self.base_offset, FileKind.LOG), b"".join(self._batches), 0)
         indexes.write()
-        self.segments.append(SourceSegment(self.base_offset, position))
-        self.base_offset = self.end_offset = self.next_offset
-        self._batches, self._aborted = [], []
+        return position
 
     # --- cleaning ---
 
@@ -172,6 +177,10 @@ class CompactedLog:
         self.first_dirty = result.end_offset
 
     # --- looking ---
+
+    def segment_ends(self) -> list[int]:
+        """The offset behind each sealed segment."""
+        return [*(segment.base_offset for segment in self.segments[1:]), self.end_offset]
 
     def log(self, base_offset: int) -> bytes:
         """A segment's log file."""
