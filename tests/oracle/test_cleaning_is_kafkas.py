@@ -1,0 +1,110 @@
+"""Logs are cleaned as Apache Kafka's own cleaner does it: every batch, index and figure, round after round.
+
+Batches that are compressed are compared by their headers and records: the codecs' libraries are not Kafka's, and what
+they make has other sizes, so that other batches are indexed.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.protocol.files.names import FileKind, parse_segment_file, segment_file
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, iter_batches, verify_crc
+from barnabas.protocol.records.record import Record, iter_records
+from barnabas.storage.config import LogConfig
+from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.steps import finish_work
+from tests.support.kafka.cleaning import KafkasCleaner
+from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
+from tests.support.worlds.random_log import RandomLog
+
+DAY_MS = 86_400_000
+_COMPARED = (".log", ".index", ".timeindex", ".txnindex")
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[KafkasCleaner]:
+    with KafkasCleaner() as kafka:
+        yield kafka
+
+
+@pytest.mark.parametrize("compression", range(5))
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 12))])
+def test_every_round_leaves_what_kafkas_leaves(
+    kafka: KafkasCleaner, tmp_path: Path, seed: int, compression: int
+) -> None:
+    chance = random.Random(seed * 8 + compression)
+    home = tmp_path / "ours" / "orders-0"
+    home.mkdir(parents=True)
+    config = LogConfig(segment_bytes=1 << 20, index_interval_bytes=chance.choice((100, 4096)))
+    log = CompactedLog(RealFiles(), str(home), config)
+    life = RandomLog(log, chance, compression)
+    for number in range(5):
+        life.go_on()
+        now_ms = TIME_MS + number * DAY_MS // 2
+        dedupe_buffer_bytes = chance.choice((24 * 12, 1 << 16))
+        io_buffer_bytes = chance.choice((1 << 10, 1 << 16))
+        _clean_alike(kafka, log, tmp_path / f"kafka{number}", now_ms, dedupe_buffer_bytes, io_buffer_bytes)
+
+
+def _clean_alike(
+    kafka: KafkasCleaner, log: CompactedLog, beside: Path, now_ms: int, dedupe_buffer_bytes: int, io_buffer_bytes: int
+) -> None:
+    log.write()
+    home = Path(log.directory.path)
+    beside.mkdir()
+    theirs = beside / home.name
+    shutil.copytree(home, theirs)
+    job = log.job(now_ms=now_ms, dedupe_buffer_bytes=dedupe_buffer_bytes, io_buffer_bytes=io_buffer_bytes)
+    if not any(job.first_dirty < end <= job.first_uncleanable for end in log.segment_ends()):
+        return  # nothing may be cleaned: Kafka would not begin
+    said = kafka.clean(job, theirs)
+    assert said.last_stable_offset == log.last_stable_offset
+    job = job._replace(last_records=said.last_records)
+    result = finish_work(job.steps(log.files))
+    log.swap(result)
+    assert result.end_offset == said.end_offset
+    stats = result.stats
+    figures = [stats.map_messages_read, stats.bytes_read, stats.messages_read, stats.invalid_messages]
+    assert figures == said.stats[:4]
+    assert stats.messages_written == said.stats[5]
+    ours, others = _sealed(home, log), _sealed(theirs, log)
+    assert others.keys() == ours.keys()
+    for name, content in others.items():
+        found = parse_segment_file(name)
+        assert found is not None
+        log_name = segment_file(found.base_offset, FileKind.LOG)
+        if ours[log_name] == others[log_name] or found.kind is FileKind.TXN_INDEX:
+            assert ours[name] == content, name
+        elif found.kind is FileKind.LOG:
+            assert any(header.compression for _, header in iter_batches(content))
+            assert _batches(ours[name]) == _batches(content)
+        if found.kind is not FileKind.TXN_INDEX:
+            assert _modified_ms(home / name) == _modified_ms(theirs / name)
+
+
+def _modified_ms(path: Path) -> int:
+    return path.stat().st_mtime_ns // 1_000_000
+
+
+def _sealed(directory: Path, log: CompactedLog) -> dict[str, bytes]:
+    active = f"{log.base_offset:020d}"
+    paths = [path for path in directory.iterdir() if path.suffix in _COMPARED and path.stem != active]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def _batches(log: bytes) -> list[tuple[BatchHeader, bytes | list[Record]]]:
+    found: list[tuple[BatchHeader, bytes | list[Record]]] = []
+    for position, header in iter_batches(log):
+        batch = log[position : position + header.size_in_bytes]
+        assert verify_crc(batch)
+        if header.compression:
+            found.append((header._replace(batch_length=0, crc=0), list(iter_records(batch))))
+        else:
+            found.append((header, batch[HEADER_SIZE:]))
+    return found
