@@ -105,21 +105,8 @@ class Broker:
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
         groups, transactions = deferred_coordinators(parts, partitions)
-        self._maintenance = Maintenance(
-            Needs(
-                partitions=partitions,
-                catalogue=self.catalogue,
-                config=config,
-                flush=flush,
-                waiters=waiters,
-                clock=clock,
-                stopwatch=stopwatch,
-                loop=loop,
-                upkeep=upkeep,
-                workers=workers,
-                random_bytes=environment.random,
-            )
-        )
+        waited_for = flush, waiters, clock, stopwatch, loop, upkeep, workers
+        self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, environment.random))
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,

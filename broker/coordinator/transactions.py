@@ -18,11 +18,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Clock, Timer
-from barnabas.broker.coordinator.compaction import CompactedTopic, Compactor
 from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from barnabas.broker.coordinator.runtime.outcome import Effect
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions
+from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
@@ -63,7 +62,7 @@ SWEEP = Kind(under_way_max=1_000, slice_ms=5, may_begin_again=False)
 _RETRY_MS = 1_000
 
 
-class TransactionTopic(CompactedTopic, Protocol):
+class TransactionTopic(OwnedTopic, Protocol):
     """`__transaction_state`."""
 
     def leader_epoch(self, partition: int) -> int:
@@ -97,7 +96,6 @@ class TransactionCoordinator:
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
-        self._compactor = Compactor(topic, clock, upkeep)
         self._timers: dict[str, Timer] = {}
         self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
@@ -256,8 +254,6 @@ class TransactionCoordinator:
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
-        if outcome.records:
-            self._compactor.appended(partition, len(outcome.records))
         if outcome.effects and isinstance(reply, Future):
             self._deciding += 1
             reply.add_done_callback(self._decided)
@@ -313,7 +309,6 @@ class TransactionCoordinator:
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:
-        self._compactor.watch(partition)
         prepared = partition.machine.prepared()
         if prepared:
             _log.info(line("finishing prepared transactions", partition=partition.index, count=len(prepared)))

@@ -349,22 +349,10 @@ class Partitions:
         """As `synced`, for a log at hand."""
         return self._flush.synced(log, offset) if log.flush_before_answer else None
 
-    def synced_anyway(self, topic: str, partition: int) -> Future[None]:
-        """Done once all that is in the log now is on disk, asked for or not. KafkaError as `get`."""
-        log = self.get(topic, partition)
-        return self._flush.synced(log, log.log_end_offset)
-
     def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
         """Move the log start; -1 means the high watermark. The new low watermark. KafkaError when that may not be."""
-        return self._delete_before(topic, partition, self.get(topic, partition).delete_records_before, offset)
-
-    def delete_replaced_before(self, topic: str, partition: int, offset: int) -> int:
-        """As `delete_records_before`, for a coordinator that wrote again what still counts: any cleanup.policy."""
-        return self._delete_before(topic, partition, self.get(topic, partition).delete_replaced_before, offset)
-
-    def _delete_before(self, topic: str, partition: int, delete: Callable[[int], int], offset: int) -> int:
         try:
-            low_watermark = delete(offset)
+            low_watermark = self.get(topic, partition).delete_records_before(offset)
         except StorageError as error:
             raise self.storage_failed(topic, partition, "delete records of", error) from error
         self._waiters.wake(topic, partition)

@@ -245,10 +245,6 @@ class PartitionLog:
         """
         if not self._config.is_deleted_by_age_or_size:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
-        return self.delete_replaced_before(offset)
-
-    def delete_replaced_before(self, offset: int) -> int:
-        """As `delete_records_before`, for a coordinator that wrote again what still counts: any cleanup.policy."""
         return self._retention.start_at(offset)
 
     def settle_ages(self, now_ms: int) -> Steps[None]:

@@ -73,7 +73,6 @@ class Retention:
     def start_at(self, offset: int) -> int:
         """Move the log's start to `offset` (-1: the high watermark); returns where it is now. It never goes back.
 
-        Whatever cleanup.policy says: a coordinator that wrote again what still counts has done what compaction would.
         Raises OffsetOutOfRange. The files go with the next `apply`.
         """
         high_watermark = self._watermarks.high_watermark

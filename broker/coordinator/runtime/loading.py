@@ -1,7 +1,8 @@
 """Reading a coordinator's partition back, a slice at a time, so that a long log never holds up the event loop.
 
 Knows batches and markers; what a record means is the machine's affair. Loading reads from the log's start to the end
-it had when loading began: nobody else appends to this partition before it is loaded.
+it had when loading began: nobody else appends to this partition before it is loaded. The log may be compacted: offsets
+are missing, a batch may have no records, a marker no data before it.
 
 Where every record says all there is about its key, most of a long log is what later records replace: then the last of
 each key is looked for first, and only those are decoded and replayed, in the order they have in the log.
@@ -34,7 +35,7 @@ class Source(Protocol):
         """The log's start offset and its end offset."""
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on, at least one if there is any."""
+        """Whole batches from the one that holds `offset` on, or the first behind it, at least one if there is any."""
 
 
 class Replayed(Protocol[R]):
@@ -82,7 +83,9 @@ class Loader(Generic[R]):
                 self.records_count += count
             else:
                 self._replay_all(memoryview(data))
-            if self._offset == start:
+            if not data:
+                self._offset = self._end  # compaction took what was last
+            elif self._offset == start:
                 raise DecodeError(f"no batch at offset {start}, below the log's end {self._end}")
         return self._offset >= self._end and self._replay_latest()
 

@@ -20,8 +20,6 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from asyncio import Future
-
     from barnabas.broker.catalogue import Catalogue, Topic
     from barnabas.broker.partitions.partitions import Partitions
 
@@ -99,14 +97,6 @@ class CoordinatorTopic:
     def release_marker(self, partition: int, producer_id: int) -> None:
         """Show readers of the log what was ended with `hold`."""
         self._partitions.release_marker(self.name, partition, producer_id)
-
-    def synced(self, partition: int) -> Future[None]:
-        """Done once all that is in the log now is on the disk, whether flushing is on or not. KafkaError."""
-        return self._partitions.synced_anyway(self.name, partition)
-
-    def delete_replaced_before(self, partition: int, offset: int) -> None:
-        """Move the log's start: everything that still counts stands behind it. KafkaError."""
-        self._partitions.delete_replaced_before(self.name, partition, offset)
 
     def extent(self, partition: int) -> tuple[int, int]:
         """The log's start offset and its end offset."""

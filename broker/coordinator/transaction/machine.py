@@ -42,11 +42,6 @@ class TransactionMachine:
         """The ids whose transaction is decided and not complete: after loading they have to be finished first."""
         return [transactional_id for transactional_id, txn in self.transactions.items() if txn.state.is_prepared]
 
-    @property
-    def writes_whole_states(self) -> bool:
-        """Whether records have room for all of a state now; those of transaction.version 0 have not."""
-        return self._transaction_version() >= 1
-
     # What the runtime asks
 
     def encode(self, record: TransactionStored) -> tuple[bytes, bytes | None]:

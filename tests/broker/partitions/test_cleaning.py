@@ -13,6 +13,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.steps import finish
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.moves import ask, done
@@ -51,7 +52,8 @@ def synced(log: PartitionLog) -> PartitionLog:
 
 
 def records(log: PartitionLog) -> dict[int, tuple[bytes | None, bytes | None]]:
-    found, offset = {}, log.log_start_offset
+    found: dict[int, tuple[bytes | None, bytes | None]] = {}
+    offset = log.log_start_offset
     while data := log.read(offset, 1 << 20, committed=True, force_first_batch=True).read_all():
         for position, header in iter_batches(data):
             if not header.is_control:
@@ -111,7 +113,6 @@ async def test_what_was_cleaned_is_known_after_a_restart() -> None:
     world = world_of()
     log = append(world)
     await cleaned(world)
-    (_, last) = log.extents[-1]
     first_dirty = world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0))
     assert first_dirty == log.extents[-1][0]
     after = records(log)
@@ -302,11 +303,7 @@ async def test_a_log_is_cleaned_by_hand_however_dirty_it_is() -> None:
     await settle()
     assert world.services.cleaner.figures.cleanings == 0
     cleaner = world.services.cleaner
-    steps = cleaner.cleanable(log)
-    with pytest.raises(StopIteration) as end:
-        while True:
-            next(steps)
-    outcome = await cleaner.clean(("t", 0), end.value.value)
+    outcome = await cleaner.clean(("t", 0), finish(cleaner.cleanable(log)))  # type: ignore[arg-type]  # reads in no thread
     assert isinstance(outcome, Cleaned)
     assert (outcome.records_before, outcome.records_after) == (11, 3)
     await world.close()
