@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.http.metrics.broker import read_broker
+from barnabas.broker.http.metrics.cleaner import read_cleaner
 from barnabas.broker.http.metrics.clients import PUSHED_HELP, read_clients, read_pushed
 from barnabas.broker.http.metrics.groups import read_groups
 from barnabas.broker.http.metrics.partitions import read_partitions
@@ -58,6 +59,7 @@ def read_all(sources: Sources) -> Steps[Readings]:
     yield from read_groups(sources, readings)
     yield from read_transactions(sources, readings)
     read_clients(sources, readings)
+    read_cleaner(sources, readings)
     return readings
 
 
