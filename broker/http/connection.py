@@ -2,18 +2,20 @@
 
 A peer can hold little: a request's head of 16 KiB at most, no body, and each request has to be whole within some
 seconds of its first byte; nothing is received while an answer is made or waits for the peer to take it, and a peer
-that takes nothing is cut off. HEAD is GET without the body; other methods are refused.
+that takes nothing is cut off. HEAD is GET without the body. POST is for /clean, whose answer comes bit by
+bit; it is refused where it comes from a page in a browser. Other methods are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, cast
 
 import h11
 
-from barnabas.broker.http.pages import METHOD_NOT_ALLOWED, Page, Pages
+from barnabas.broker.http.pages import FORBIDDEN, JSON_LINES, METHOD_NOT_ALLOWED, OK, Lines, Page, Pages
 from barnabas.broker.log_lines import line, logger
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10
 REQUEST_TIMEOUT_MS = 5_000
 """For a whole request, for what is between two requests, and for the peer to take an answer."""
-_METHODS = (b"GET", b"HEAD")
+_METHODS = (b"GET", b"HEAD", b"POST")
 _INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
 
 
@@ -54,9 +56,9 @@ class HttpConnection(asyncio.Protocol):
         self._timer: Timer | None = None
         self._answering: asyncio.Task[None] | None = None
         self._target = b""
-        self._is_head = False
+        self._is_head = self._is_post = False
         self._is_writable = True
-        self.peer = "?"
+        self.peer = self._host = "?"
 
     # --- from the event loop ---------------------------------------------------------------------------------------
 
@@ -64,6 +66,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
+        self._host = host
         self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
         self._expect("no whole request came in time")
         self._server.connection_opened(self)
@@ -89,7 +92,9 @@ class HttpConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_writable = True
-        if self._answering is None and not self._is_closing:
+        if self._answering is not None:
+            self._stop_waiting()
+        elif not self._is_closing:
             self._answered()
 
     # --- requests --------------------------------------------------------------------------------------------------
@@ -116,8 +121,11 @@ class HttpConnection(asyncio.Protocol):
 
     def _refuse_or_note(self, request: h11.Request) -> None:
         self._target, self._is_head = request.target, request.method == b"HEAD"
-        if request.method not in _METHODS:
+        self._is_post = request.method == b"POST"
+        if request.method not in _METHODS or (self._is_post and self._target.partition(b"?")[0] != b"/clean"):
             self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are known here\n"), is_last=True)
+        elif self._is_post and any(name == b"origin" for name, _ in request.headers):
+            self._send(Page(FORBIDDEN, b"not from a browser\n"), is_last=True)
 
     def _answer(self) -> None:
         self._stop_waiting()
@@ -125,9 +133,14 @@ class HttpConnection(asyncio.Protocol):
         self._answering = asyncio.ensure_future(self._answer_later(self._target))
 
     async def _answer_later(self, target: bytes) -> None:
-        path = target.decode("ascii", "replace").partition("?")[0]
+        path, _, query = target.decode("ascii", "replace").partition("?")
         try:
-            page = await self._server.pages.page(path)
+            pages = self._server.pages
+            page = pages.act(query, self._host) if self._is_post else await pages.page(path)
+            if not isinstance(page, Page):
+                await self._stream(page)
+                self._answering = None
+                return
         except Exception as error:
             _log.error(line("request failed", path=path, peer=self.peer, error=repr(error)), exc_info=error)
             page = Page(_INTERNAL_ERROR, b"this went wrong, the log says how\n")
@@ -139,6 +152,20 @@ class HttpConnection(asyncio.Protocol):
             self._answered()
         else:
             self._expect("the answer was not taken in time")
+
+    async def _stream(self, lines: Lines) -> None:
+        """An answer as it comes. The connection ends with it: who sees no end of it knows that it was cut off."""
+        response = h11.Response(status_code=OK, headers=[("content-type", JSON_LINES), ("connection", "close")])
+        self._transport.write(self._http.send(response) or b"")
+        async with aclosing(lines):
+            async for each in lines:
+                if self._is_closing:
+                    return
+                self._transport.write(self._http.send(h11.Data(data=each)) or b"")
+                if not self._is_writable and self._timer is None:
+                    self._expect("the answer was not taken in time")
+        self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
+        self.close()
 
     def _answered(self) -> None:
         """The answer is with the kernel: on to the next request."""

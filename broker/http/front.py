@@ -6,12 +6,13 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.pages import Lines, Page, Pages
 from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.context import Services
+    from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
 
@@ -44,6 +45,16 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
 
         return await scrape(Sources(broker.services, meter, connections, lambda: broker.state))
 
-    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape))
+    compaction: Compaction | None = None
+
+    def clean(query: str) -> Page | Lines:
+        nonlocal compaction
+        if compaction is None:
+            from barnabas.broker.http.compaction import Compaction
+
+            compaction = Compaction(broker.services)
+        return compaction.begin(query)
+
+    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean))
     await server.listen(sockets, network)
     return server

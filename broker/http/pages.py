@@ -1,4 +1,4 @@
-"""The pages: /live, /ready, /metrics, and a list of them at /.
+"""The pages: /live, /ready, /metrics, and a list of them at /; and what can be asked for: POST /clean.
 
 /live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
 503 with the reason in a line. /metrics is what Prometheus scrapes: it is made at most once a second, however many ask.
@@ -7,16 +7,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
 
-OK, NOT_FOUND, METHOD_NOT_ALLOWED, SERVICE_UNAVAILABLE = 200, 404, 405, 503
+OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, SERVICE_UNAVAILABLE = (
+    200,
+    400,
+    403,
+    404,
+    405,
+    409,
+    503,
+)
 PLAIN_TEXT = "text/plain; charset=utf-8"
+JSON_LINES = "application/x-ndjson"
 METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _FRESH_S = 1.0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a peer's address is this machine's own."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 class Page(NamedTuple):
@@ -27,16 +47,26 @@ class Page(NamedTuple):
     content_type: str = PLAIN_TEXT
 
 
+Lines = AsyncGenerator[bytes, None]
+"""An answer that comes bit by bit."""
+
+
 class Pages:
     """Which page is at which path."""
 
     def __init__(
-        self, clock: Clock, unready_reason: Callable[[], str | None], scrape: Callable[[], Awaitable[bytes]]
+        self,
+        clock: Clock,
+        unready_reason: Callable[[], str | None],
+        scrape: Callable[[], Awaitable[bytes]],
+        clean: Callable[[str], Page | Lines],
     ) -> None:
-        """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics."""
+        """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
+        logs compacted, given a query."""
         self._clock = clock
         self._unready_reason = unready_reason
         self._scrape = scrape
+        self._clean = clean
         self._scraping: asyncio.Task[bytes] | None = None
         self._scraped_at = 0.0
 
@@ -52,6 +82,12 @@ class Pages:
         if path == "/":
             return Page(OK, b"/live\n/ready\n/metrics\n")
         return Page(NOT_FOUND, b"there are /live, /ready and /metrics\n")
+
+    def act(self, query: str, host: str) -> Page | Lines:
+        """What a POST to /clean does, for whoever is on this machine."""
+        if not is_loopback(host):
+            return Page(FORBIDDEN, b"only from this machine\n")
+        return self._clean(query)
 
     async def _metrics(self) -> bytes:
         """The metrics, as they were at most a second ago. Who asks while they are made waits for the same."""

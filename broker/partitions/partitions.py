@@ -349,6 +349,11 @@ class Partitions:
         """As `synced`, for a log at hand."""
         return self._flush.synced(log, offset) if log.flush_before_answer else None
 
+    def synced_anyway(self, topic: str, partition: int) -> Future[None]:
+        """Done once all that is in the log now is on disk, asked for or not. KafkaError as `get`."""
+        log = self.get(topic, partition)
+        return self._flush.synced(log, log.log_end_offset)
+
     def delete_records_before(self, topic: str, partition: int, offset: int) -> int:
         """Move the log start; -1 means the high watermark. The new low watermark. KafkaError when that may not be."""
         try:

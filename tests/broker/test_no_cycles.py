@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.http.connection import HttpConnection
-from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -208,7 +208,7 @@ async def _http(world: BrokerWorld) -> None:
     async def scrape() -> bytes:
         return b""
 
-    server = HttpServer(world.clock, Pages(world.clock, lambda: None, scrape))
+    server = HttpServer(world.clock, Pages(world.clock, lambda: None, scrape, lambda _: Page(404, b"")))
     for path in (b"/ready", b"/metrics", b"/nowhere"):
         peer = MemoryTransport(HttpConnection(server))
         peer.send(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")

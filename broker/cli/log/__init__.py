@@ -1,4 +1,4 @@
-"""`barnabas log dump` and `barnabas log verify`: the files of a data directory, without a broker."""
+"""`barnabas log dump`, `verify` and `clean`: the files of a data directory, without a broker; `clean` also with one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from barnabas.broker.cli.terminal.options import Parser
 
@@ -15,7 +16,7 @@ FOUND_SOMETHING = 1
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status: 0, or 1 where `verify` found something or `dump` met damage."""
     parser = Parser(prog="barnabas log", description="Read the files of a data directory.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify|clean")
     dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")
     dump.add_argument("path", nargs="+", type=Path, help="a file, a partition's directory or a data directory")
     dump.add_argument("--records", action="store_true", help="print every record of every batch too")
@@ -23,11 +24,38 @@ def run(arguments: Sequence[str]) -> int:
     verify = commands.add_parser("verify", help="check every batch, record, index and snapshot")
     verify.add_argument("path", type=Path, help="a data directory or a partition's directory")
     verify.add_argument("--json", action="store_true", help="a JSON object per finding, and one with the totals")
+    _add_clean(commands)
     options = parser.parse_args(arguments)
+    if options.command == "clean":
+        return _clean(options)
     for path in options.path if options.command == "dump" else [options.path]:
         if not path.exists():
             parser.error(f"{path}: no such file or directory")
     return _dump(options) if options.command == "dump" else _verify(options)
+
+
+def _add_clean(commands: Any) -> None:
+    from barnabas.broker.cli.terminal.places import METAVAR, topic_choice
+
+    clean = commands.add_parser("clean", help="compact what can be compacted, in a stopped directory or a broker")
+    clean.add_argument("--now", action="store_true", required=True, help="however dirty the logs are")
+    clean.add_argument("--data-dir", metavar="DIR[,DIR…]", help="the directory of a broker that is stopped")
+    clean.add_argument("--config", action="append", default=[], metavar="FILE", help="the broker's server.properties")
+    clean.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of server.properties")
+    clean.add_argument("--http", metavar="HOST:PORT", help="where a running broker speaks HTTP: it does the work")
+    clean.add_argument("--json", action="store_true", help="a JSON array instead of a table")
+    clean.add_argument(
+        "partition", nargs="*", type=topic_choice, metavar=METAVAR, help="all compacted topics unless given"
+    )
+
+
+def _clean(options: argparse.Namespace) -> int:
+    from barnabas.broker.cli.log.clean import run as clean
+    from barnabas.broker.cli.terminal.failures import UsageError
+
+    if options.http is not None and (options.data_dir or options.config or options.set):
+        raise UsageError("log clean: --http is for a running broker, which knows its data directory and settings")
+    return clean(options)
 
 
 def _dump(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
-from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.pages import Lines, Page, Pages, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
@@ -24,12 +24,26 @@ class Site:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.unready: str | None = None
+        self.ended = False
         self.scrapes: list[asyncio.Future[bytes]] = []
-        self.server = HttpServer(self.clock, Pages(self.clock, lambda: self.unready, self._scrape))
+        self.server = HttpServer(self.clock, Pages(self.clock, lambda: self.unready, self._scrape, self._clean))
 
     def _scrape(self) -> asyncio.Future[bytes]:
         self.scrapes.append(asyncio.get_running_loop().create_future())
         return self.scrapes[-1]
+
+    def _clean(self, query: str) -> Page | Lines:
+        if query == "wrong":
+            return Page(400, b"wrong\n")
+        self.lines: asyncio.Queue[bytes] = asyncio.Queue()
+        return self._lines()
+
+    async def _lines(self) -> Lines:
+        try:
+            while line := await self.lines.get():
+                yield line
+        finally:
+            self.ended = True
 
     def connect(self, kernel_bytes: int = 1 << 30) -> MemoryTransport:
         return MemoryTransport(HttpConnection(self.server), kernel_bytes)
@@ -206,3 +220,60 @@ async def test_a_peer_that_leaves_is_forgotten() -> None:
     await settle()
     assert site.clock.pending_timers() == 0
     assert not any(peer.is_lost for peer in [site.connect() for _ in range(CONNECTIONS_MAX)])
+
+
+CLEAN = b"POST /clean?partition=t HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+
+
+async def test_an_answer_may_come_bit_by_bit() -> None:
+    site = Site()
+    peer = site.connect()
+    peer.send(CLEAN)
+    await settle()
+    head = peer.read()
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert b"transfer-encoding: chunked" in head.lower()
+    site.clock.advance(10 * REQUEST_TIMEOUT_MS)
+    for line in (b"one\n", b"two\n"):
+        site.lines.put_nowait(line)
+        await settle()
+        assert line in peer.read()
+    site.lines.put_nowait(b"")
+    await settle()
+    assert peer.read().endswith(b"0\r\n\r\n")
+    assert peer.is_lost
+    assert site.ended
+
+
+async def test_what_is_told_to_a_peer_that_does_not_read_comes_to_an_end() -> None:
+    site = Site()
+    peer = site.connect(kernel_bytes=10)
+    peer.send(CLEAN)
+    await settle()
+    for _ in range(3):
+        site.lines.put_nowait(b"line\n" * 100)
+        await settle()
+    site.clock.advance(REQUEST_TIMEOUT_MS)
+    await settle()
+    assert peer.is_lost
+    assert site.ended
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (CLEAN.replace(b"Host: x", b"Host: x\r\nOrigin: http://evil.example"), b"403 Forbidden"),
+        (CLEAN.replace(b"partition=t", b"wrong"), b"400 Bad Request"),
+        (CLEAN.replace(b"/clean", b"/metrics"), b"405 Method Not Allowed"),
+    ],
+)
+async def test_what_may_not_be_asked_for_is_refused(request_bytes: bytes, status: bytes) -> None:
+    assert (await Site().ask(request_bytes))[0] == b"HTTP/1.1 " + status
+
+
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [("127.0.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True), ("10.0.0.1", False), ("?", False)],
+)
+def test_only_this_machine_has_logs_compacted(host: str, is_local: bool) -> None:
+    assert is_loopback(host) is is_local

@@ -1,0 +1,152 @@
+"""`barnabas log clean --now`: a stopped data directory is compacted, or a running broker is asked to compact now."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from barnabas.broker.cli.terminal.failures import UsageError
+from barnabas.broker.cli.terminal.output import print_json, print_table
+from barnabas.broker.cli.terminal.places import TopicChoice
+
+FAILED = 1
+_HEADER = ("TOPIC", "PARTITION", "STATE", "BYTES", "LEFT", "RECORDS", "LEFT", "SECONDS", "REASON")
+
+Told = Callable[[dict[str, Any]], None]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Clean, show how far it is, and print a table at the end. 1 if a partition could not be cleaned."""
+    rows: list[dict[str, Any]] = []
+    is_watched = sys.stderr.isatty()
+
+    def told(event: dict[str, Any]) -> None:
+        where = f"{event['topic']}-{event['partition']}"
+        if event["state"] != "cleaning":
+            rows.append(event)
+        elif is_watched:
+            print(f"\r{where}: {event['done_bytes'] / 1e6:.0f} MB\x1b[K", end="", file=sys.stderr, flush=True)
+
+    if options.http is not None:
+        _ask(options.http, options.partition, told)
+    else:
+        _clean_stopped(options, told)
+    if is_watched:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    if options.json:
+        print_json(rows)
+    else:
+        print_table(_HEADER, [_row(each) for each in rows])
+    return FAILED if any(each["state"] == "failed" for each in rows) else 0
+
+
+def _row(event: dict[str, Any]) -> list[object]:
+    return [
+        event["topic"],
+        event["partition"],
+        event["state"],
+        event["bytes_before"],
+        event["bytes_after"],
+        event["records_before"],
+        event["records_after"],
+        f"{event['seconds']:.1f}",
+        event["reason"],
+    ]
+
+
+# --- a stopped directory ---
+
+
+def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
+    from barnabas.broker.cli.serve_options import load
+    from barnabas.broker.log_lines import configure
+    from barnabas.protocol.files.names import META_PROPERTIES
+
+    given = {"--set": options.set, "--config": options.config}
+    if options.data_dir is not None:
+        given["--data-dir"] = [options.data_dir]
+    config = load({name: words for name, words in given.items() if words}, os.environ).config
+    for path in config.data_dirs:
+        if not os.path.exists(os.path.join(path, META_PROPERTIES)):
+            raise UsageError(f"log clean: {path} is no data directory: there is no {META_PROPERTIES} in it")
+    configure("warning")
+    asyncio.run(_clean(config, options.partition, told))
+
+
+async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> None:
+    from barnabas.broker.app import Broker
+    from barnabas.broker.config.listeners import PLAINTEXT, Listener
+    from barnabas.broker.data import open_directory
+    from barnabas.broker.environment import Environment
+    from barnabas.broker.net.bound import BoundAddress
+    from barnabas.broker.workers.helper import helper_processes_max
+    from barnabas.storage.disk.files import raise_descriptor_limit
+    from barnabas.storage.errors import StorageError
+
+    environment = Environment(helper_processes_max=helper_processes_max())
+    directory = open_directory(config, environment.files, environment.random, raise_descriptor_limit())
+    if not directory.was_clean:
+        directory.close(clean=False)
+        raise StorageError(directory.path, "was not stopped cleanly: start a broker on it first, which recovers it")
+    nowhere = Listener(PLAINTEXT, "127.0.0.1", 1, PLAINTEXT)
+    try:
+        broker = Broker(
+            config, directory, environment, asyncio.get_running_loop(), [BoundAddress(nowhere, nowhere, [])]
+        )
+    except BaseException:
+        directory.close(clean=True)
+        raise
+    try:
+        async for event in events(broker, choices):
+            told(event)
+    finally:
+        await broker.stop()
+
+
+async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[dict[str, Any]]:
+    """What `ByHand` tells. KafkaError for what is not there."""
+    from barnabas.broker.partitions.cleaning.by_hand import ByHand
+
+    services = broker.services
+    by_hand = ByHand(services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep)
+    async for event in by_hand.clean(by_hand.keys([(choice.topic, choice.numbers) for choice in choices])):
+        yield event._asdict()
+
+
+# --- a running broker ---
+
+
+def _ask(address: str, choices: Sequence[TopicChoice], told: Told) -> None:
+    from http.client import HTTPConnection, HTTPException
+    from urllib.parse import urlencode
+
+    from barnabas.broker.cli.serve_options import http_address
+
+    where = http_address({"--http": [address]})
+    assert where is not None, "an address is given"
+    query = urlencode([("partition", _as_text(choice)) for choice in choices])
+    connection = HTTPConnection(*where)
+    try:
+        connection.request("POST", f"/clean?{query}")
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise UsageError(f"log clean: {answer.read().decode(errors='replace').strip()}")
+        for line in answer:
+            told(json.loads(line))
+    except ConnectionRefusedError as refused:
+        raise OSError(
+            refused.errno, f"{address}: connection refused (is a broker running with --http there?)"
+        ) from None
+    except HTTPException as broken:
+        raise OSError(f"{address}: the answer ended early: {broken!r}") from broken
+    finally:
+        connection.close()
+
+
+def _as_text(choice: TopicChoice) -> str:
+    return choice.topic + (":" + ",".join(map(str, choice.numbers)) if choice.numbers else "")

@@ -1,0 +1,58 @@
+"""POST /clean?partition=TOPIC[:N,…]&…: logs are compacted now, and a line of JSON tells how far it is, now and then.
+
+One at a time: another one is told so. Who goes away ends it, after the log that is being compacted.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, Lines, Page
+from barnabas.broker.partitions.cleaning.by_hand import ByHand
+from barnabas.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.context import Services
+
+_PARTITIONS_MAX = 1_000  # that a query may name
+
+
+class Compaction:
+    """What is asked for of one broker."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._is_under_way = False
+
+    def begin(self, query: str) -> Page | Lines:
+        """The lines that tell, or why there are none."""
+        if self._is_under_way:
+            return Page(CONFLICT, b"somebody else has logs compacted now\n")
+        services = self._services
+        by_hand = ByHand(services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep)
+        try:
+            wanted = [_wanted(name, value) for name, value in parse_qsl(query, max_num_fields=_PARTITIONS_MAX)]
+            keys = by_hand.keys(wanted)
+        except ValueError as wrong:
+            return Page(BAD_REQUEST, f"{wrong}\n".encode())
+        except KafkaError as refusal:
+            return Page(BAD_REQUEST, f"{refusal}\n".encode())
+        return self._lines(by_hand, keys)
+
+    async def _lines(self, by_hand: ByHand, keys: list[tuple[str, int]]) -> Lines:
+        self._is_under_way = True
+        try:
+            async for event in by_hand.clean(keys):
+                yield json.dumps(event._asdict()).encode() + b"\n"
+        finally:
+            self._is_under_way = False
+
+
+def _wanted(name: str, value: str) -> tuple[str, tuple[int, ...]]:
+    topic, colon, numbers = value.partition(":")
+    chosen = numbers.split(",") if colon else []
+    if name != "partition" or not topic or not all(each.isascii() and each.isdecimal() for each in chosen):
+        raise ValueError(f"{name}={value} is not partition=TOPIC or partition=TOPIC:N,…")
+    return topic, tuple(int(each) for each in chosen)
