@@ -20,7 +20,7 @@ class SegmentSizes(NamedTuple):
 def group_segments(
     segments: Sequence[SegmentSizes], log_bytes_max: int, index_bytes_max: int, end_offset: int
 ) -> list[list[SegmentSizes]]:
-    """The segments in order, up to `end_offset`, in groups whose files would not be too large even if nothing were removed."""
+    """The segments, which end at `end_offset`, in groups whose files would not be too large if nothing were removed."""
     groups: list[list[SegmentSizes]] = []
     log_bytes = offset_index_bytes = time_index_bytes = 0  # of the last group
     for index, segment in enumerate(segments):

@@ -41,9 +41,10 @@ class SourceSegment(NamedTuple):
 class CleanJob(NamedTuple):
     """Sealed segments in order, all those that begin below `first_uncleanable`, and what decides about their batches.
 
-    A segment that reaches beyond that offset is left alone, as in Kafka. `end_offset` is the base offset of the segment behind the last of `segments`. `aborted_later` are the aborted
-    transactions that begin below it and whose markers lie behind it (and so in no `.txnindex` of `segments`): without
-    them their data would count as committed. `last_records` has the active producers by id.
+    A segment that reaches beyond that offset is left alone, as in Kafka. `end_offset` is the base offset of the segment
+    behind the last of `segments`. `aborted_later` are the aborted transactions that begin below it and whose markers
+    lie behind it (and so in no `.txnindex` of `segments`): without them their data would count as committed.
+    `last_records` has the active producers by id. The batch that ends at `high_watermark` stays, if need be empty.
     """
 
     directory: str

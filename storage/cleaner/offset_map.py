@@ -33,17 +33,20 @@ class OffsetMap:
         if self.entries_max < 1:
             raise ValueError(f"a map of {memory_bytes} bytes has no room for a single key")
         self.entries = 0
-        self._places = _prime_from(max(min(self.slots, keys_max + keys_max // 2), self._least(keys_max), 3))
+        least = min(self.entries_max, keys_max) + 1  # one place is always free, so every search ends
+        self._places = _prime_from(max(min(self.slots, keys_max + keys_max // 2), least, 3))
         self._table = array("q", [0]) * (_COLUMNS * self._places)
         self._seed = secrets.randbits(64)
-
-    def _least(self, keys_max: int) -> int:
-        return min(self.entries_max, keys_max) + 1  # one place is always free, so every search ends
 
     @property
     def is_full(self) -> bool:
         """Whether no further key may be put in."""
         return self.entries >= self.entries_max
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory it takes, whatever is in it."""
+        return _COLUMNS * self._places * self._table.itemsize
 
     @property
     def fullness(self) -> float:

@@ -9,7 +9,8 @@ import pytest
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.storage.cleaner.decisions import LastRecord
-from barnabas.storage.errors import CorruptFile
+from barnabas.storage.cleaner.filtering import HELD_BYTES
+from barnabas.storage.errors import CorruptFile, StorageError
 from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
@@ -206,3 +207,61 @@ def test_a_job_and_its_result_can_be_sent(log: CompactedLog) -> None:
     assert job == log.job()
     result = finish_work(job.steps(log.files))
     assert pickle.loads(pickle.dumps(result)) == result
+
+
+@pytest.mark.parametrize("compression", [0, 4])
+def test_a_batch_that_keeps_more_than_is_held_is_rewritten_too(log: CompactedLog, compression: int) -> None:
+    pairs = [(b"%d" % (number % 30_000), b"\0" * 50) for number in range(31_000)]
+    log.data(*pairs, compression=compression)
+    log.roll()
+    assert sum(len(key) + len(value) + 128 for key, value in pairs[1_000:]) > HELD_BYTES
+    result = log.clean(dedupe_buffer_bytes=1 << 20)
+    assert [offset for offset, _, _ in log.kept()] == list(range(1_000, 31_000))
+    assert (result.stats.messages_read, result.stats.messages_written) == (31_000, 30_000)
+    ((header, _),) = log.batches()
+    assert (header.compression, header.base_timestamp) == (compression, TIME_MS + 1_000)
+
+
+def test_pauses_tell_what_was_read_and_written(log: CompactedLog) -> None:
+    for number in range(3_000):
+        log.data((b"%d" % (number % 2_000), b"x" * 50))
+    log.roll()
+    told, syncs = 0, 0
+    steps = log.job(io_buffer_bytes=1 << 14).steps(log.files)
+    try:
+        while True:
+            paused = next(steps)
+            if isinstance(paused, int):
+                assert paused < 1 << 17
+                told += paused
+            else:
+                syncs += 1
+                paused()
+    except StopIteration as stop:
+        stats = stop.value.stats
+    assert syncs == 4  # the log, two indexes, and the directory
+    assert told >= stats.map_bytes_read + stats.bytes_read + stats.bytes_written
+    assert told < 1.4 * (stats.map_bytes_read + stats.bytes_read + stats.bytes_written)
+
+
+def test_a_disk_that_is_full_leaves_nothing_of_the_round(log: CompactedLog) -> None:
+    for number in range(100):
+        log.data((b"%d" % number, b"x" * 50))
+    log.roll()
+    names = log.directory.names()
+    assert isinstance(log.files, MemoryFiles)
+    log.files.capacity = log.files.used() + 2_000
+    with pytest.raises(StorageError, match=r"00000000000000000000\.log\.cleaned: cannot write"):
+        finish_work(log.job().steps(log.files))
+    assert log.directory.names() == names
+
+
+def test_an_index_that_is_missing_costs_a_longer_walk(log: CompactedLog) -> None:
+    for number in range(40):
+        log.data((b"%d" % (number % 20), b"%d" % number))
+    log.roll()
+    log.clean(dedupe_buffer_bytes=24 * 20)
+    assert 0 < log.first_dirty < 40
+    log.directory.remove(segment_file(0, FileKind.OFFSET_INDEX))
+    assert log.clean(dedupe_buffer_bytes=24 * 40).end_offset == 40
+    assert [offset for offset, _, _ in log.kept()] == list(range(20, 40))

@@ -39,6 +39,9 @@ class CompactedLog:
         self.end_offset = 0
         self.first_dirty = 0
         self.last_records: dict[int, LastRecord] = {}
+        self.history: list[tuple[int, bytes | None, bytes | None]] = []  # (offset, key, value) ever written
+        self.aborted_offsets: set[int] = set()
+        self._undecided: dict[int, list[int]] = {}  # offsets by producer id
         self._batches: list[bytes] = []
         self._open: dict[int, int] = {}  # producer id to first offset
         self._aborted: list[AbortedTxn] = []
@@ -69,8 +72,11 @@ class CompactedLog:
             transactional=transactional,
             timestamp_type=timestamp_type,
         )
+        offsets = range(self.next_offset, self.next_offset + len(pairs))
+        self.history += ((offset, key, value) for offset, (key, value) in zip(offsets, pairs, strict=True))
         if transactional:
             self._open.setdefault(producer_id, self.next_offset)
+            self._undecided.setdefault(producer_id, []).extend(offsets)
         if producer is not None:
             self.last_records[producer_id] = LastRecord(self.next_offset + len(pairs) - 1, epoch)
         return self.take(batch)
@@ -80,6 +86,9 @@ class CompactedLog:
         offset = self.next_offset
         self.take(end_txn_marker(commit, *producer, 0, TIME_MS + offset, offset, 7))
         first = self._open.pop(producer[0], None)
+        offsets = self._undecided.pop(producer[0], [])
+        if not commit:
+            self.aborted_offsets.update(offsets)
         if first is not None and not commit:
             stable = min(self._open.values(), default=offset + 1)
             self._aborted.append(AbortedTxn(producer[0], first, offset, stable))
@@ -202,6 +211,10 @@ class CompactedLog:
     def kept(self) -> Sequence[tuple[int, bytes | None, bytes | None]]:
         """(offset, key, value) of those records."""
         return [(record.offset, record.key, record.value) for record in self.records()]
+
+    def not_committed(self) -> set[int]:
+        """The offsets of what was aborted, and of what is open."""
+        return self.aborted_offsets.union(*self._undecided.values())
 
     def markers(self) -> list[int]:
         """The offsets of the markers that have a record."""
