@@ -32,11 +32,16 @@ function that is to be called before it goes on, in whatever thread (a sync)."""
 
 def finish_work(work: Work[T]) -> T:
     """All of it at once."""
-    try:
-        while True:
-            paused = next(work)
-            if not isinstance(paused, int):
+    failure: Exception | None = None
+    while True:
+        try:
+            paused = next(work) if failure is None else work.throw(failure)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        failure = None
+        if not isinstance(paused, int):
+            try:
                 paused()
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
+            except Exception as raised:  # whatever it is, the work is told
+                failure = raised

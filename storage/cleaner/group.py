@@ -13,12 +13,11 @@ from barnabas.storage.cleaner.decisions import LastRecord, discards_records, ret
 from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
 from barnabas.storage.cleaner.mapping import BATCH_COST_BYTES, STEP_BYTES, Span
 from barnabas.storage.cleaner.reading import BatchReader
-from barnabas.storage.cleaner.results import CleanedGroup, Tally
+from barnabas.storage.cleaner.results import Tally
 from barnabas.storage.cleaner.transactions import CleanedTransactions, kind_of
 from barnabas.storage.cleaner.writing import CleanedSegment
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.steps import Work
 
 
 class Rules(NamedTuple):
@@ -44,22 +43,17 @@ class GroupCleaning:
         self._tally = tally
         self._transactions = CleanedTransactions()
 
-    def steps(self, spans: Sequence[Span]) -> Work[CleanedGroup]:
-        """Clean one group. CorruptFile where a segment is damaged; then the new files are to be removed."""
-        rules = self._rules
-        base_offset = spans[0].base_offset
-        cleaned = CleanedSegment(self._directory, base_offset, rules.config, rules.buffer_bytes)
-        has_txn_index = False
+    def steps(self, spans: Sequence[Span], cleaned: CleanedSegment) -> Generator[int, None, None]:
+        """Bring what stays of a group into a new segment. CorruptFile where one is damaged.
+
+        Pauses with bytes only: this is compiled, and nothing may be thrown into it.
+        """
         for span in spans:
             self._transactions.add_aborted(self._aborted.touching(span.base_offset, span.end_offset))
             yield from self._clean(span, cleaned)
             for entry in self._transactions.take_kept_entries():
                 cleaned.append_aborted(entry)
-                has_txn_index = True
-        last_log = segment_file(spans[-1].base_offset, FileKind.LOG)
-        yield from cleaned.finish(self._directory.modified_ms(last_log))
         self._tally.bytes_written += cleaned.size
-        return CleanedGroup(tuple(span.base_offset for span in spans), cleaned.size, has_txn_index)
 
     def _clean(self, span: Span, cleaned: CleanedSegment) -> Generator[int, None, None]:
         name = segment_file(span.base_offset, FileKind.LOG)

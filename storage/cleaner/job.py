@@ -21,8 +21,8 @@ from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding, Span
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.results import CleanResult, Tally
-from barnabas.storage.cleaner.writing import remove_cleaned
+from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, Tally
+from barnabas.storage.cleaner.writing import CleanedSegment, remove_cleaned
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
@@ -95,7 +95,11 @@ class CleanJob(NamedTuple):
         cleaning = GroupCleaning(directory, rules, batches, aborted, tally)
         groups = []
         for group in self._groups(directory, [span for span in spans if span.base_offset < end_offset]):
-            groups.append((yield from cleaning.steps(group)))
+            cleaned = CleanedSegment(directory, group[0].base_offset, self.config, buffer_bytes)
+            yield from cleaning.steps(group, cleaned)
+            last_log = segment_file(group[-1].base_offset, FileKind.LOG)
+            yield from cleaned.finish(directory.modified_ms(last_log))
+            groups.append(CleanedGroup(tuple(span.base_offset for span in group), cleaned.size, cleaned.has_txn_index))
         return CleanResult(tuple(groups), end_offset, tally.stats())
 
     def _spans(self) -> list[Span]:

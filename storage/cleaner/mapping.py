@@ -20,7 +20,6 @@ from barnabas.storage.cleaner.results import Tally
 from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions, kind_of
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.segment.offset_index import OffsetIndex
-from barnabas.storage.steps import Work
 
 STEP_BYTES: Final = 1 << 15  # of batches between two pauses
 BATCH_COST_BYTES: Final = 128  # what a batch counts beside its bytes
@@ -55,7 +54,7 @@ class MapBuilding:
         self._tally = tally
         self._transactions = CleanedTransactions()
 
-    def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Work[None]:
+    def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Generator[int, None, None]:
         """Walk the segments that may be cleaned, in order. CorruptFile where one is damaged."""
         for span in spans:
             if span.end_offset <= self._first_dirty:

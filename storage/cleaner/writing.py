@@ -39,6 +39,11 @@ class CleanedSegment:
         if len(self._buffer) >= self._buffer_bytes:
             self._flush()
 
+    @property
+    def has_txn_index(self) -> bool:
+        """Whether there is an entry of an aborted transaction, and so a file of them."""
+        return len(self._indexes.txn) > 0
+
     def append_aborted(self, entry: AbortedTxn) -> None:
         """A transaction whose ABORT marker stays; in the order of the markers."""
         self._indexes.txn.append(entry)

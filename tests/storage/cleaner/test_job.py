@@ -10,7 +10,7 @@ from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.filtering import HELD_BYTES
-from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.errors import CorruptFile, StorageError, SyncFailed
 from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
@@ -265,3 +265,16 @@ def test_an_index_that_is_missing_costs_a_longer_walk(log: CompactedLog) -> None
     log.directory.remove(segment_file(0, FileKind.OFFSET_INDEX))
     assert log.clean(dedupe_buffer_bytes=24 * 40).end_offset == 40
     assert [offset for offset, _, _ in log.kept()] == list(range(20, 40))
+
+
+def test_a_sync_that_fails_fails_the_round(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.roll()
+    assert isinstance(log.files, MemoryFiles)
+    log.files.fail("sync", path=".index.cleaned")
+    with pytest.raises(SyncFailed, match=r"00000000000000000000\.index\.cleaned"):
+        finish_work(log.job().steps(log.files))
+    assert not +log.files.open_paths
+    log.files.heal()
+    log.clean()
+    assert log.kept() == [(0, b"a", b"1")]
