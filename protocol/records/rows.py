@@ -1,7 +1,7 @@
 """Records of a batch as rows: what compaction asks of each, and where the bytes lie that it would copy.
 
 The walk is that of record.py and holds no more: one chunk of what was decompressed, and one record. It goes piece by
-piece, so that who looks at millions of records pays for one step of a generator in hundreds; between two pieces, and
+piece, so that who looks at millions of records pays for one step of a generator in a hundred; between two pieces, and
 before each chunk, it may be left alone. Headers of records are not looked at, and neither is the CRC.
 """
 
@@ -22,7 +22,7 @@ Row = tuple[int, int, bytes | None, bool, int, int]
 Piece = tuple[bytes, list[Row]]
 """Rows, and the bytes that their places are in."""
 
-ROWS_MAX: Final = 256
+ROWS_MAX: Final = 128
 _NO_LIMIT: Final = 1 << 62  # of the whole batch: only one chunk of it is held at a time
 _LENGTH_BYTES: Final = 5
 
@@ -30,7 +30,7 @@ _LENGTH_BYTES: Final = 5
 def row_pieces(
     batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX
 ) -> Iterator[Piece | None]:
-    """Every record of a batch, in order, some hundred to a piece; None before each new chunk is decompressed.
+    """Every record of a batch, in order, some dozens to a piece; None before each new chunk is decompressed.
 
     `batch` is exactly one batch. DecodeError on damage, where a record is larger than `max_record_bytes`, and where
     offsets do not rise within the batch's own.

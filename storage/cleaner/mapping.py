@@ -21,7 +21,7 @@ from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.segment.offset_index import OffsetIndex
 
-STEP_BYTES: Final = 1 << 15  # of batches between two pauses
+STEP_BYTES: Final = 1 << 14  # of batches between two pauses
 BATCH_COST_BYTES: Final = 128  # what a batch counts beside its bytes
 
 

@@ -6,13 +6,16 @@ import pickle
 
 import pytest
 
+from barnabas.protocol.files import time_index
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import iter_batches, verify_crc
+from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.filtering import HELD_BYTES
 from barnabas.storage.errors import CorruptFile, StorageError, SyncFailed
 from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.records.batches import without_max_timestamp
 from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
 
 DAY_MS = 86_400_000
@@ -278,3 +281,23 @@ def test_a_sync_that_fails_fails_the_round(log: CompactedLog) -> None:
     log.files.heal()
     log.clean()
     assert log.kept() == [(0, b"a", b"1")]
+
+
+def test_the_new_time_index_covers_batches_whose_headers_lack_their_largest_timestamp(log: CompactedLog) -> None:
+    records = [(b"a", b"1", (), TIME_MS + 7), (b"b", b"1", (), TIME_MS + 3)]
+    log.take(without_max_timestamp(build_batch(records)))
+    log.roll()
+    log.clean()
+    assert [header.max_timestamp for header, _ in log.batches()] == [-1]
+    entries = time_index.decode(log.directory.read(segment_file(0, FileKind.TIME_INDEX)) or b"")
+    assert entries == [(TIME_MS + 7, 1)]
+
+
+def test_older_message_formats_are_refused(log: CompactedLog) -> None:
+    log.data((b"a", b"1"))
+    log.roll()
+    content = bytearray(log.log(0))
+    content[16] = 1
+    log.directory.write(segment_file(0, FileKind.LOG), bytes(content), 0)
+    with pytest.raises(CorruptFile, match="message format v1"):
+        finish_work(log.job().steps(log.files))
