@@ -8,12 +8,32 @@ Invariant: a partition's rows never outlive its directory: they would call bytes
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from barnabas.protocol.files import names
 from barnabas.storage.disk.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
-from barnabas.storage.log.log import PartitionLog
+
+
+class Noted(Protocol):
+    """What is asked of a log."""
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below is durable."""
+
+    @property
+    def high_watermark(self) -> int:
+        """Where readers stop."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset readers may ask for."""
+
+    @property
+    def first_segment_base_offset(self) -> int:
+        """Where the files begin."""
 
 
 class LogCheckpoints:
@@ -53,7 +73,7 @@ class LogCheckpoints:
         """A partition has been compacted up to there; the file follows with the next write."""
         self._first_dirty.update({key: first_dirty_offset})
 
-    def note(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+    def note(self, logs: Mapping[TopicPartition, Noted]) -> None:
         """Take over where these logs are.
 
         As Kafka does: the catalogue's own log gets no rows, and a log start is noted only where the first segment

@@ -227,8 +227,13 @@ class LogDirectories:
     # --- partitions ---
 
     def is_unrecovered(self, topic: str, partition: int) -> bool:
-        """LogDirectory.is_unrecovered."""
-        return any(each.is_unrecovered(topic, partition) for each in self.members)
+        """Whether nobody has looked into the partition since the last kill."""
+        return any(each.recovered.is_awaited((topic, partition)) for each in self.members)
+
+    @property
+    def unrecovered(self) -> list[TopicPartition]:
+        """The partitions nobody has looked into since the last kill, sorted."""
+        return sorted(key for each in self.members for key in each.unrecovered)
 
     def size_of(self, topic: str, partition: int) -> int:
         """LogDirectory.size_of."""

@@ -35,6 +35,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovered_logs import RecoveredLogs
 from barnabas.storage.recovery.loader import load_log
 from barnabas.storage.recovery.opening import Opening, open_at_once
 from barnabas.storage.resting import base_offsets, size_of_segments
@@ -50,8 +51,7 @@ class LogDirectory:
         self.path = root.path
         self.meta = meta
         self.was_clean = was_clean
-        self.is_new = False
-        """There was nothing in it before this run."""
+        self.is_new = False  # whether there was nothing in it before this run
         self._is_made = False
         self.notices = inventory.notices
         self.futures = [(key, root.subdirectory(name)) for key, name in inventory.futures]
@@ -68,6 +68,7 @@ class LogDirectory:
         self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
         """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
         self.checkpoints = LogCheckpoints(root)
+        self.recovered = RecoveredLogs(root, self.checkpoints, self._unrecovered)
         for directory in inventory.given_up:
             self.deletions.schedule(0, root.subdirectory(directory))
 
@@ -143,10 +144,6 @@ class LogDirectory:
         """Partitions nobody has looked into since the last kill; while there are any, a stop leaves no marker."""
         return frozenset(self._unrecovered)
 
-    def is_unrecovered(self, topic: str, partition: int) -> bool:
-        """Whether the partition is one of `unrecovered`."""
-        return (topic, partition) in self._unrecovered
-
     @property
     def common_sync(self) -> CommonSync | None:
         """What syncs many files of the directory at a time, until it is closed; None if the system has no such call."""
@@ -188,7 +185,8 @@ class LogDirectory:
         key = topic, partition
         if key not in self._live:
             return 0
-        return self.checkpoints.recovery_point(key) if self.was_clean and key not in self._logs else None
+        is_whole = self.was_clean or key in self.recovered
+        return self.checkpoints.recovery_point(key) if is_whole and key not in self._logs else None
 
     def volume(self) -> Volume:
         """The room of the file system the directory is on. StorageError."""
@@ -238,7 +236,8 @@ class LogDirectory:
             write_topic_id(directory, topic_id)
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
-        checkpoint = self.checkpoints.of(key, was_clean=self.was_clean, tells_all_times=self.meta.tells_all_times)
+        tells_all_times = self.meta.tells_all_times
+        checkpoint = self.recovered.checkpoint(key, was_clean=self.was_clean, tells_all_times=tells_all_times)
         loaded = yield from load_log(directory, config, checkpoint, now_ms)
         log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
         return log, directory
@@ -373,6 +372,7 @@ class LogDirectory:
         self._live.discard(key)
         self._unrecovered.discard(key)
         self._gone.add(key)
+        self.recovered.forget(key)
         self.checkpoints.forget(key)
         return directory
 
