@@ -34,6 +34,7 @@ from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
+from barnabas.broker.partitions.recovery_pass import RecoveryPass
 from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
@@ -101,7 +102,7 @@ class Broker:
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
         self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
-        self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, waiters)
+        self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
         groups, transactions = deferred_coordinators(parts, partitions)
@@ -132,11 +133,14 @@ class Broker:
         self._housekeeping = Housekeeping(
             partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
         )
+        self.recovery = RecoveryPass(partitions, clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
 
-    def _open_partitions(self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, waiters: Waiters) -> Partitions:
+    def _open_partitions(
+        self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
+    ) -> Partitions:
         return Partitions(
             self.catalogue,
             self._directory,
@@ -144,6 +148,7 @@ class Broker:
             cluster,
             clock=self._clock,
             upkeep=upkeep,
+            workers=workers,
             waiters=waiters,
             flush=self.flush,
             random_bytes=self._environment.random,
@@ -180,6 +185,7 @@ class Broker:
 
     async def start(self) -> None:
         """Accept connections. Clients of each listener are given its advertised address."""
+        self.recovery.watch()
         settle(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
@@ -188,6 +194,7 @@ class Broker:
         dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
         self._housekeeping.start()
         self._maintenance.start()
+        self.recovery.begin()
         self.watch.start()
         self.state = _RUNNING
         self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
@@ -217,9 +224,9 @@ class Broker:
 
     def unready_reason(self) -> str | None:
         """Why clients cannot work with this broker now, or None."""
-        if self.state != _RUNNING:
-            return "the broker is starting" if self.state == _STARTING else "the broker is stopping"
-        return self._directory.offline_reason
+        if self.state == _RUNNING:
+            return self._directory.offline_reason
+        return f"the broker is starting{self.recovery.awaited}" if self.state == _STARTING else "the broker is stopping"
 
     async def settle_transactions(self) -> None:
         """Finish what a killed run left prepared, before anybody reads; after a clean stop only look, in time.
@@ -250,6 +257,7 @@ class Broker:
         for member in self.members:
             member.listener.stop_accepting()
         self._housekeeping.stop()
+        self.recovery.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close()
         self._maintenance.close()
@@ -283,6 +291,7 @@ class Broker:
             member.listener.stop_accepting()
             member.listener.abort()
         self._housekeeping.stop()
+        self.recovery.stop()
         self.services.partitions.stop_recovering()
         self.services.workers.close_now()
         self._maintenance.close()

@@ -121,7 +121,6 @@ _TABLE = (
     Key("metrics.sample.window.ms", LONG, "30000", Range(1)),
     Key("num.io.threads", INT, "8", Range(1), CLUSTER_WIDE),
     Key("num.network.threads", INT, "3", Range(1), CLUSTER_WIDE),
-    Key("num.recovery.threads.per.data.dir", INT, "2", Range(1), CLUSTER_WIDE),
     Key("num.replica.alter.log.dirs.threads", INT, None),
     Key("num.replica.fetchers", INT, "1", Range(1), CLUSTER_WIDE),
     Key("offsets.load.buffer.size", INT, "5242880", Range(1)),

@@ -125,6 +125,7 @@ _TABLE = (
     # storage
     Key("metadata.log.max.record.bytes.between.snapshots", LONG, "20971520", Range(1)),
     Key("log.retention.check.interval.ms", LONG, "300000", Range(1)),
+    Key("num.recovery.threads.per.data.dir", INT, "2", Range(1), CLUSTER_WIDE),
     Key("log.flush.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
     Key("log.flush.start.offset.checkpoint.interval.ms", INT, "60000", Range(0)),
     Key("replica.high.watermark.checkpoint.interval.ms", LONG, "5000"),

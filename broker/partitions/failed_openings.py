@@ -41,6 +41,15 @@ class FailedOpenings:
         if failure is not None and self._clock.monotonic() < failure.until_s:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, failure.reason)
 
+    def has(self, key: PartitionKey) -> bool:
+        """Whether opening it failed, the last time that was tried."""
+        return key in self._failures
+
+    @property
+    def reasons(self) -> dict[PartitionKey, str]:
+        """Why each of them could not be opened."""
+        return {key: failure.reason for key, failure in self._failures.items()}
+
     def note(self, key: PartitionKey, error: StorageError) -> None:
         """Opening it failed."""
         before = self._failures.get(key)

@@ -5,7 +5,7 @@ Disk work that can take long runs in the flush thread; the rest is short and spr
 
 A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
 between two, and closed again, since data must go when its time has come whether anybody reads it or not. After a kill
-this also recovers them, one after another, so that a later clean stop may say that all is well.
+it waits for those that are not recovered yet (recovery_pass.py).
 """
 
 from __future__ import annotations
@@ -149,10 +149,15 @@ class Housekeeping:
         if not self._partitions.is_here(topic, partition):
             return None
         try:
-            log, now_ms = self._partitions.get(topic, partition), self._clock.now_ms()
+            log, now_ms = self._log_of(topic, partition), self._clock.now_ms()
             return self._slices.in_slices(lambda: log.settle_ages(now_ms), _SETTLING)
         except (KafkaError, StorageError):
             return None  # retention meets it again: logs the failure, or waits for the recovery
+
+    def _log_of(self, topic: str, partition: int) -> PartitionLog:
+        if self._partitions.is_open(topic, partition):
+            return self._partitions.get(topic, partition)
+        return self._partitions.open_log(topic, partition, in_background=True)
 
     def _retain(self, topic: str, partition: int, was_used: bool, settled: Future[None] | None) -> None:
         # Taken first: the topic may be gone, and asyncio logs an exception that nobody takes.
@@ -162,7 +167,7 @@ class Housekeeping:
         try:
             if failure is not None:
                 raise failure
-            log = self._partitions.get(topic, partition)
+            log = self._log_of(topic, partition)
             now_ms = self._clock.now_ms()
             reasons = log.apply_retention(now_ms)
         except StillRecovering:

@@ -54,12 +54,14 @@ class LedPartitions(Partitions):
             cluster,
             clock=clock,
             upkeep=upkeep,
+            workers=shared.workers,
             waiters=waiters,
             flush=flush,
             random_bytes=lambda size: bytes(size),  # names what is deleted, which is the shared ones' business
         )
         self._shared = shared
         self.recoveries = shared.recoveries
+        self.failed = shared.failed
         self.past_appends = shared.past_appends
         shared.when_let_go.append(self.resign)
 
@@ -69,7 +71,8 @@ class LedPartitions(Partitions):
             self._cluster.check_may_read(topic, partition)
         return self._shared.get(topic, partition)
 
-    def _open_log(self, topic: str, partition: int) -> PartitionLog:
+    def open_log(self, topic: str, partition: int, *, in_background: bool = False) -> PartitionLog:
+        """As `Partitions.open_log`."""
         if self.exists(topic, partition):  # else the shared ones refuse it
             self._cluster.check_leads(topic, partition)
         return self._shared.get(topic, partition)

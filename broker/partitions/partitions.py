@@ -24,8 +24,10 @@ from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
 from barnabas.broker.partitions.past_appends import PastAppends
-from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering, log_opening
+from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering
+from barnabas.broker.partitions.recovery_log import log_opening
 from barnabas.broker.partitions.storage_failures import StorageFailures
+from barnabas.broker.partitions.unopened import Unopened
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, WritableBuffer
 from barnabas.protocol.records.control import EndTxnMarker
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.waiters import PartitionKey, Waiters
     from barnabas.broker.slices import Slices
+    from barnabas.broker.workers.workers import Workers
     from barnabas.storage.config import LogConfig
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log_directories import LogDirectories
@@ -65,6 +68,7 @@ class Partitions:
         *,
         clock: Clock,
         upkeep: Slices,
+        workers: Workers,
         waiters: Waiters,
         flush: GroupFlush,
         random_bytes: Callable[[int], bytes],
@@ -78,8 +82,9 @@ class Partitions:
         self._flush = flush
         self._random_bytes = random_bytes
         self.storage_failed = StorageFailures(clock).note
-        self._failed = FailedOpenings(clock)
-        self.recoveries = Recoveries(upkeep, self._recovered)
+        self.failed = FailedOpenings(clock)
+        self.workers = workers
+        self.recoveries = Recoveries(upkeep, workers, config, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}
         self.led: dict[PartitionKey, PartitionLog] = {}
         """The logs that may be appended to at once; `get_led` gives the others. Not to be changed from outside."""
@@ -97,7 +102,7 @@ class Partitions:
         KafkaError UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, or StillRecovering.
         """
         log = self._open.get((topic, partition))
-        return log if log is not None else self._open_log(topic, partition)
+        return log if log is not None else self.open_log(topic, partition)
 
     def get_replica(self, topic: str, partition: int) -> PartitionLog:
         """The log, for a consumer, which may read it where it is not led, too. KafkaError as `get`."""
@@ -171,7 +176,8 @@ class Partitions:
         """The logs that are open now."""
         return iter(list(self._open.values()))
 
-    def _open_log(self, topic: str, partition: int) -> PartitionLog:
+    def open_log(self, topic: str, partition: int, *, in_background: bool = False) -> PartitionLog:
+        """As `get`, for one that is not open. in_background: who asks for another one comes first."""
         if self._is_closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker has stopped")
         found = self._catalogue.topics.get(topic)
@@ -180,32 +186,33 @@ class Partitions:
         self._cluster.check_leads(topic, partition)
         key = topic, partition
         if key in self.recoveries:
+            if not in_background:
+                self.recoveries.hurry(key)
             raise StillRecovering(topic, partition, self.recoveries)
-        self._failed.check(key)
+        self.failed.check(key)
         settings = log_config(self._config, found.configs)
-        place = found.partitions[partition].directory_id
+        unopened = Unopened(self.directory, found, partition, settings, self._clock.now_ms)
         try:
-            opening = self.directory.opening(topic, partition, found.topic_id, settings, self._clock.now_ms(), place)
-            may_wait = self.directory.is_unrecovered(topic, partition)
-            log = self.recoveries.begin(key, opening, may_wait=may_wait)
+            log = self.recoveries.begin(unopened, in_background=in_background)
         except StorageError as error:
             raise self._not_opened(key, error) from error
         if log is None:
-            _log.info(line("partition is being recovered", topic=topic, partition=partition))
+            if not in_background:
+                _log.info(line("partition is being recovered", topic=topic, partition=partition))
             raise StillRecovering(topic, partition, self.recoveries)
         self._opened(key, log)
         return log
 
-    def _recovered(self, key: PartitionKey, outcome: PartitionLog | StorageError) -> None:
+    def _recovered(self, key: PartitionKey, outcome: PartitionLog | StorageError | None) -> None:
         if isinstance(outcome, StorageError):
             self._not_opened(key, outcome)
-        else:
+        elif outcome is not None:
             outcome.config = log_config(self._config, self._catalogue.topics[key[0]].configs)  # changed, perhaps
             self._opened(key, outcome)
         self._waiters.wake(*key)
 
     def _opened(self, key: PartitionKey, log: PartitionLog) -> None:
-        self._failed.forget(key)
+        self.failed.forget(key)
         log.set_leader_epoch(self._cluster.leader_epoch(self._catalogue.topics[key[0]].partitions[key[1]]))
         self._open[key] = log
         for header, refused_ms in self._refused.pop(key, ()):
@@ -214,7 +221,7 @@ class Partitions:
 
     def _not_opened(self, key: PartitionKey, error: StorageError) -> KafkaError:
         if not isinstance(error, DirectoryOffline):
-            self._failed.note(key, error)
+            self.failed.note(key, error)
         return self.storage_failed(*key, "open", error)
 
     def recovered(self, keys: Iterable[PartitionKey], timeout_ms: int) -> Future[None]:
@@ -376,7 +383,7 @@ class Partitions:
         for partition in range(len(topic.partitions)):
             self._forget(topic.name, partition)
             self.recoveries.abandon((topic.name, partition))
-            self._failed.forget((topic.name, partition))
+            self.failed.forget((topic.name, partition))
             self._refused.pop((topic.name, partition), None)
             try:
                 self.directory.delete_log(topic.name, partition, self._random_bytes(16), due_ms)

@@ -1,15 +1,17 @@
-"""Partitions that take more than a moment to open: they are recovered in slices of the event loop, between other work.
+"""Partitions that take more than a moment to open: they are recovered in processes, or in slices of the event loop.
 
 Knows openings (storage/recovery/opening.py) by their partition; what becomes of a log, and who waits for it, is its
-owner's business. Why slices and no thread: docs/decisions/0025.
+owner's business. docs/decisions/0119 says why so.
 
 Theory of operation: the first slice is done at once, so that nearly every partition is open for the very request that
-asked. What is not done then goes on in slices (broker/slices.py), one step in each. Few are begun at a time, since each
-holds a piece of its log in memory; the others wait in the order they were asked for. After a kill many may be asked for
-in one turn: those that find its time used up wait, too. What a recovery has to sync is synced in a thread.
+asked. Where that does not do, and there may be processes, the opening is closed again, and one of them recovers the
+partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
+a clean stop. Where there are none, what is not done goes on in slices (broker/slices.py), one step in each, few at a
+time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many may be
+asked for in one turn: those that find its time used up wait, too.
 
-Invariants: an opening is closed when it is abandoned; after `close` nothing is begun that does not end in its first
-slice.
+Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
+that does not end in its first slice.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
+from barnabas.broker.partitions.recovery_line import RecoveryLine
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.partitions.unopened import Unopened
     from barnabas.broker.partitions.waiters import PartitionKey
+    from barnabas.broker.workers.workers import Workers
     from barnabas.storage.disk.sync_job import SyncJob
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.recovery.opening import Opening
@@ -35,6 +41,7 @@ _log = logger("storage")
 
 BEGUN_MAX = 8
 _OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
+_BESIDE = Kind(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=5, may_begin_again=False)
 _RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=5, may_begin_again=False)
 
 
@@ -54,13 +61,24 @@ class StillRecovering(KafkaError):
 class Recoveries:
     """What is being opened on one event loop."""
 
-    def __init__(self, upkeep: Slices, end: Callable[[PartitionKey, PartitionLog | StorageError], None]) -> None:
-        """`end` is given what became of an opening that was not done in its first slice."""
+    def __init__(
+        self,
+        upkeep: Slices,
+        workers: Workers,
+        config: BrokerConfig,
+        end: Callable[[PartitionKey, PartitionLog | StorageError | None], None],
+    ) -> None:
+        """`end` is given what became of an opening that was not done in its first slice: None if it only is recovered.
+
+        workers: who does a recovery that takes more than its first slice, while there are processes for it.
+        """
         self._upkeep = upkeep
+        self.beside = RecoveryLine(workers, config)
         self._end = end
         self._callbacks: dict[PartitionKey, list[Callable[[], object]]] = {}
         """Those that are being opened, and who is called when they are not any more."""
         self._openings: dict[PartitionKey, Future[PartitionLog | None]] = {}
+        self._in_background: set[PartitionKey] = set()
         self._jobs = 0
         self._is_closed = False
         self.parked_bytes = 0
@@ -77,15 +95,20 @@ class Recoveries:
         """Whether something is being synced for a recovery, in a thread."""
         return self._jobs > 0
 
-    def begin(self, key: PartitionKey, opening: Opening[PartitionLog], *, may_wait: bool) -> PartitionLog | None:
+    def begin(self, unopened: Unopened, *, in_background: bool = False) -> PartitionLog | None:
         """The log if one slice is enough to open it, None if it is not: `end` is called then. StorageError.
 
-        may_wait: it is known to need recovery, and may be put off to another turn.
+        in_background: nobody waits for it, until somebody does (`hurry`).
         """
+        key = unopened.key
         assert key not in self, f"{key} is being opened already"
-        kind = _RECOVERY if may_wait and not self._is_closed else _OPENING
-        log = self._upkeep.in_slices(partial(self._open, key, opening), kind)
+        is_recovery = unopened.is_unrecovered and not self._is_closed
+        kind = (_BESIDE if self.beside.is_beside else _RECOVERY) if is_recovery else _OPENING
+        if in_background:
+            self._in_background.add(key)
+        log = self._upkeep.in_slices(partial(self._open, unopened, kind), kind)
         if not isinstance(log, Future):
+            self._in_background.discard(key)
             return log
         if self._is_closed:
             self._upkeep.give_up(log)
@@ -93,6 +116,11 @@ class Recoveries:
         self._callbacks[key] = []
         self._openings[key] = log
         return None
+
+    def hurry(self, key: PartitionKey) -> None:
+        """Somebody waits for it now."""
+        self._in_background.discard(key)
+        self.beside.hurry(key)
 
     def when_over(self, key: PartitionKey, callback: Callable[[], object]) -> None:
         """Call back when the partition is not being recovered any more: in a turn to come, if it is not now."""
@@ -105,6 +133,7 @@ class Recoveries:
         """The partition goes: recover it no further. Nothing happens if it is not being recovered."""
         if key in self._callbacks:
             self._upkeep.give_up(self._openings.pop(key))
+            self._in_background.discard(key)
             self._tell(self._callbacks.pop(key))
 
     def close(self) -> None:
@@ -113,11 +142,15 @@ class Recoveries:
         for key in list(self._callbacks):
             self.abandon(key)
 
-    def _open(self, key: PartitionKey, opening: Opening[PartitionLog]) -> Work[PartitionLog | None]:
+    def _open(self, unopened: Unopened, kind: Kind) -> Work[PartitionLog | None]:
         """Returns the log, or raises, in the first slice; later `end` is given either."""
-        outcome: PartitionLog | StorageError
+        key = unopened.key
+        outcome: PartitionLog | StorageError | None
         try:
-            outcome = yield from self._steps(opening)
+            if kind is _BESIDE:
+                outcome = yield from self._recovered_beside(unopened)
+            else:
+                outcome = yield from self._steps(unopened.opening())
         except StorageError as error:
             if key not in self._callbacks:
                 raise
@@ -131,15 +164,39 @@ class Recoveries:
             assert not isinstance(outcome, StorageError)
             return outcome
         del self._openings[key]
+        self._in_background.discard(key)
         callbacks = self._callbacks.pop(key)
         self._end(key, outcome)
         self._tell(callbacks)
         return None
 
-    def _steps(self, opening: Opening[PartitionLog]) -> Work[PartitionLog]:
-        """The opening, with its syncs done in a thread."""
+    def _recovered_beside(self, unopened: Unopened) -> Work[PartitionLog | None]:
+        """The log if the first piece of work opens it, else None once it is recovered: whoever asks next opens it."""
+        if unopened.key not in self._in_background:
+            opening = unopened.opening()
+            try:
+                job = next(opening)
+            except StopIteration as done:
+                log: PartitionLog = done.value
+                return log
+            if job is not None:
+                return (yield from self._steps(opening, job))
+            opening.close()  # as a stop may do at any time: what was done is not to be undone
+            yield None
+        over: Future[None] = self._upkeep.loop.create_future()
+        self.beside.recover(unopened, over, in_background=unopened.key in self._in_background)
         try:
-            job = next(opening)
+            yield over
+            over.result()
+        finally:
+            self.beside.leave(unopened.key)
+        return None
+
+    def _steps(self, opening: Opening[PartitionLog], job: SyncJob | None = None) -> Work[PartitionLog]:
+        """The opening, with its syncs done in a thread. job: what it has yielded, if it was begun."""
+        try:
+            if job is None:
+                job = next(opening)
             while True:
                 if job is None:
                     yield None
@@ -175,17 +232,6 @@ class Recoveries:
     def _tell(self, callbacks: list[Callable[[], object]]) -> None:
         for callback in callbacks:
             self._upkeep.loop.call_soon(callback)
-
-
-def log_opening(log: PartitionLog) -> None:
-    """One line for a log that was opened: a warning with every note where recovery dropped something."""
-    recovered = log.recovered
-    facts = {"topic": log.topic, "partition": log.partition, "log_end_offset": log.log_end_offset}
-    if not recovered.notes:
-        _log.debug(line("partition opened", **facts))
-        return
-    dropped = {"bytes_dropped": recovered.bytes_dropped, "segments_dropped": recovered.segments_dropped}
-    _log.warning(line("partition recovered", **facts, **dropped, notes="; ".join(recovered.notes)))
 
 
 def _sync_failure(done: Future[StorageError | None]) -> StorageError | None:

@@ -57,6 +57,15 @@ def start(program: Sequence[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def resident_bytes(pid: int) -> int:
+    """How much memory a process has; 0 where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 class Helper:
     """A process that was started."""
 

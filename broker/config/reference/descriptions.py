@@ -88,6 +88,8 @@ _TEXTS = {
     "log.cleaner.io.buffer.size": "Memory for reading and writing, of all together.",
     "log.cleaner.io.max.bytes.per.second": "How much the cleaner reads and writes, at most.",
     "log.cleaner.threads": "How many logs are compacted at a time, each in a process of its own.",
+    "num.recovery.threads.per.data.dir": "How many partitions of a data directory are recovered at a time after a "
+    "kill, each in a process; in all as many as there are cores.",
     "log.retention.check.interval.ms": "How often segments are looked at that retention may delete.",
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log start offsets are written.",

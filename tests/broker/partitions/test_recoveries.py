@@ -11,6 +11,7 @@ import pytest
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.transaction.model import InitRequest
 from barnabas.broker.partitions.recoveries import BEGUN_MAX, StillRecovering
+from barnabas.broker.partitions.recovery_line import RecoveryLine
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -23,13 +24,17 @@ from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, settle, t
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
+ON_THE_LOOP = pytest.mark.parametrize("ways", ["on the loop"], indirect=True)
 LONG = 700  # batches: several slices
 TURNS_MAX = 4_000
 
 
-@pytest.fixture(autouse=True)
-def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["on the loop", "as jobs"])
+def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short slices; and recovery as it is done beside the loop, by jobs, which do their steps here."""
     monkeypatch.setattr("barnabas.storage.recovery.opening.PAUSE_AFTER", 64)
+    if request.param == "as jobs":
+        monkeypatch.setattr(RecoveryLine, "is_beside", True)
 
 
 def has_marker(world: BrokerWorld) -> bool:
@@ -150,6 +155,7 @@ async def test_a_fetch_waits_no_longer_than_it_would_for_data() -> None:
     await world.close()
 
 
+@ON_THE_LOOP
 async def test_many_partitions_are_recovered_few_at_a_time() -> None:
     sizes = [LONG] * (BEGUN_MAX + 2)
     world = await killed(*sizes)
@@ -322,6 +328,7 @@ async def syncing_and_waiting(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
     return world
 
 
+@ON_THE_LOOP
 async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     may_sync = threading.Event()
     run = SyncJob.run
@@ -341,6 +348,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
     await world.close()
 
 
+@ON_THE_LOOP
 async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -70,6 +70,7 @@ class BrokerWorld:
         network: Network | None = None,
         cluster: Callable[[int, Catalogue], Cluster] = Cluster,
         nodes: int = 1,
+        helper_processes_max: int = 0,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
@@ -88,6 +89,7 @@ class BrokerWorld:
             files=self.files,
             network=network or self.network,
             random=self.dice.randbytes,
+            helper_processes_max=helper_processes_max,
         )
         directory = open_directory(self.config, self.files, self.dice.randbytes, 1000)
         addresses = [Listener(PLAINTEXT, "127.0.0.1", 9092 + number, PLAINTEXT) for number in range(nodes)]

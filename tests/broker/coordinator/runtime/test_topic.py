@@ -21,6 +21,7 @@ from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.slices import Slices
+from barnabas.broker.workers.workers import Workers
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.control import EndTxnMarker
@@ -61,6 +62,7 @@ class _Broker:
             Cluster(1, self.catalogue),
             clock=self.clock,
             upkeep=upkeep,
+            workers=Workers(self.loop, upkeep, files),
             waiters=Waiters(self.clock, self.loop),
             flush=GroupFlush(self.loop, self._run),
             random_bytes=randomness.randbytes,
