@@ -15,10 +15,11 @@ from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Clock
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from barnabas.storage.disk.files import Volume
 
 _LOOPBACK = ("127.", "::1", "localhost")
+_NAMED_MAX = 10
 _DESCRIPTORS_USED_SHARE_MAX = 0.8
 
 
@@ -89,7 +90,7 @@ def _is_local(host: str) -> bool:
 def _volumes(address: Address, clock: Clock, timeout_ms: int) -> list[Finding]:
     try:
         with Client([address], clock=clock, timeout_ms=timeout_ms) as client:
-            answer = client.ask_any(DescribeLogDirsRequest(topics=[]))
+            answer = client.ask_any(DescribeLogDirsRequest(topics=None))
     except KafkaError as failed:
         return [warning("disk", f"the broker does not say how its disk is: {failed}")]
     findings = []
@@ -98,7 +99,23 @@ def _volumes(address: Address, clock: Clock, timeout_ms: int) -> list[Finding]:
             findings.append(problem("disk", f"{found.log_dir} failed: {ErrorCode(found.error_code).name}"))
         elif found.total_bytes >= 0:
             findings.append(examine_volume(found.log_dir, Volume(found.total_bytes, found.usable_bytes)))
+        findings += _not_opened(found)
     return findings
+
+
+def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
+    """Partitions that the broker could not open: of those it does not know how far they are."""
+    refused = [
+        f"{topic.name}-{partition.partition_index}"
+        for topic in found.topics
+        for partition in topic.partitions
+        if partition.offset_lag < 0 and not partition.is_future_key
+    ]
+    if not refused:
+        return []
+    named_ones = ", ".join(refused[:_NAMED_MAX]) + (" …" if len(refused) > _NAMED_MAX else "")
+    says = f"{len(refused)} in {found.log_dir} could not be opened, and answer KAFKA_STORAGE_ERROR: {named_ones}"
+    return [problem("partitions", says, "the broker's log says why (could not open partition)")]
 
 
 def _descriptors(address: Address) -> list[Finding]:

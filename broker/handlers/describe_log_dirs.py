@@ -4,8 +4,9 @@ A partition's size is that of its segments without indexes, read off the file sy
 for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
 it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
 directory that it is moved to, with what is copied. Each of several nodes lists the replicas it has, with nothing they
-are behind by. None is cordoned. A directory that has failed is listed with
-KAFKA_STORAGE_ERROR and nothing else. Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
+are behind by. One that could not be opened has an offset lag of -1: nobody knows it. None is cordoned. A directory that
+has failed is listed with KAFKA_STORAGE_ERROR and nothing else.
+Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
+    from barnabas.broker.partitions.failed_openings import FailedOpenings
     from barnabas.storage.log_directory import LogDirectory
 
 _PARTITIONS = Kind(steps_max=100, slice_ms=5)  # some 20 us each
@@ -46,11 +48,12 @@ def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps
     wanted = _wanted(request.topics, context)
     by_directory = yield from _by_directory(wanted, context)
     coming = _coming(wanted, context)
+    failed = context.services.partitions.failed
     results = [_failed(path) for path in directories.failed]
     for directory in directories.members:
         result = _nothing(directory.path)
         try:
-            result.topics = yield from _sizes(by_directory.get(directory, {}), directory)
+            result.topics = yield from _sizes(by_directory.get(directory, {}), directory, failed)
             result.topics += coming.get(directory, [])
             volume = directory.volume()
             result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
@@ -113,14 +116,19 @@ def _coming(wanted: dict[str, list[int]], context: RequestContext) -> dict[LogDi
     return found
 
 
-def _sizes(wanted: dict[str, list[int]], directory: LogDirectory) -> Steps[list[DescribeLogDirsTopic]]:
+def _sizes(
+    wanted: dict[str, list[int]], directory: LogDirectory, failed: FailedOpenings
+) -> Steps[list[DescribeLogDirsTopic]]:
     topics = []
     for name, numbers in wanted.items():
         partitions = []
         for number in numbers:
             size = directory.size_of(name, number)
+            lag = -1 if failed.has((name, number)) else 0
             partitions.append(
-                DescribeLogDirsPartition(partition_index=number, partition_size=size, offset_lag=0, is_future_key=False)
+                DescribeLogDirsPartition(
+                    partition_index=number, partition_size=size, offset_lag=lag, is_future_key=False
+                )
             )
             yield
         if partitions:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
+    from barnabas.broker.partitions.recovery_pass import RecoveryPass
 
 
 class Observed(Protocol):
@@ -23,6 +24,7 @@ class Observed(Protocol):
     services: Services
     state: int
     """Kafka's number of it: metrics/sources.py."""
+    recovery: RecoveryPass
 
     @property
     def members(self) -> Sequence[Member]:
@@ -55,6 +57,6 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
             compaction = Compaction(broker.services)
         return compaction.begin(query)
 
-    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean))
+    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean, lambda: broker.recovery.progress))
     await server.listen(sockets, network)
     return server

@@ -1,7 +1,8 @@
 """The pages: /live, /ready, /metrics, and a list of them at /; and what can be asked for: POST /clean.
 
 /live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
-503 with the reason in a line. /metrics is what Prometheus scrapes: it is made at most once a second, however many ask.
+503 with the reason in a line; while partitions are recovered in the background a second line says how far that is.
+/metrics is what Prometheus scrapes: it is made at most once a second, however many ask.
 """
 
 from __future__ import annotations
@@ -60,13 +61,18 @@ class Pages:
         unready_reason: Callable[[], str | None],
         scrape: Callable[[], Awaitable[bytes]],
         clean: Callable[[str], Page | Lines],
+        awaited: Callable[[], object] = lambda: None,
     ) -> None:
         """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
-        logs compacted, given a query."""
+        logs compacted, given a query.
+
+        awaited: what goes on in the background that somebody may wait for, as text, or None.
+        """
         self._clock = clock
         self._unready_reason = unready_reason
         self._scrape = scrape
         self._clean = clean
+        self._awaited = awaited
         self._scraping: asyncio.Task[bytes] | None = None
         self._scraped_at = 0.0
 
@@ -76,7 +82,10 @@ class Pages:
             return Page(OK, b"live\n")
         if path == "/ready":
             reason = self._unready_reason()
-            return Page(OK, b"ready\n") if reason is None else Page(SERVICE_UNAVAILABLE, f"{reason}\n".encode())
+            if reason is not None:
+                return Page(SERVICE_UNAVAILABLE, f"{reason}\n".encode())
+            awaited = self._awaited()
+            return Page(OK, b"ready\n" if awaited is None else f"ready\n{awaited}\n".encode())
         if path == "/metrics":
             return Page(OK, await self._metrics(), METRICS_TEXT)
         if path == "/":

@@ -34,6 +34,14 @@ class LogSummary(NamedTuple):
     """How many offsets readers of committed records are kept back by transactions; None for a log that is not open."""
 
 
+class Recovering(NamedTuple):
+    """What is left in one data directory."""
+
+    logs: int
+    segments: int
+    """Of those that are being recovered now, beside the event loop."""
+
+
 class Appended(NamedTuple):
     """What was appended to one partition in this run."""
 
@@ -86,6 +94,21 @@ def offline_reason(services: Services) -> str | None:
 def offline_directories(services: Services) -> int:
     """How many data directories have failed."""
     return services.partitions.directory.offline_count
+
+
+def still_recovering(services: Services) -> dict[str, Recovering]:
+    """What is to be recovered yet after a kill, by the path of the data directory."""
+    partitions = services.partitions
+    failed, line = partitions.failed, partitions.recoveries.beside
+    return {
+        member.path: Recovering(sum(not failed.has(key) for key in member.unrecovered), line.segments_in(member.path))
+        for member in partitions.directory.members
+    }
+
+
+def refused(services: Services) -> int:
+    """How many partitions could not be opened, when that was last tried."""
+    return len(services.partitions.failed.reasons)
 
 
 def below_min_insync_replicas(services: Services) -> int:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.inspection.logs import below_min_insync_replicas, offline_directories, offline_reason
+from barnabas.broker.inspection.logs import (
+    below_min_insync_replicas,
+    offline_directories,
+    offline_reason,
+    refused,
+    still_recovering,
+)
 from barnabas.broker.inspection.nodes import running, spread
 from barnabas.broker.inspection.topics import every_topic
+from barnabas.broker.workers.helper import resident_bytes
 from barnabas.storage.steps import Steps
 
 
@@ -35,6 +42,13 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
     readings.add("kafka_server_replicamanager_underminisrpartitioncount", below_min_insync_replicas(services))
     readings.add("kafka_server_replicamanager_offlinereplicacount", offline)
     readings.add("kafka_log_logmanager_offlinelogdirectorycount", offline_directories(services))
+    for path, recovering in still_recovering(services).items():
+        readings.add("kafka_log_logmanager_remaininglogstorecover", recovering.logs, path)
+        readings.add("kafka_log_logmanager_remainingsegmentstorecover", recovering.segments, path)
+    readings.add("barnabas_partitions_refused", refused(services))
+    pids = services.workers.pids
+    readings.add("barnabas_helper_processes", len(pids))
+    readings.add("barnabas_helper_processes_resident_memory_bytes", sum(map(resident_bytes, pids)))
     connections = sources.connections()
     readings.add("kafka_server_socket_server_metrics_connection_count", sum(connections.values()))
     for node_id, is_running in sorted(running(services).items()):

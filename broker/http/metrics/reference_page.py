@@ -30,6 +30,8 @@ _HEAD = f"""\
 `POST /clean?partition=TOPIC[:N,…]` compacts logs, for `barnabas log clean --now --http` ([cli.md](cli.md#barnabas-log)); from this
 machine only.
 
+While partitions are recovered after a kill, `/ready` says in a second line how many are.
+
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
 There is no authentication: restrict access if names of topics and groups are confidential.
 

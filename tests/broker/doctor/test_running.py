@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.app import start_broker
+from barnabas.broker.catalogue.topics import NewTopic
 from barnabas.broker.config import load_config
 from barnabas.broker.doctor import running
 from barnabas.broker.doctor.finding import Finding
 from barnabas.broker.net.bound import bind_listeners
 from barnabas.client.addresses import Address
 from barnabas.client.clock import SystemClock
+from barnabas.protocol.errors import KafkaError
 from tests.support.processes.forwarder import Forwarder
 
 TIMEOUT_MS = 30_000
@@ -118,3 +120,21 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
 )
 def test_the_remedy_fits_what_is_told(told: Address, remedy: str) -> None:
     assert running._remedy(Address("10.0.0.5", 9092), told).startswith(remedy)
+
+
+async def test_a_partition_that_could_not_be_opened_is_named(tmp_path: Path) -> None:
+    config, _ = load_config(settings=["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'data'}"])
+    bound = bind_listeners(config)
+    started = await start_broker(config, bound, descriptor_limit=256, topics=[NewTopic("t", 2)])
+    try:
+        directory = tmp_path / "data" / "t-1"
+        directory.mkdir()
+        (directory / "partition.metadata").write_text("damaged")
+        started.services.partitions.directory.members[0]._live.add(("t", 1))
+        with pytest.raises(KafkaError):
+            started.services.partitions.get("t", 1)
+        found = await examine(Address("127.0.0.1", bound[0].port))
+    finally:
+        await started.stop()
+    assert found["partitions"].level == "problem"
+    assert found["partitions"].says.endswith("could not be opened, and answer KAFKA_STORAGE_ERROR: t-1")
