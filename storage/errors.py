@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 
+_NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
 
 class StorageError(Exception):
     """The disk did not do what it was asked. Nothing of the failed change is left, unless the directory is offline.
@@ -23,6 +25,10 @@ class StorageError(Exception):
 
 class DirectoryOffline(StorageError):
     """The data directory failed earlier and is not used again before a restart."""
+
+
+class DirectoryFull(StorageError):
+    """There was no room for what was to be written: on the file system, in a quota, or for one more name."""
 
 
 class SyncFailed(StorageError):
@@ -54,4 +60,5 @@ def from_os_error(path: str, action: str, error: OSError) -> StorageError:
     """The StorageError for a call that failed: `cannot write (disk full)` and the like."""
     if error.errno == errno.ENOENT:
         return FileRemoved(path, f"cannot {action}: it does not exist", errno.ENOENT)
-    return StorageError(path, f"cannot {action}: {error.strerror or error}", error.errno or 0)
+    kind = DirectoryFull if error.errno in _NO_ROOM else StorageError
+    return kind(path, f"cannot {action}: {error.strerror or error}", error.errno or 0)

@@ -19,6 +19,7 @@ class _Doomed(NamedTuple):
     directory: Directory
     names: list[str] | None
     files: list[DiskFile]
+    has_failed: bool = False
 
     def remove(self) -> None:
         for file in self.files:
@@ -57,6 +58,19 @@ class Deletions:
         heapq.heappush(self._due, (due_ms, self._count, doomed))
         self._count += 1
 
+    def hurry(self, now_ms: int) -> bool:
+        """Nothing waits for its time, since the room is wanted: whether anything is due now.
+
+        Who still reads a file that goes is told FileRemoved. What could not be removed waits for its next turn.
+        """
+        if any(due_ms > now_ms and not doomed.has_failed for due_ms, _, doomed in self._due):
+            self._due = [
+                (due_ms if doomed.has_failed else min(due_ms, now_ms), count, doomed)
+                for due_ms, count, doomed in self._due
+            ]
+            heapq.heapify(self._due)
+        return bool(self._due) and self._due[0][0] <= now_ms
+
     def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
         """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
 
@@ -68,7 +82,7 @@ class Deletions:
             try:
                 doomed.remove()
             except BaseException:
-                self._add(now_ms + RETRY_MS, doomed)
+                self._add(now_ms + RETRY_MS, doomed._replace(has_failed=True))
                 raise
         return self._due[0][0] if self._due else None
 

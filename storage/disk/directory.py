@@ -13,7 +13,7 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Volume
 from barnabas.storage.disk.full_io import close_quietly, read_fully, replace_file, sync_directory, write_fully
-from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
+from barnabas.storage.errors import FileRemoved, StorageError, SyncFailed, from_os_error
 
 
 class Directory:
@@ -47,7 +47,7 @@ class Directory:
         except FileExistsError:
             return
         except OSError as error:
-            raise from_os_error(self.path, "make the directory", error) from error
+            raise self.disk.failure(self.path, "make the directory", error) from error
         if self.parent is not None:
             self.parent.changes += 1
 
@@ -123,7 +123,7 @@ class Directory:
             finally:
                 close_quietly(file)
         except OSError as error:
-            raise from_os_error(path, "write", error) from error
+            raise self.disk.failure(path, "write", error) from error
         self.changes += is_new
 
     def replace(self, name: str, data: bytes) -> None:
@@ -133,6 +133,9 @@ class Directory:
             replace_file(self.disk.files, self.path, name, data)
         except SyncFailed as failure:
             self.disk.go_offline(str(failure))
+            raise
+        except StorageError as failure:
+            self.disk.note_full(failure)
             raise
         self.changes += 1
 
@@ -147,7 +150,7 @@ class Directory:
         try:
             self.disk.files.rename(self.path_of(source), self.path_of(target))
         except OSError as error:
-            raise from_os_error(self.path_of(source), f"rename to {target}", error) from error
+            raise self.disk.failure(self.path_of(source), f"rename to {target}", error) from error
         self.changes += 1
 
     def mark_deleted(self, name: str) -> str:
@@ -178,7 +181,7 @@ class Directory:
         try:
             self.disk.files.rename(self.path, target)
         except OSError as error:
-            raise from_os_error(self.path, f"rename to {name}", error) from error
+            raise self.disk.failure(self.path, f"rename to {name}", error) from error
         self.path = target
         self.parent.changes += 1
 
@@ -230,7 +233,7 @@ class Directory:
         try:
             self.disk.files.open(path, create=True).close()
         except OSError as error:
-            raise from_os_error(path, "create", error) from error
+            raise self.disk.failure(path, "create", error) from error
         self.changes += 1
 
     def _stat(self, name: str) -> FileStat | None:

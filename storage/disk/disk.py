@@ -1,4 +1,4 @@
-"""The health of one data directory, and how much of it is open or in memory at a time.
+"""The health of one data directory, its room, and how much of it is open or in memory at a time.
 
 Knows no names; directory.py does. With disk_file.py, small_file.py and sync_job.py these are the only users of
 files.py, and what they raise is StorageError and nothing else.
@@ -6,14 +6,17 @@ files.py, and what they raise is StorageError and nothing else.
 Theory of operation: a failed sync takes the whole directory offline: what the page cache holds is no longer known (a
 second fsync after a failed one may say "done" without having written). From then on every call raises DirectoryOffline,
 and nothing is synced again before a restart. A failed write or read is the caller's to handle; the directory stays
-online.
+online. Who watches the room is told of each call that found none, and says whether the directory is full; what is to
+wait then is for those to decide who write (docs/decisions/0122).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.storage.disk.eviction import EvictionPool
 from barnabas.storage.disk.files import CommonSync, Files
-from barnabas.storage.errors import DirectoryOffline, from_os_error
+from barnabas.storage.errors import DirectoryFull, DirectoryOffline, StorageError, from_os_error
 
 INDEX_MEMORY_BYTES = 16 << 20  # of sealed segments' indexes kept in memory, all partitions together
 OPEN_FILES_MAX = 100  # unless the caller knows the process's limit
@@ -26,6 +29,10 @@ class Disk:
         self.files = files
         self.path = path
         self.offline_reason: str | None = None
+        self.full_reason: str | None = None
+        """Why producers write nothing for now; None while there is room."""
+        self.when_no_room: Callable[[DirectoryFull], None] | None = None
+        """Told of every call that found no room, in whatever thread it was made."""
         self.descriptors = EvictionPool(open_files_max)
         self.indexes = EvictionPool(INDEX_MEMORY_BYTES)
         self.common_sync: CommonSync | None = None
@@ -34,6 +41,17 @@ class Disk:
         """Raise DirectoryOffline if the directory failed earlier."""
         if self.offline_reason is not None:
             raise DirectoryOffline(self.path, f"offline until restart: {self.offline_reason}")
+
+    def failure(self, path: str, action: str, error: OSError) -> StorageError:
+        """The StorageError for a call that failed, after who watches the room was told. For any thread."""
+        failure = from_os_error(path, action, error)
+        self.note_full(failure)
+        return failure
+
+    def note_full(self, failure: StorageError) -> None:
+        """The same for a failure that is known already."""
+        if isinstance(failure, DirectoryFull) and self.when_no_room is not None:
+            self.when_no_room(failure)
 
     def go_offline(self, reason: str) -> None:
         """Stop using the directory. The first reason stays; every open file is closed, so each user notices."""

@@ -61,7 +61,7 @@ class DiskFile:
             if written != len(data):
                 write_fully(file, memoryview(data)[written:], position + written)
         except OSError as error:
-            raise from_os_error(self.path, f"write {len(data)} bytes at {position}", error) from error
+            raise self.directory.disk.failure(self.path, f"write {len(data)} bytes at {position}", error) from error
 
     def pread(self, size: int, position: int) -> bytes:
         """`size` bytes, fewer only if the file ends before."""

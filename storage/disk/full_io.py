@@ -68,7 +68,12 @@ def write_whole(file: File, path: str, data: Buffer) -> None:
     """Make `data` all there is in an open file, durably, and close it. SyncFailed, or the OSError of another call."""
     try:
         file.truncate(0)  # a crash may have left more
-        write_fully(file, data, 0)
+        try:
+            write_fully(file, data, 0)
+        except OSError:
+            with suppress(OSError):
+                file.truncate(0)  # half of it is of no use, and takes room that may be wanted
+            raise
         sync_file(file, path)
     finally:
         close_quietly(file)

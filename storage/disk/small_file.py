@@ -23,7 +23,7 @@ from barnabas.protocol.files.names import TEMPORARY_SUFFIX
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.files import File
 from barnabas.storage.disk.full_io import write_whole
-from barnabas.storage.errors import SyncFailed, from_os_error
+from barnabas.storage.errors import SyncFailed
 
 
 class SmallFile:
@@ -85,7 +85,7 @@ class SmallFile:
                         write_whole(file, self._temporary, data)
                         self._rename(version)
         except OSError as error:
-            raise from_os_error(self._path, "write", error) from error
+            raise self.directory.disk.failure(self._path, "write", error) from error
 
     def _begin(self, version: int) -> File | None:
         """A new file under the temporary name; None if there is nothing to do."""

@@ -79,3 +79,18 @@ def test_files_of_a_directory_that_was_renamed_or_removed_meanwhile_are_no_troub
     assert partition.names() == ["b.deleted", "c.log"]
     assert deletions.remove_due(400) is None
     assert files.entries("/d") == []
+
+
+def test_where_room_is_wanted_nothing_waits_but_what_could_not_be_removed() -> None:
+    files, partition = open_partition()
+    deletions = Deletions()
+    deletions.schedule(0, partition, ["a.deleted"])
+    files.fail("remove", errno.EIO)
+    with pytest.raises(StorageError):
+        deletions.remove_due(0)
+    files.heal()
+    deletions.schedule(60_000, partition, ["b.deleted"])
+    assert deletions.hurry(5)
+    assert deletions.remove_due(5) == RETRY_MS
+    assert partition.names() == ["a.deleted", "c.log"]
+    assert not deletions.hurry(6)

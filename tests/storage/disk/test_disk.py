@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from barnabas.storage.disk.disk_file import FileSlice
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.disk.small_file import Replacement, SmallFile
 from barnabas.storage.disk.sync_job import SyncJob
-from barnabas.storage.errors import DirectoryOffline, FileRemoved, StorageError, SyncFailed
+from barnabas.storage.errors import DirectoryFull, DirectoryOffline, FileRemoved, StorageError, SyncFailed
 from tests.support.files.memory_files import MemoryFiles, PowerCut
 
 CHANGES_OF_A_REPLACE = 6  # create, truncate, pwrite, sync, rename, sync_directory
@@ -83,6 +85,41 @@ def test_a_short_write_goes_on_where_it_stopped() -> None:
     files.fail("pwrite", errno.ENOSPC, times=1, short=4)
     file.pwrite(b"0123456789", 0)
     assert file.pread(20, 0) == b"0123456789"
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
+def test_whoever_watches_the_room_is_told_of_each_call_that_finds_none(error: int) -> None:
+    files, root = open_memory()
+    told: list[DirectoryFull] = []
+    root.disk.when_no_room = told.append
+    file = root.open("a.log", create=True)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("pwrite", lambda: file.pwrite(b"abc", 0)),
+        ("pwrite", lambda: root.write("b.index", b"abc", 0)),
+        ("pwrite", lambda: root.replace("c", b"abc")),
+        ("pwrite", lambda: replacement(root, "d", b"abc").run()),
+        ("create", lambda: root.open("e.log", create=True)),
+        ("mkdir", lambda: root.subdirectory("f-0").create()),
+        ("rename", lambda: root.rename("a.log", "g.log")),
+    ]
+    for number, (name, call) in enumerate(calls, 1):
+        files.fail(name, error)
+        with contextlib.suppress(DirectoryFull):
+            call()
+        files.heal()
+        assert len(told) == number, (name, number)
+    files.fail("pwrite", errno.EIO)
+    with pytest.raises(StorageError):
+        file.pwrite(b"abc", 0)
+    assert len(told) == len(calls)
+
+
+def test_half_a_temporary_file_takes_no_room() -> None:
+    files, root = open_memory()
+    files.fail("pwrite", errno.ENOSPC, short=4)
+    with pytest.raises(DirectoryFull):
+        root.replace("a", b"0123456789")
+    assert files.used() == 0
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
