@@ -20,6 +20,7 @@ from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.keys import RESERVED_BYTES
 from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
@@ -39,6 +40,7 @@ from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
+from barnabas.broker.room.watch import RoomWatch
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
 from barnabas.broker.workers.workers import Workers
@@ -108,6 +110,13 @@ class Broker:
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, stopwatch, loop, upkeep, workers
         self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, environment.random))
+        self._housekeeping = housekeeping = Housekeeping(
+            partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
+        )
+        self.room = RoomWatch(
+            directory, partitions.open_logs, housekeeping, config.integer(RESERVED_BYTES), clock, loop
+        )
+        self.catalogue.subscribe(self.room)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,
@@ -124,14 +133,12 @@ class Broker:
             producer_ids=producer_ids,
             fetch_sessions=open_fetch_sessions(config, clock, environment.random),
             waiters=waiters,
+            room=self.room,
             slices=slices,
             walks=Walks(slices),
             upkeep=upkeep,
             workers=workers,
             offered_apis=offered_apis(table_for(config)),
-        )
-        self._housekeeping = Housekeeping(
-            partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
         )
         self.recovery = RecoveryPass(partitions, clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
@@ -189,6 +196,7 @@ class Broker:
         settle(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
+        self.room.start()
         await self.settle_transactions()
         network = self._environment.network
         dispatcher, *_ = [await member.listen(network, self._meter) for member in self._running()]
@@ -262,6 +270,7 @@ class Broker:
         self.services.workers.close()
         self._maintenance.close()
         self.watch.stop()
+        self.room.stop()
         are_finished = True
         coordinators = [member.services.deferred_transactions.built for member in self.members]
         for transactions in filter(None, coordinators):
@@ -296,6 +305,7 @@ class Broker:
         self.services.workers.close_now()
         self._maintenance.close()
         self.watch.stop()
+        self.room.stop()
         self._close_partitions()
         self._give_up_slices()
         if self._flush_thread is not None:

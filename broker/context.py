@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
     from barnabas.broker.partitions.walks import Walks
+    from barnabas.broker.room.watch import RoomWatch
     from barnabas.broker.session.session import Session
     from barnabas.broker.slices import Slices
     from barnabas.broker.telemetry.telemetry import Telemetry
@@ -82,6 +83,8 @@ class Services:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
+    room: RoomWatch
+    """Which data directories are full."""
     slices: Slices
     """Where work goes of which a request may ask too much at once: half of the loop stays free."""
     walks: Walks

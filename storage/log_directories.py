@@ -191,8 +191,10 @@ class LogDirectories:
         return self.members[0].common_sync if self.is_one else None
 
     def usable_ids(self) -> list[bytes]:
-        """The ids of the directories that new partitions may be put in, in order."""
-        return [each.directory_id for each in self.members if each.offline_reason is None]
+        """The ids of the directories that new partitions may be put in, in order. Full ones only if all are."""
+        usable = [each for each in self.members if each.offline_reason is None]
+        with_room = [each for each in usable if each.root.disk.full_reason is None]
+        return [each.directory_id for each in with_room or usable]
 
     def at(self, path: str) -> LogDirectory | None:
         """The directory with this absolute path; None if there is none, or it failed when the broker started."""

@@ -1,4 +1,4 @@
-"""The broker's configuration keys that have an effect here, under Kafka's names, and one of our own: one row each.
+"""The broker's configuration keys that have an effect here, under Kafka's names, and two of our own: one row each.
 
 A row says what the key is (type, default, allowed values) and how it may change while the broker runs. What each one
 does is in `reference/descriptions.py`, which is imported only when somebody asks; the keys of Apache Kafka that are
@@ -175,7 +175,11 @@ _TABLE = (
     Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
 )
 
-OWN = (Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),)
+RESERVED_BYTES = "barnabas.log.dir.reserved.bytes"
+OWN = (
+    Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),
+    Key(RESERVED_BYTES, LONG, str(64 << 20), Range(0)),
+)
 """Keys that Kafka does not have. Their names begin with `barnabas.`."""
 
 KEYS = {key.name: key for key in (*_TABLE, *OWN)}

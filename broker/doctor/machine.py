@@ -13,6 +13,7 @@ _DESCRIPTORS_MIN = 256
 _DESCRIPTORS_FEW = 1024
 _FREE_BYTES_MIN = 64 << 20
 _FREE_BYTES_FEW = 1 << 30
+_MAKE_ROOM = "make room: retention.ms and retention.bytes of topics say what may go"
 _EARLIEST_S = 1_735_689_600  # 2025: before this broker was written
 _AHEAD_S_MAX = 300
 
@@ -29,8 +30,10 @@ def examine_descriptors(hard_limit: int) -> Finding:
 def examine_volume(path: str, volume: Volume) -> Finding:
     """The file system that the data are on."""
     says = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
+    if volume.usable_bytes == 0:
+        return problem("disk", f"{path} is full: producers wait", f"delete topics or records, or {_MAKE_ROOM}")
     if volume.usable_bytes < _FREE_BYTES_MIN:
-        return problem("disk", says, "make room: retention.ms and retention.bytes of topics say what may go")
+        return problem("disk", says, _MAKE_ROOM)
     return warning("disk", says) if volume.usable_bytes < _FREE_BYTES_FEW else ok("disk", says)
 
 

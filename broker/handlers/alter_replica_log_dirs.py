@@ -67,7 +67,8 @@ def _judge_directory(path: str, services: Services) -> LogDirectory | ErrorCode:
     found = directories.at(path)
     if found is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
-    return found if found.offline_reason is None else ErrorCode.KAFKA_STORAGE_ERROR
+    is_usable = found.offline_reason is None and found.root.disk.full_reason is None
+    return found if is_usable else ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def _judge(name: str, number: int, destination: LogDirectory | ErrorCode, services: Services) -> ErrorCode:

@@ -2,8 +2,8 @@
 
 Answers per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (no more than there are),
 INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000
-partitions at once). A request that leaves no time is REQUEST_TIMED_OUT for every topic, and adds nothing; unless there
-is nothing in it but names given twice.
+partitions at once), KAFKA_STORAGE_ERROR while the disk is full. A request that leaves no time is
+REQUEST_TIMED_OUT for every topic, and adds nothing; unless there is nothing in it but names given twice.
 """
 
 from barnabas.broker.catalogue import NewPartitions
@@ -26,6 +26,7 @@ def handle(request: CreatePartitionsRequest, context: RequestContext) -> CreateP
         return CreatePartitionsResponse(results=[_answer(topic.name, late) for topic in request.topics])
     results: list[KafkaError | None]
     try:
+        context.services.room.check_may_grow()
         results = context.services.catalogue.create_partitions(wishes, validate_only=request.validate_only)
     except KafkaError as refusal:
         results = [refusal] * len(wishes)

@@ -3,9 +3,9 @@
 Everything a request may create is created in one change, or nothing is. Answers per topic: INVALID_TOPIC_EXCEPTION,
 TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT,
 INVALID_CONFIG, INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at
-once). A request that leaves no time is REQUEST_TIMED_OUT for every topic, whatever else is wrong, and creates nothing;
-unless there is nothing in it but names given twice. Versions: 5 tells every setting of the topic, never null for one
-that was created; 7 its id.
+once), KAFKA_STORAGE_ERROR while the disk is full. A request that leaves no time is REQUEST_TIMED_OUT for every topic,
+whatever else is wrong, and creates nothing; unless there is nothing in it but names given twice. Versions: 5 tells
+every setting of the topic, never null for one that was created; 7 its id.
 """
 
 from barnabas.broker.catalogue import CreatedTopic, NewTopic
@@ -33,6 +33,7 @@ def handle(request: CreateTopicsRequest, context: RequestContext) -> CreateTopic
         return CreateTopicsResponse(topics=[_answer(topic.name, late, services.config) for topic in request.topics])
     results: list[CreatedTopic | KafkaError]
     try:
+        services.room.check_may_grow()
         results = services.catalogue.create_topics(wishes, validate_only=request.validate_only)
     except KafkaError as refusal:
         results = [refusal] * len(wishes)

@@ -3,7 +3,7 @@
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION for an internal topic,
 POLICY_VIOLATION where cleanup.policy has no `delete`, OFFSET_OUT_OF_RANGE below -1 or above the high watermark,
 KAFKA_STORAGE_ERROR. Readers can no longer ask for what lies before; whole segments below go with the next
-retention pass.
+retention pass, and at once while the disk is full.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) 
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
         low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
+        context.services.room.records_deleted(topic, partition)
     except REFUSALS as error:
         return DeleteRecordsPartitionResult(
             partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=refusal_code(error)

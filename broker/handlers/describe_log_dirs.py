@@ -4,8 +4,9 @@ A partition's size is that of its segments without indexes, read off the file sy
 for all (null), every partition of the catalogue is listed, one that was never used with size 0 in the directory that
 it will have; of a list, those of it that exist; of an empty list none. A partition that is moved is also listed in the
 directory that it is moved to, with what is copied. Each of several nodes lists the replicas it has, with nothing they
-are behind by. One that could not be opened has an offset lag of -1: nobody knows it. None is cordoned. A directory that
-has failed is listed with KAFKA_STORAGE_ERROR and nothing else.
+are behind by. One that could not be opened has an offset lag of -1: nobody knows it. The usable bytes are those that
+producers can fill: none while the directory is full (docs/decisions/0122). None is cordoned. A directory that has
+failed is listed with KAFKA_STORAGE_ERROR and nothing else.
 Versions: 3 an error for the whole answer; 4 the room of the volume; 5 cordoned.
 """
 
@@ -55,7 +56,7 @@ def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps
         try:
             result.topics = yield from _sizes(by_directory.get(directory, {}), directory, failed)
             result.topics += coming.get(directory, [])
-            volume = directory.volume()
+            volume = context.services.room.volume_for_producers(directory)
             result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
         except StorageError:
             result = _failed(directory.path)

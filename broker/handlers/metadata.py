@@ -111,6 +111,7 @@ def _create(name: str, may_create: bool, services: Services) -> Topic:
         return services.catalogue.create_internal_topic(name)
     if not may_create or name in INTERNAL_TOPICS:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
+    services.room.check_may_grow()
     was_deleted = services.catalogue.was_deleted(name)
     topic = services.catalogue.create_topic(name)
     if was_deleted:

@@ -38,6 +38,7 @@ from barnabas.broker.partitions.late_results import Pending, Produced, all_resul
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.partitions.walks import Walking
 from barnabas.broker.replies import Reply, reply_to
+from barnabas.broker.room.refusing import check_room
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
@@ -255,6 +256,7 @@ def _transactional_batches(
             writers.add(writer)
             try:
                 log = services.partitions.get_led(topic, index)
+                check_room(log)
             except KafkaError as error:
                 unjudged[topic, index] = error.code
                 continue
@@ -312,6 +314,7 @@ def _append(
         if first_offset >= 0:
             appended = index, 0, first_offset, NO_TIMESTAMP, log.log_start_offset, (), None, None
             return _new_tuple(PartitionResult, appended)
+    check_room(log)
     if acks == _ALL:
         if not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -350,6 +353,7 @@ def _note_refused(
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:
     def check(log: PartitionLog, batch: bytearray) -> None:
+        check_room(log)
         if acks == _ALL and not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         if producer is not None:

@@ -34,6 +34,12 @@ class Observed(Protocol):
         """Why clients cannot work with it now, or None."""
 
 
+def awaited(broker: Observed) -> list[str]:
+    """What somebody may wait for although the broker can be used, in words."""
+    recovering = broker.recovery.progress
+    return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
+
+
 async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.socket], network: Network) -> HttpServer:
     """Serve the broker's pages on bound sockets."""
     clock = broker.services.clock
@@ -57,6 +63,6 @@ async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.soc
             compaction = Compaction(broker.services)
         return compaction.begin(query)
 
-    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean, lambda: broker.recovery.progress))
+    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker)))
     await server.listen(sockets, network)
     return server

@@ -1,14 +1,15 @@
 """The pages: /live, /ready, /metrics, and a list of them at /; and what can be asked for: POST /clean.
 
 /live answers 200 for as long as the event loop turns. /ready answers 200 when clients can work with the broker, else
-503 with the reason in a line; while partitions are recovered in the background a second line says how far that is.
-/metrics is what Prometheus scrapes: it is made at most once a second, however many ask.
+503 with the reason in a line. While a data directory is full it answers 200, and says so: consumers and whoever deletes
+something have to get in. So it does while partitions are recovered in the background. /metrics is what Prometheus
+scrapes: it is made at most once a second, however many ask.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,12 +62,12 @@ class Pages:
         unready_reason: Callable[[], str | None],
         scrape: Callable[[], Awaitable[bytes]],
         clean: Callable[[str], Page | Lines],
-        awaited: Callable[[], object] = lambda: None,
+        awaited: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
         logs compacted, given a query.
 
-        awaited: what goes on in the background that somebody may wait for, as text, or None.
+        awaited: what somebody may wait for although the broker can be used, in words: room on a disk, recoveries.
         """
         self._clock = clock
         self._unready_reason = unready_reason
@@ -84,8 +85,7 @@ class Pages:
             reason = self._unready_reason()
             if reason is not None:
                 return Page(SERVICE_UNAVAILABLE, f"{reason}\n".encode())
-            awaited = self._awaited()
-            return Page(OK, b"ready\n" if awaited is None else f"ready\n{awaited}\n".encode())
+            return Page(OK, "".join(f"{each}\n" for each in ("ready", *self._awaited())).encode())
         if path == "/metrics":
             return Page(OK, await self._metrics(), METRICS_TEXT)
         if path == "/":

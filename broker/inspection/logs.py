@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
+    from barnabas.broker.room.watch import RoomReading
     from barnabas.storage.log.log import PartitionLog
 
 
@@ -109,6 +110,11 @@ def still_recovering(services: Services) -> dict[str, Recovering]:
 def refused(services: Services) -> int:
     """How many partitions could not be opened, when that was last tried."""
     return len(services.partitions.failed.reasons)
+
+
+def rooms(services: Services) -> Iterator[RoomReading]:
+    """The room in each data directory, as it is now."""
+    return services.room.readings()
 
 
 def below_min_insync_replicas(services: Services) -> int:

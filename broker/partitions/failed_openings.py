@@ -2,7 +2,8 @@
 
 Clients ask ten times a second. Damage stays until somebody acts: it is answered from here until the topic is deleted or
 the broker started anew, which is what whoever restored a file does. Anything else (too many open files, a full disk, a
-call that failed) may be over soon: it is tried again after a second, then after two, up to a minute.
+call that failed) may be over soon: it is tried again after a second, then after two, up to a minute; where the disk is
+full, after each second.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.errors import CorruptFile, StorageError
+from barnabas.storage.errors import CorruptFile, DirectoryFull, StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
@@ -56,7 +57,9 @@ class FailedOpenings:
         if isinstance(error, CorruptFile):
             delay_s = inf
         else:
-            delay_s = RETRY_S if before is None else min(2 * before.delay_s, RETRY_MAX_S)
+            delay_s = (
+                RETRY_S if before is None or isinstance(error, DirectoryFull) else min(2 * before.delay_s, RETRY_MAX_S)
+            )
         self._failures[key] = _Failure(str(error), delay_s, self._clock.monotonic() + delay_s)
 
     def forget(self, key: PartitionKey) -> None:

@@ -68,6 +68,7 @@ class Housekeeping:
         self._timers: dict[str, Timer] = {}
         self._settling: Future[None] | None = None
         self._is_stopped = False
+        self._is_retaining = False
         self.is_checkpointing = False
         """A checkpoint is being written in the thread."""
 
@@ -77,8 +78,9 @@ class Housekeeping:
         self._repeat("checkpoint", self._checkpoint, self._checkpoint_interval_ms)
         expiry_interval_ms = self._config.integer("producer.id.expiration.check.interval.ms")
         self._repeat("producers", self._expire_producers, lambda: expiry_interval_ms)
-        self._repeat("removal", self._remove_due, lambda: _REMOVAL_CHECK_MS)
-        self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
+        self._repeat("removal", self.remove_due, lambda: _REMOVAL_CHECK_MS)
+        if not self._is_retaining:
+            self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
 
     def stop(self) -> None:
         """Nothing happens by the clock any more."""
@@ -103,8 +105,20 @@ class Housekeeping:
 
     # --- retention -------------------------------------------------------------------------------------------------
 
+    def retain_now(self) -> None:
+        """Begin the next pass now, unless one is under way."""
+        if not self._is_retaining and not self._is_stopped:
+            if (timer := self._timers.get("retention")) is not None:
+                timer.cancel()
+            self._begin_retention()
+
+    def retain_one(self, topic: str, partition: int) -> None:
+        """Apply retention to one partition that is in use, as far as is known how old its segments are."""
+        self._retain(topic, partition, True, None)
+
     def _begin_retention(self) -> None:
         """One pass over every partition that has a directory."""
+        self._is_retaining = True
         left = sorted(self._directory.partitions, reverse=True)
         self._go_on_with_retention(left)
 
@@ -113,6 +127,7 @@ class Housekeeping:
         if self._is_stopped:
             return
         if not left:
+            self._is_retaining = False
             self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
             return
         topic, partition = left.pop()
@@ -182,7 +197,8 @@ class Housekeeping:
         if not was_used:
             self._partitions.close(topic, partition)
 
-    def _remove_due(self) -> None:
+    def remove_due(self) -> None:
+        """Remove from the disk what is due, in turns."""
         if self._is_stopped:
             return
         now_ms = self._clock.now_ms()
@@ -192,7 +208,7 @@ class Housekeeping:
             _log.error(line("removal failed", reason=error))
             return
         if due_ms is not None and due_ms <= now_ms:
-            self._loop.call_soon(self._remove_due)
+            self._loop.call_soon(self.remove_due)
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """How failures of the disk are reported: a line in the log for whoever runs the broker, an error for the client.
 
-Knows partitions by name. A full disk refuses every append there is, so what is alike is logged once a minute.
+Knows partitions by name. A failing disk refuses every append there is, so what is alike is logged once a minute; of a
+full one there is a line already (broker/room/watch.py).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import Seldom, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.errors import DirectoryFull
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
@@ -26,12 +28,13 @@ class StorageFailures:
 
     def note(self, topic: str, partition: int, action: str, error: StorageError) -> KafkaError:
         """Log it, and return KAFKA_STORAGE_ERROR for the request. `action`: what could not be done, a verb."""
-        self._lines.line(
-            (action, error.errno),
-            self._clock.now_ms(),
-            f"could not {action} partition",
-            topic=topic,
-            partition=partition,
-            reason=error,
-        )
+        if not isinstance(error, DirectoryFull):
+            self._lines.line(
+                (action, error.errno),
+                self._clock.now_ms(),
+                f"could not {action} partition",
+                topic=topic,
+                partition=partition,
+                reason=error,
+            )
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))

@@ -76,6 +76,9 @@ class _CountedFile:
     def truncate(self, size: int) -> None:
         self._file.truncate(size)
 
+    def set_modified_ms(self, modified_ms: int) -> None:
+        self._file.set_modified_ms(modified_ms)
+
     def sync(self) -> None:
         self._file.sync()
 

@@ -137,8 +137,19 @@ class PartitionLog:
         self._note_what_answers_wait_for()
 
     def _note_what_answers_wait_for(self) -> None:
-        self.answers_at_once = self._watermarks.enough_replicas and self._config.flush_messages == LONG_MAX
-        """Whether an append is answered without a flush or another replica, whatever `acks` says."""
+        self.answers_at_once = (
+            self.directory.disk.full_reason is None
+            and self._watermarks.enough_replicas
+            and self._config.flush_messages == LONG_MAX
+        )
+        """Whether an append is made and answered without a question: there is room, and no flush or replica is missing.
+
+        Whatever `acks` says.
+        """
+
+    def room_changed(self) -> None:
+        """The data directory is full, or is not any more."""
+        self._note_what_answers_wait_for()
 
     @property
     def enough_replicas(self) -> bool:

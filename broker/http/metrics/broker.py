@@ -10,6 +10,7 @@ from barnabas.broker.inspection.logs import (
     offline_directories,
     offline_reason,
     refused,
+    rooms,
     still_recovering,
 )
 from barnabas.broker.inspection.nodes import running, spread
@@ -49,6 +50,11 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
     pids = services.workers.pids
     readings.add("barnabas_helper_processes", len(pids))
     readings.add("barnabas_helper_processes_resident_memory_bytes", sum(map(resident_bytes, pids)))
+    for room in rooms(services):
+        readings.add("barnabas_data_directory_full", int(room.is_full), room.path)
+        if room.volume is not None:
+            readings.add("barnabas_data_directory_usable_bytes", room.volume.usable_bytes, room.path)
+            readings.add("barnabas_data_directory_total_bytes", room.volume.total_bytes, room.path)
     connections = sources.connections()
     readings.add("kafka_server_socket_server_metrics_connection_count", sum(connections.values()))
     for node_id, is_running in sorted(running(services).items()):

@@ -27,10 +27,13 @@ _HEAD = f"""\
 | `/ready` | 200 when clients can use the broker; else 503 and the reason: starting, stopping, data directory failed |
 | `/metrics` | metrics in Prometheus' text format 0.0.4 |
 
-`POST /clean?partition=TOPIC[:N,…]` compacts logs, for `barnabas log clean --now --http` ([cli.md](cli.md#barnabas-log)); from this
-machine only.
+`POST /clean?partition=TOPIC[:N,…]` compacts logs, for `barnabas log clean --now --http` ([cli.md](cli.md#barnabas-log));
+from this machine only.
 
 While partitions are recovered after a kill, `/ready` says in a second line how many are.
+
+While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)) `/ready` answers 200 and says so:
+consumers, and whoever makes room, have to get in.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
 There is no authentication: restrict access if names of topics and groups are confidential.

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from barnabas.broker.http.pages import Pages
+from barnabas.broker.http.front import awaited
+from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.inspection.logs import Recovering, refused, still_recovering
 from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, Progress
 from barnabas.protocol.errors import KafkaError
@@ -97,7 +98,7 @@ async def test_one_that_cannot_be_recovered_is_counted_and_told_once(caplog: pyt
 async def test_what_is_left_is_in_the_metrics_and_on_the_page_ready() -> None:
     world = await killed(LONG, 1)
     await world.broker.start()
-    pages = Pages(world.clock, world.broker.unready_reason, no_metrics, lambda: world.broker.recovery.progress)
+    pages = Pages(world.clock, world.broker.unready_reason, no_metrics, nothing_cleaned, lambda: awaited(world.broker))
     assert (await pages.page("/ready")).body == b"ready\n0 of 2 partitions are recovered\n"
     assert still_recovering(world.services) == {"/data": Recovering(2, 0)}
     await until_recovered(world)
@@ -109,6 +110,10 @@ async def test_what_is_left_is_in_the_metrics_and_on_the_page_ready() -> None:
 
 async def no_metrics() -> bytes:
     return b""
+
+
+def nothing_cleaned(_query: str) -> Page:
+    return Page(404, b"")
 
 
 async def test_a_start_says_what_it_waits_for() -> None:

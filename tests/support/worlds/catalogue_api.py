@@ -21,6 +21,13 @@ CLUSTER_ID = "test-cluster"
 _AT_ONCE = Slices(cast(AbstractEventLoop, None), lambda: 0.0)  # what does not end in its first slice has no loop here
 
 
+class _Roomy:
+    """A disk that is never full."""
+
+    def check_may_grow(self) -> None:
+        """It may."""
+
+
 class CatalogueApi:
     """A broker that has a catalogue, and nothing to do with records or groups."""
 
@@ -43,6 +50,7 @@ class CatalogueApi:
             "catalogue": self.world.catalogue,
             "producer_ids": ProducerIds(self.world.catalogue.allocate_producer_ids),
             "offered_apis": offered_apis(),
+            "room": _Roomy(),
             "slices": _AT_ONCE,
             "upkeep": _AT_ONCE,
         }
