@@ -11,7 +11,8 @@ few inside the call; many in slices, so that nobody waits long for a turn of the
 
 What a partition answers decides as in Kafka: it is gone (left out), it cannot now (parked and tried again), it has
 fenced us (left out and logged). A partition that loads holds the others back, for it will not take long; one whose disk
-fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long.
+fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long. Where
+the disk is full the others are held, too: there will be room again, and until then nobody reads half a transaction.
 
 A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
 `__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does
@@ -37,6 +38,7 @@ from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.errors import DirectoryFull
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
@@ -75,13 +77,26 @@ class _Waits(Enum):
 
     NOT = "nothing"
     LOADING = "a partition that loads"
+    ROOM = "room on the disk"
     BROKEN = "something nobody here can do anything about"
 
 
 class _Job:
     """One transaction being finished."""
 
-    __slots__ = ("done", "held", "is_holding", "marker", "name", "parked", "syncs", "todo", "version", "waits")
+    __slots__ = (
+        "done",
+        "held",
+        "is_holding",
+        "marker",
+        "name",
+        "parked",
+        "syncs",
+        "todo",
+        "version",
+        "waits",
+        "without_room",
+    )
 
     def __init__(
         self,
@@ -96,6 +111,7 @@ class _Job:
         self.version = version
         self.todo = sorted(partitions, reverse=True)
         self.parked: dict[TopicPartition, ErrorCode] = {}
+        self.without_room: set[TopicPartition] = set()  # of those
         self.held: list[TopicPartition] = []
         self.syncs: list[Future[None]] = []
         self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
@@ -130,8 +146,8 @@ class MarkerWriter:
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything is finished, but for what a disk refuses or nobody leads."""
-        return all(job.waits is _Waits.BROKEN for job in self._jobs.values())
+        """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
+        return all(job.waits in (_Waits.BROKEN, _Waits.ROOM) for job in self._jobs.values())
 
     def next_change(self) -> Future[None]:
         """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
@@ -267,12 +283,18 @@ class MarkerWriter:
                 log = _log.debug if code in _LOADING else _log.error  # that a partition loads worries nobody
                 log(line("marker refused, tried again until it is taken", **facts))
             job.parked[where] = code
+            job.without_room.discard(where)
+            if isinstance(refusal.__cause__, DirectoryFull):
+                job.without_room.add(where)
 
     def _wait_for_better_times(self, job: _Job) -> None:
         job.todo = list(job.parked)
         if all(code in _LOADING for code in job.parked.values()):
             self._park(job, _Waits.LOADING)
             self._clock.call_later(LOADING_RETRY_MS, partial(self._go_on, job))
+        elif _waits_for_room(job):
+            self._park(job, _Waits.ROOM)
+            self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
         else:
             self._show(job)
             job.is_holding = False
@@ -332,6 +354,12 @@ class MarkerWriter:
 
 def _key(name: str, marker: EndTxnMarker) -> _Key:
     return name, marker.producer_id, marker.producer_epoch
+
+
+def _waits_for_room(job: _Job) -> bool:
+    """Whether every partition it waits for loads, or its disk is full."""
+    with_room = {code for where, code in job.parked.items() if where not in job.without_room}
+    return with_room <= _LOADING
 
 
 def _why(synced: Future[None]) -> object:
