@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
+from barnabas.broker.app import start_broker
+from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.catalogue.alterations import Alteration
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.listeners import PLAINTEXT, Listener
+from barnabas.broker.data import open_files_max
+from barnabas.broker.environment import Environment
+from barnabas.broker.net.bound import BoundAddress
 from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import FileRemoved
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.processes.broker import BrokerProcess
+from tests.support.virtual_clock import VirtualClock
 from tests.support.waiting import until
-from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.memory_network import MemoryNetwork
 
 ROUNDS = 20
+LIMIT = 256
 MINUTE_MS = 60_000
 DAY_MS = 86_400_000
 SET = 0
@@ -51,6 +64,60 @@ async def test_topics_that_come_and_go_leave_no_file_open() -> None:
         come_and_go(number)
     await world.broker.thread_is_idle()
     assert open_files(world) == before
+    await world.close()
+
+
+def descriptors() -> list[str]:
+    """What this process has open of regular files, as the kernel tells it; a name that is gone ends in `(deleted)`."""
+    found = (os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd"))
+    return sorted(path for path in found if path.startswith("/") and not path.startswith(("/dev/", "/proc/")))
+
+
+async def test_five_hundred_topics_filled_and_deleted_give_every_descriptor_and_the_room_back(tmp_path: Path) -> None:
+    clock, data = VirtualClock(), tmp_path / "data"
+    environment = Environment(clock=clock, stopwatch=lambda: 0.0, files=RealFiles(), network=MemoryNetwork())
+    address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
+    bound = BoundAddress(address, address, [])
+    broker = await start_broker(
+        BrokerConfig({"log.dirs": str(data)}), [bound], descriptor_limit=LIMIT, environment=environment
+    )
+    catalogue, partitions = broker.services.catalogue, broker.services.partitions
+    catalogue.create_topic("kept", 1)
+    batch = bytes(build_batch([NewRecord(None, bytes(1_000), (), clock.now_ms())]))
+    partitions.append("kept", 0, bytearray(batch))
+    before = descriptors()
+    names = [f"t{number}" for number in range(500)]
+    catalogue.create_topics([NewTopic(name, 1) for name in names])
+    assert descriptors() == before, "a partition has a file open when it is used, not before"
+    partitions.lead([(name, 0) for name in names])
+    for name in names:
+        partitions.append(name, 0, bytearray(batch))
+    used = [path for path in descriptors() if path.startswith(f"{data}/t")]
+    assert 0 < len(used) == len(set(used)) <= open_files_max(LIMIT), "one for each file in use"
+    catalogue.delete_topics(names)
+    clock.advance(2 * MINUTE_MS)
+    await settle()
+    partitions.append("kept", 0, bytearray(batch))  # it may have been closed for others
+    assert descriptors() == before
+    assert sorted(path.name for path in data.iterdir() if path.is_dir()) == [METADATA, "kept-0"]
+    await broker.stop()
+
+
+async def test_of_five_thousand_partitions_only_those_in_use_cost_a_file_or_a_timer() -> None:
+    world = BrokerWorld()
+    await world.broker.start()
+    await settle()
+    before, timers = open_files(world), world.clock.pending_timers()
+    world.services.catalogue.create_topic("wide", 5_000)
+    for partition in range(3):
+        world.services.partitions.append("wide", partition, bytearray(world.batch(b"v")))
+    assert sorted(set(open_files(world)) - set(before)) == [f"/data/wide-{number}/{FIRST}" for number in range(3)]
+    world.files.calls.clear()
+    world.clock.advance(MINUTE_MS)
+    await world.broker.thread_is_idle()
+    touched = {call.path.split("/")[2] for call in world.files.calls if call.path.startswith("/data/wide-")}
+    assert touched <= {"wide-0", "wide-1", "wide-2"}
+    assert world.clock.pending_timers() <= timers
     await world.close()
 
 
