@@ -27,8 +27,8 @@ _HEAD = f"""\
 | `/ready` | 200 when clients can use the broker; else 503 and the reason: starting, stopping, data directory failed |
 | `/metrics` | metrics in Prometheus' text format 0.0.4 |
 
-`POST /clean?partition=TOPIC[:N,…]` compacts logs, for `barnabas log clean --now --http` ([cli.md](cli.md#barnabas-log));
-from this machine only.
+`POST /clean?partition=TOPIC[:N,…]` compacts logs, from this machine only: `barnabas log clean --now --http`
+([cli.md](cli.md#barnabas-log)) does it.
 
 While partitions are recovered after a kill, `/ready` says in a second line how many are.
 
