@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 
 _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+WHAT_TO_DO = "Restore the file, or stop the broker: `barnabas log repair` says what can be kept"
 
 
 class StorageError(Exception):
@@ -40,7 +41,10 @@ class FileRemoved(StorageError):
 
 
 class CorruptFile(StorageError):
-    """A file whose content cannot be what it has to be, and which nothing rebuilds."""
+    """A file whose content cannot be what it has to be, and which nothing rebuilds. Its message says what to do."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, f"{reason}. {WHAT_TO_DO}")
 
 
 class LockedError(StorageError):

@@ -224,7 +224,7 @@ class LogDirectory:
         topic, partition = key
         self._root.disk.check_online()
         directory = self.directory_of(key)
-        if key in self._live and (found := read_topic_id(directory)) != topic_id:
+        if key in self._live and (found := read_topic_id(directory, topic_id)) != topic_id:
             if found is None:
                 write_topic_id(directory, topic_id)
             else:

@@ -69,7 +69,7 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
             named = found.partitions[number] if found is not None and number < len(found.partitions) else None
             if found is None or named is None or directories.home(topic, number) is not None:
                 directory.drop(future)
-            elif _is_place(directory, named, directories) and read_topic_id(future) == found.topic_id:
+            elif _is_place(directory, named, directories) and read_topic_id(future, found.topic_id) == found.topic_id:
                 directory.take_in((topic, number), future)
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:

@@ -1,7 +1,10 @@
 """The small text and JSON files: offset checkpoints, leader epochs, partition.metadata, the clean-shutdown marker.
 
-A checkpoint is a version line (0), a line with the number of entries, and a line each. Who writes these files writes
-them to a temporary name, syncs, renames and syncs the directory; that is not decided here.
+A checkpoint is a version line (0), a line with the number of entries, and a line each. In ours the last line of an
+offset checkpoint is the CRC-32C of the lines between, in the place of an offset: no topic can have the name in it, so
+Apache Kafka overlooks it, and writes the file without it. A changed digit would be taken for another offset
+otherwise. Who writes these files writes them to a temporary name, syncs, renames and syncs the directory; that is not
+decided here.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import uuid_bytes, uuid_text
+from barnabas.protocol.records.crc32c import crc32c
 
 _VERSION = "0"
+_CHECKSUM = "!crc32c"
 _PLAIN_DIGITS_MAX = 20  # of a partition and an offset together; what has more is looked at with care
 
 
@@ -25,14 +30,20 @@ class EpochEntry(NamedTuple):
 
 
 def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
-    """An offset checkpoint: `topic partition offset` per line, by (topic, partition)."""
-    return _encode([f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())])
+    """An offset checkpoint: `topic partition offset` per line, by (topic, partition); then the checksum, if any."""
+    rows = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
+    return _encode([*rows, f"{_CHECKSUM} 0 {_checksum(rows)}"] if rows else rows)
 
 
 def decode_offsets(data: bytes) -> dict[tuple[str, int], int]:
     """Offsets by (topic, partition). An empty file is an empty checkpoint: Kafka leaves one for an idle cleaner."""
     offsets: dict[tuple[str, int], int] = {}
-    for line, (topic, partition, offset) in _decode(data, columns=3):
+    rows = _decode(data, columns=3)
+    if rows and rows[-1][1][0] == _CHECKSUM:
+        last, (_, _, stored) = rows.pop()
+        if _number(stored, last) != _checksum([line for line, _ in rows]):
+            raise DecodeError(f"the checksum of the checkpoint is not {stored}: a row of it has changed")
+    for line, (topic, partition, offset) in rows:
         if partition.isdecimal() and offset.isdecimal() and len(partition) + len(offset) <= _PLAIN_DIGITS_MAX:
             offsets[topic, int(partition)] = int(offset)  # a start reads as many rows as there are partitions
         else:
@@ -85,6 +96,10 @@ def decode_clean_shutdown(data: bytes) -> int:
         return -1
     epoch = found.get("brokerEpoch", -1) if isinstance(found, dict) else -1
     return epoch if isinstance(epoch, int) else -1
+
+
+def _checksum(rows: list[str]) -> int:
+    return crc32c("\n".join(rows).encode())
 
 
 def _encode(lines: list[str]) -> bytes:

@@ -5,19 +5,24 @@ opaque string; the directory id is a uuid in Kafka's 22 characters, never one of
 
 `barnabas.time.indexes=complete` is ours, and Kafka overlooks it: every time index in the directory was made by who
 fills in largest timestamps that clients leave out. A directory without it may have indexes that pass over such batches.
+So is `barnabas.crc32c`, the CRC-32C of the other lines: an id that has changed would be another id. Who edits the file
+by hand removes that line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties
 from barnabas.protocol.primitives import uuid_bytes, uuid_text
+from barnabas.protocol.records.crc32c import crc32c
 
 _VERSION = "1"
 _RESERVED_IDS = 100
 _TIME_INDEXES, _COMPLETE = "barnabas.time.indexes", "complete"
+_CHECKSUM = "barnabas.crc32c"
 
 
 class MetaProperties(NamedTuple):
@@ -39,7 +44,11 @@ def encode(meta: MetaProperties) -> bytes:
         fields["directory.id"] = uuid_text(meta.directory_id)
     if meta.tells_all_times:
         fields[_TIME_INDEXES] = _COMPLETE
-    return properties.encode(fields)
+    return properties.encode({**fields, _CHECKSUM: _checksum(fields)})
+
+
+def _checksum(fields: Mapping[str, str]) -> str:
+    return f"{crc32c(properties.encode(dict(sorted(fields.items())))):08x}"
 
 
 def decode(data: bytes) -> MetaProperties:
@@ -48,6 +57,12 @@ def decode(data: bytes) -> MetaProperties:
     version = fields.get("version", "0")
     if version != _VERSION:
         raise DecodeError(f"meta.properties has version {version}, only {_VERSION} is supported")
+    stored = fields.pop(_CHECKSUM, None)
+    if stored is not None and stored != _checksum(fields):
+        raise DecodeError(
+            f"meta.properties has changed since it was written: its {_CHECKSUM} is not {_checksum(fields)}. "
+            f"Restore it; if it was edited by hand, remove the line {_CHECKSUM}"
+        )
     for key in ("cluster.id", "node.id"):
         if not fields.get(key):
             raise DecodeError(f"meta.properties has no {key}")

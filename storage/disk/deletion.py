@@ -25,6 +25,9 @@ class _Doomed(NamedTuple):
         for file in self.files:
             file.close()
         if self.names is None:
+            parent = self.directory.parent
+            if parent is not None and parent.is_dirty:
+                parent.sync()  # or a power cut could bring the name back, of a directory with half of its files
             self.directory.remove_tree()
         for name in self.names or ():
             self.directory.remove(name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import FileKind, SegmentFile, parse_segment_file, segment_file
+from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind, SegmentFile, parse_segment_file, segment_file
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
@@ -19,6 +19,7 @@ from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
 from barnabas.storage.recovery.interrupted import Interrupted
+from barnabas.storage.recovery.missing import check_end, check_first, check_segments
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.recovery.report import Recovered, Report
@@ -70,6 +71,7 @@ class _Loader:
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
+        check_segments(self._directory, self._directory.names())
         names = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish()
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
@@ -78,6 +80,7 @@ class _Loader:
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
+        check_first(self._directory, [each.base_offset for each in self._segments], self._epochs, self._checkpoint)
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
         yield from self._recover_segments()
         self._restart_below_start()
@@ -160,7 +163,9 @@ class _Loader:
         return self._checkpoint.was_clean or end_offset in self._snapshots.offsets
 
     def _walk(self, segment: Segment, position: int) -> SegmentWalk:
-        return SegmentWalk(segment, position, self._config.max_message_bytes)
+        is_exact = not self._checkpoint.was_clean and not self._config.is_compacted
+        boundary = self._checkpoint.recovery_point if is_exact else None
+        return SegmentWalk(segment, position, self._config.max_message_bytes, boundary)
 
     def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
@@ -226,7 +231,7 @@ class _Loader:
     def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
         """Do what the table says about a tail. True if something was cut."""
         is_synced = damage is not None and (
-            self._checkpoint.was_clean or damage.next_offset < self._checkpoint.recovery_point
+            self._checkpoint.was_clean or damage.lowest_offset < self._checkpoint.recovery_point
         )
         case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
         self._report.met(case.letter)
@@ -254,13 +259,22 @@ class _Loader:
         del self._segments[index + 1 :]
 
     def _restart_below_start(self) -> None:
-        """V: a log that ends below where it starts holds nothing but deleted records: begin anew at the start."""
+        """V: a log that ends below where it starts holds nothing but deleted records: begin anew at the start.
+
+        CorruptFile after a clean stop, at which no log ends below its start.
+        """
         start_offset = self._checkpoint.log_start_offset
         if self._segments and self._end_offset() < start_offset:
+            if self._checkpoint.was_clean:
+                raise CorruptFile(
+                    self._segments[-1].log.path,
+                    f"the log ends at offset {self._end_offset()}, and by {LOG_START_CHECKPOINT} it starts at "
+                    f"{start_offset}",
+                )
             self._report.met("V")
             for segment in self._segments:
                 self._report.dropped(segment.size, segments=1)
-                segment.remove()
+                set_segment_aside(self._directory, segment)
             self._report.note(f"every segment dropped: all they hold was deleted, the log starts at {start_offset}")
             self._segments.clear()
 
@@ -275,6 +289,7 @@ class _Loader:
         elif self._segments[-1].is_sealed:
             self._segments[-1].activate()
         end_offset = self._end_offset()
+        check_end(self._segments[-1].log.path, end_offset, checkpoint)
         bases = [segment.base_offset for segment in self._segments]
         strays = stray_snapshots(self._snapshots.offsets, bases, end_offset)
         self._report.met("P" if any(offset > end_offset for offset in strays) else "")
@@ -287,10 +302,7 @@ class _Loader:
         self._epochs.truncate_from_start(log_start_offset)
         if self._directory.is_dirty or self._has_unsynced_names:
             self._directory.sync()
-        if checkpoint.recovery_point > end_offset:
-            self._report.met("W")
-            self._report.note(f"the recovery point was {checkpoint.recovery_point}, the log ends at {end_offset}")
-        recovery_point = end_offset if checkpoint.was_clean else min(checkpoint.recovery_point, end_offset)
+        recovery_point = end_offset if checkpoint.was_clean else checkpoint.recovery_point
         return LoadedLog(
             self._segments,
             self._rebuild.producers,

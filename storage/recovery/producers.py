@@ -1,8 +1,8 @@
 """Bringing the producer state of a partition forward through its log when it is opened.
 
-From the newest snapshot that can be read, then batch header by batch header; from the log's first batch where there is
-no snapshot at all. (Kafka takes the state as empty after a clean stop without snapshots, and with it open transactions
-as closed: this is why we do not.)
+From the newest snapshot that can be read, then batch by batch, each with its CRC; from the log's first batch where
+there is no snapshot at all. (Kafka takes the state as empty after a clean stop without snapshots, and with it open
+transactions as closed: this is why we do not.)
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
-from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LONG_MAX
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.recovery.opening import Opening, Pace
+from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 
@@ -65,7 +65,7 @@ class ProducerRebuild:
         for header, marker in batches_between(self._segments, self.offset, offset):
             self.replay(header, marker)
             self.headers_replayed += 1
-            if pace.is_over(0):
+            if pace.is_over(header.size_in_bytes):
                 yield None
         self.offset = offset
 
@@ -92,36 +92,26 @@ def batches_between(
 ) -> Iterator[tuple[BatchHeader, EndTxnMarker | None]]:
     """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset).
 
-    CorruptFile where the bytes are no batch, or the offsets go back, or into the next segment: nothing can be said of
-    the producers then.
+    CorruptFile where the bytes are no batch, a CRC is wrong, or the offsets go back, or into the next segment: nothing
+    can be said of the producers then, and a retry would be taken for a batch that is not there.
     """
     for segment, after in zip(segments, [*segments[1:], None], strict=True):
         if after is not None and after.base_offset <= start_offset:
             continue
         if segment.base_offset >= end_offset:
             return
-        next_offset = segment.base_offset
         bound = LONG_MAX if after is None else after.base_offset
-        try:
-            for position, header in segment.headers(segment.position_of(start_offset)):
-                if header.base_offset < next_offset or header.last_offset_delta < 0:
-                    raise DecodeError(
-                        f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
-                        f"expected {next_offset} or more"
-                    )
-                next_offset = header.next_offset
-                if next_offset > bound:
-                    raise DecodeError(
-                        f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
-                        f"the next segment begins at {bound}"
-                    )
-                if header.base_offset >= end_offset:
-                    return
-                if header.base_offset < start_offset:
-                    continue
-                marker = None
-                if header.is_control and header.has_producer_id:
-                    marker = read_marker(segment.batch_bytes(position, header.size_in_bytes))
+        walk = SegmentWalk(segment, segment.position_of(start_offset), LONG_MAX)
+        for position, header, marker in walk:
+            if header.next_offset > bound:
+                raise CorruptFile(
+                    segment.log.path,
+                    f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                    f"the next segment begins at {bound}",
+                )
+            if header.base_offset >= end_offset:
+                return
+            if header.base_offset >= start_offset:
                 yield header, marker
-        except DecodeError as damage:
-            raise CorruptFile(segment.log.path, str(damage)) from damage
+        if (damage := walk.damage) is not None:
+            raise CorruptFile(segment.log.path, f"{damage.what}, at position {damage.position}")

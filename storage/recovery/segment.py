@@ -11,6 +11,7 @@ from typing import NamedTuple
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.config import LONG_MAX
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.sync_job import SyncJob
@@ -31,22 +32,26 @@ class Damage(NamedTuple):
     next_offset: int  # the offset behind the last whole batch
     size: int  # bytes from there to the end of the file
     what: str
+    lowest_offset: int  # that there may be: where offsets go back, the batch before may be the one that is wrong
 
 
 class SegmentWalk:
     """Iterates over (position, header, marker) of every batch that is whole and right, from `position` on.
 
     Afterwards `find_damage` says what stopped it; `position` and `next_offset` are the end of the last good batch.
-    `batch_bytes_max` is how large a batch may claim to be and still count as torn.
+    `batch_bytes_max` is how large a batch may claim to be and still count as torn. `boundary`: an offset at which a
+    batch began when all below it was synced; a batch that reaches over it has another offset than it had.
     """
 
-    def __init__(self, segment: Segment, position: int, batch_bytes_max: int) -> None:
+    def __init__(self, segment: Segment, position: int, batch_bytes_max: int, boundary: int | None = None) -> None:
         self.position = position
         self.next_offset = segment.base_offset
         self.pace = Pace()
         self._segment = segment
         self._batch_bytes_max = batch_bytes_max
+        self._boundary = boundary
         self._what: str | None = None
+        self._lowest = LONG_MAX
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
         try:
@@ -80,7 +85,7 @@ class SegmentWalk:
             tail, what = Tail.TORN, "the file ends inside a batch"
         else:
             tail, what = Tail.BAD, self._what or "no batch is that large"
-        return Damage(tail, self.position, self.next_offset, size, what)
+        return Damage(tail, self.position, self.next_offset, size, what, min(self.next_offset, self._lowest))
 
     def _batches(self) -> Iterator[tuple[int, memoryview]]:
         """(position, bytes) of everything that has a batch's length, read in pieces or, where that is more, a batch."""
@@ -109,9 +114,15 @@ class SegmentWalk:
     def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
         header = parse_header(batch)
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
+            self._lowest = header.base_offset
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
                 f"expected {self.next_offset} or more"
+            )
+        if self._boundary is not None and self.next_offset < self._boundary < header.next_offset:
+            raise DecodeError(
+                f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                f"and what was synced ended with a batch at {self._boundary - 1}"
             )
         if not verify_crc(batch):
             raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
@@ -167,6 +178,6 @@ def corrupt(segment: Segment, damage: Damage, case: TailCase) -> CorruptFile:
     """The refusal to open a partition, with everything a person needs to look into it."""
     return CorruptFile(
         segment.log.path,
-        f"{damage.what}; {case.why} (case {case.letter}): {damage.size} bytes from position {damage.position} on are "
-        f"damaged, the partition is not opened",
+        f"{damage.what}; {case.why} (case {case.letter}): {damage.size} bytes from position {damage.position} on, "
+        f"offset {damage.next_offset}, are damaged, the partition is not opened",
     )

@@ -135,8 +135,8 @@ class Segment:
 
     def remove(self) -> None:
         """Remove the files now; a slice that is still held raises FileRemoved."""
-        self.log.remove()
         self.indexes.remove()
+        self.log.remove()  # last: indexes without a log are taken for a log that was lost
 
     # --- writing ---
 

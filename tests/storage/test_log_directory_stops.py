@@ -20,6 +20,7 @@ from tests.support.files.log_directories import (
     flush,
     kill,
     names_in,
+    offsets,
     open_log,
     start,
 )
@@ -65,7 +66,7 @@ def test_a_log_somebody_looked_into_can_be_closed_and_opened_again() -> None:
     directory.close_log("t", 0)
     assert directory.logs == {}
     checkpoint(directory)
-    assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert offsets(files, "/data/recovery-point-offset-checkpoint") == {("t", 0): 3}
     log = open_log(directory)
     assert (log.log_end_offset, log.recovered.segments_reread) == (3, 0)
     assert append(log) == 3
@@ -144,9 +145,9 @@ def test_rows_of_partitions_nobody_opened_survive_every_run() -> None:
         directory = start(files)
         append(open_log(directory, "busy"))
         directory.close(clean=True)
-        rows = content(files, "/data/recovery-point-offset-checkpoint")
-        assert rows == f"0\n2\nbusy 0 {6 + run}\nidle 0 5\n".encode()
-    assert content(files, "/data/replication-offset-checkpoint") == b"0\n2\nbusy 0 8\nidle 0 5\n"
+        rows = offsets(files, "/data/recovery-point-offset-checkpoint")
+        assert rows == {("busy", 0): 6 + run, ("idle", 0): 5}
+    assert offsets(files, "/data/replication-offset-checkpoint") == {("busy", 0): 8, ("idle", 0): 5}
     assert content(files, "/data/log-start-offset-checkpoint") == b"0\n0\n"
 
 
@@ -242,7 +243,7 @@ def test_a_deleted_start_is_kept_in_its_checkpoint() -> None:
     append(log, 10)
     log.delete_records_before(4)
     checkpoint(directory)
-    assert content(files, "/data/log-start-offset-checkpoint") == b"0\n1\nt 0 4\n"
+    assert offsets(files, "/data/log-start-offset-checkpoint") == {("t", 0): 4}
     kill(files)
     assert open_log(start(files)).log_start_offset == 4
 
@@ -259,7 +260,7 @@ def test_a_checkpoint_that_fails_is_written_the_next_time() -> None:
     directory.end_checkpoint(job, failure.value)
     files.heal()
     checkpoint(directory)
-    assert content(files, "/data/replication-offset-checkpoint") == b"0\n1\nt 0 1\n"
+    assert offsets(files, "/data/replication-offset-checkpoint") == {("t", 0): 1}
     assert directory.begin_checkpoint() is None
 
 

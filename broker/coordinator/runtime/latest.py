@@ -2,7 +2,8 @@
 
 Nothing is decoded here but where key and value lie. Nearly all batches of such a log hold one record, as coordinators
 write them, and those are walked without making an object of them; all others (several records, compressed, damaged)
-are left to `iter_records`, which also finds the words for what is wrong.
+are left to `iter_records`, which also finds the words for what is wrong. Each has its CRC checked: what is loaded here
+is written again one day, under a CRC of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from struct import Struct
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import read_varint
 from barnabas.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
     BATCH_LENGTH_MIN,
     COMPRESSION_MASK,
     CONTROL_MASK,
@@ -21,13 +23,14 @@ from barnabas.protocol.records.batch import (
     next_batch_size,
     parse_header,
 )
+from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record import iter_records
 
 Latest = dict[bytes | None, tuple[int, bytes | None]]
 """Offset and value by key, in the order of the offsets."""
 
-# base offset, batch length, magic, attributes, last offset delta, records count: what is looked at of a header
-_HEADER = Struct(">qi4xB4xhi30xi")
+# base offset, batch length, magic, crc, attributes, last offset delta, records count: what is looked at of a header
+_HEADER = Struct(">qi4xBIhi30xi")
 assert _HEADER.size == HEADER_SIZE
 _UNLIKE = COMPRESSION_MASK | CONTROL_MASK
 _NO_DELTAS = b"\0\0\0"  # attributes, and no difference to the first timestamp and offset
@@ -38,15 +41,17 @@ def keep_latest(data: bytes, offset: int, latest: Latest) -> tuple[int, int]:
 
     Raises DecodeError. A batch that is cut at the end is left out, as iter_batches does.
     """
-    position, count, end = 0, 0, len(data)
+    position, count, end, view = 0, 0, len(data), memoryview(data)
     while end - position >= HEADER_SIZE:
-        base_offset, length, magic, attributes, last_delta, records_count = _HEADER.unpack_from(data, position)
+        base_offset, length, magic, crc, attributes, last_delta, records_count = _HEADER.unpack_from(data, position)
         after = position + LOG_OVERHEAD + length
         if magic != MAGIC or length < BATCH_LENGTH_MIN:
             next_batch_size(data, position, end)
             parse_header(data, position)  # which raises, if that did not
         if after > end:
             break
+        if crc32c(view[position + ATTRIBUTES_POSITION : after]) != crc:
+            raise DecodeError(f"the crc of the batch at offset {base_offset} is not {crc:#010x}")
         if base_offset + last_delta >= offset:
             pair = None
             if records_count == 1 and last_delta == 0 and not attributes & _UNLIKE:

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 
 from barnabas.broker.coordinator.runtime.latest import Latest, keep_latest
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.records.batch import BatchHeader, iter_batches
+from barnabas.protocol.records.batch import BatchHeader, iter_batches, verify_crc
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
 
@@ -92,7 +92,10 @@ class Loader(Generic[R]):
     def _replay_all(self, data: memoryview) -> None:
         for position, header in iter_batches(data):
             if header.last_offset >= self._offset:
-                self._replay_batch(header, data[position : position + header.size_in_bytes])
+                batch = data[position : position + header.size_in_bytes]
+                if not verify_crc(batch):
+                    raise DecodeError(f"the crc of the batch at offset {header.base_offset} is not {header.crc:#010x}")
+                self._replay_batch(header, batch)
                 self._offset = header.next_offset
 
     def _replay_batch(self, header: BatchHeader, batch: memoryview) -> None:

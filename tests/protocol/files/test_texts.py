@@ -1,5 +1,7 @@
 """Checkpoints, properties and JSON files: as Kafka writes them, tolerant of nothing that would be a guess."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +24,21 @@ def test_offset_checkpoints_round_trip(offsets: dict[tuple[str, int], int]) -> N
 
 
 def test_an_offset_checkpoint_looks_like_kafkas() -> None:
-    assert checkpoints.encode_offsets({("t", 1): 7, ("t", 0): 5}) == b"0\n2\nt 0 5\nt 1 7\n"
+    assert checkpoints.encode_offsets({("t", 1): 7, ("t", 0): 5}) == b"0\n3\nt 0 5\nt 1 7\n!crc32c 0 161295798\n"
     assert checkpoints.encode_offsets({}) == b"0\n0\n"
+    assert checkpoints.decode_offsets(b"0\n2\nt 0 5\nt 1 7\n") == {("t", 0): 5, ("t", 1): 7}
+
+
+def test_no_bit_of_an_offset_checkpoint_changes_an_offset_unseen() -> None:
+    offsets = {("t", 0): 5, ("t", 1): 70}
+    data = checkpoints.encode_offsets(offsets)
+    for position in range(len(data)):
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[position] ^= 1 << bit
+            with suppress(DecodeError):
+                found = checkpoints.decode_offsets(bytes(flipped))
+                assert {key: found.get(key) for key in offsets} == offsets
 
 
 def test_the_empty_file_of_an_idle_cleaner_is_an_empty_checkpoint() -> None:

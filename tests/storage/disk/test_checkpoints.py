@@ -34,7 +34,7 @@ def test_rows_come_and_go_and_the_text_is_kafkas() -> None:
     checkpoint.write()
     checkpoint.update({("b-c", 7): None, ("a", 0): 10, ("d", 1): 3, ("never", 0): None})
     checkpoint.write()
-    assert open_root(files).read(NAME) == b"0\n2\na 0 10\nd 1 3\n"
+    assert open_root(files).read(NAME) == b"0\n3\na 0 10\nd 1 3\n!crc32c 0 656869398\n"
     assert OffsetCheckpoint(open_root(files), NAME).offsets == NEW
 
 

@@ -9,7 +9,17 @@ from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.interrupted_files import InterruptedFiles
-from tests.support.files.log_directories import CONFIG, append, checkpoint, content, flush, names_in, open_log, start
+from tests.support.files.log_directories import (
+    CONFIG,
+    append,
+    checkpoint,
+    content,
+    flush,
+    names_in,
+    offsets,
+    open_log,
+    start,
+)
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
 
@@ -108,7 +118,7 @@ def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one() -> None:
 
     checkpoint(directory)
 
-    assert content(files, "/data/replication-offset-checkpoint") == b"0\n2\nt 0 3\nu 0 7\n"
+    assert offsets(files, "/data/replication-offset-checkpoint") == {("t", 0): 3, ("u", 0): 7}
 
 
 # --- the leader epochs of a partition ---

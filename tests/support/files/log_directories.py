@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import Files
 from barnabas.storage.log.log import PartitionLog
@@ -66,3 +67,8 @@ def content(files: Files, path: str) -> bytes:
 
 def names_in(files: Files, path: str = "/data") -> set[str]:
     return {entry.name for entry in files.entries(path)}
+
+
+def offsets(files: Files, path: str) -> dict[tuple[str, int], int]:
+    """The rows of a checkpoint."""
+    return decode_offsets(content(files, path))

@@ -1,0 +1,64 @@
+"""What should be in a partition's directory and is not: segments, or the end of the log. Refusals, nothing is changed.
+
+Knows names and offsets; reads nothing. A log that is shorter than it was would be served as if nothing had been in it,
+so where the files themselves show that something is gone, the partition stays closed (cases W and Y of cases.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, FileKind, FileState, parse_segment_file, segment_file
+from barnabas.storage.disk.checkpoints import LogCheckpoint
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.segment.epochs import LeaderEpochs
+
+_BESIDE = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
+
+
+def check_segments(directory: Directory, names: Iterable[str]) -> None:
+    """Y: CorruptFile where the indexes of a segment are there and its log is not, and later segments are.
+
+    Whoever takes a segment out renames or removes its log last, or leaves it under another name.
+    """
+    files = [file for file in map(parse_segment_file, names) if file is not None]
+    logs = {file.base_offset for file in files if file.kind is FileKind.LOG}
+    logs |= {int(name[:20]) for name in names if name.endswith(".log.broken") and name[:20].isdecimal()}
+    live = [file.base_offset for file in files if file.kind is FileKind.LOG and file.state is FileState.LIVE]
+    for file in files:
+        is_index = file.kind in _BESIDE and file.state is FileState.LIVE
+        if is_index and file.base_offset not in logs and live and file.base_offset < max(live):
+            path = directory.path_of(segment_file(file.base_offset, FileKind.LOG))
+            raise CorruptFile(
+                path, f"it is missing, and {file.name} is there: offsets from {file.base_offset} on are gone (case Y)"
+            )
+
+
+def check_first(directory: Directory, bases: Sequence[int], epochs: LeaderEpochs, checkpoint: LogCheckpoint) -> None:
+    """Y: CorruptFile where a clean stop left leader epochs that begin below the first segment."""
+    entries = epochs.entries
+    if not (checkpoint.was_clean and bases and entries):
+        return
+    start = max(entries[0].start_offset, checkpoint.log_start_offset)
+    if start < bases[0]:
+        raise CorruptFile(
+            directory.path_of(segment_file(start, FileKind.LOG)),
+            f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, and the "
+            f"first segment there is begins at {bases[0]} (case Y)",
+        )
+
+
+def check_end(path: str, end_offset: int, checkpoint: LogCheckpoint) -> None:
+    """W: CorruptFile where the log does not end where it did. `path`: its last segment."""
+    recovery_point = checkpoint.recovery_point
+    if end_offset < recovery_point:
+        raise CorruptFile(
+            path,
+            f"the log ends at offset {end_offset}, and up to {recovery_point} it was synced: offsets {end_offset} to "
+            f"{recovery_point - 1} are gone (case W)",
+        )
+    if checkpoint.was_clean and end_offset > recovery_point > 0:
+        raise CorruptFile(
+            path, f"the log ends at offset {end_offset}, and was stopped cleanly at {recovery_point} (case W)"
+        )
