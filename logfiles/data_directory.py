@@ -20,6 +20,7 @@ from barnabas.protocol.files.names import (
     LOG_START_CHECKPOINT,
     META_PROPERTIES,
     PARTITION_METADATA,
+    RECOVERY_POINT_CHECKPOINT,
     DirectoryState,
     FileKind,
     FileState,
@@ -47,7 +48,7 @@ class PartitionFiles(NamedTuple):
 
     log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
     compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
-    snapshots.
+    snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it.
     """
 
     topic: str
@@ -57,6 +58,7 @@ class PartitionFiles(NamedTuple):
     log_start_offset: int = 0
     cleaned_to: int = 0
     snapshots: tuple[int, ...] = ()
+    recovery_point: int = 0
 
     def log_path(self, segment: int) -> str:
         """The path of a segment's log, by its number in `segments`."""
@@ -85,6 +87,7 @@ class _Checkpoints(NamedTuple):
 
     log_starts: dict[tuple[str, int], int]
     cleaned: dict[tuple[str, int], int]
+    recovery_points: dict[tuple[str, int], int]
 
 
 def read_layout(
@@ -107,14 +110,17 @@ def read_layout(
     if alone is not None and _is_partition(path):
         if not is_wanted(alone.topic, alone.partition):
             return []
-        known = _Checkpoints({}, _offsets(os.path.dirname(path), CLEANER_CHECKPOINT))
+        root = os.path.dirname(path)
+        known = _Checkpoints({}, _offsets(root, CLEANER_CHECKPOINT), _offsets(root, RECOVERY_POINT_CHECKPOINT))
         return [_read_partition(alone.topic, alone.partition, path, known)]
     found = [(place, name) for name in names if (place := parse_partition_directory(name)) is not None]
     if not found and not os.path.exists(os.path.join(path, META_PROPERTIES)):
         raise NoDataDirectory(
             f"{path} is no data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
         )
-    known = _Checkpoints(_offsets(path, LOG_START_CHECKPOINT), _offsets(path, CLEANER_CHECKPOINT))
+    known = _Checkpoints(
+        *(_offsets(path, name) for name in (LOG_START_CHECKPOINT, CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT))
+    )
     return [
         _read_partition(
             place.topic,
@@ -129,7 +135,7 @@ def read_layout(
 
 def _nothing_known(topic: str, partition: int) -> _Checkpoints:
     """Of a directory that is not the partition's own any more: any of its offsets may have been cleaned away."""
-    return _Checkpoints({}, {(topic, partition): _OFFSET_MAX})
+    return _Checkpoints({}, {(topic, partition): _OFFSET_MAX}, {})
 
 
 def _is_partition(directory: str) -> bool:
@@ -144,7 +150,14 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
     segments, snapshots = live_files(_sizes(directory))
     place = topic, partition
     return PartitionFiles(
-        topic, partition, directory, segments, known.log_starts.get(place, 0), known.cleaned.get(place, 0), snapshots
+        topic,
+        partition,
+        directory,
+        segments,
+        known.log_starts.get(place, 0),
+        known.cleaned.get(place, 0),
+        snapshots,
+        known.recovery_points.get(place, 0),
     )
 
 

@@ -21,7 +21,7 @@ class Kind(StrEnum):
     TORN = Damage.TORN
     ZEROS = Damage.ZEROS
     HEADER = "header"  # of a whole batch: it contradicts itself
-    LEADER_EPOCH = "leader epoch"  # of a batch: below that of the batch before
+    LEADER_EPOCH = "leader epoch"  # of a batch: below that of the batch before, or not that of the checkpoint
     RECORDS = "records"  # of a whole batch: not as its header or the format says
     TIMESTAMP = "timestamp"  # the largest one in a header is not that of its records
     COMPRESSION = "compression"  # it can be decompressed, but not by every client
@@ -33,6 +33,9 @@ class Kind(StrEnum):
     TRANSACTION_INDEX = "transaction index"
     PRODUCER_SNAPSHOT = "producer snapshot"
     LEADER_EPOCHS = "leader epochs"  # the checkpoint
+    PARTITION_METADATA = "partition metadata"
+    END = "end"  # of the log: below what a checkpoint says was synced
+    DATA_DIRECTORY = "data directory"  # one of the files in its root
 
 
 class Finding(NamedTuple):

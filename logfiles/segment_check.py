@@ -23,9 +23,22 @@ from barnabas.logfiles.reading import DISK, Reading
 from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, whole_batch
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import producer_snapshot
-from barnabas.protocol.files.checkpoints import decode_leader_epochs
-from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.protocol.files.checkpoints import (
+    EpochEntry,
+    decode_leader_epochs,
+    decode_offsets,
+    decode_partition_metadata,
+    epoch_at,
+)
+from barnabas.protocol.files.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    TXN_INDEX_CHECKSUMS,
+    FileKind,
+    segment_file,
+)
 from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.crc32c import crc32c
 
 Decoded = TypeVar("Decoded")
 
@@ -63,6 +76,11 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
     segment, or if there is none, the partition's leader epochs."""
     if number == 0:
         yield from _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[1]
+        path = files.beside(PARTITION_METADATA)
+        yield from _read(Kind.PARTITION_METADATA, path, None, decode_partition_metadata, reading)[1]
+    if not files.segments and files.recovery_point:
+        detail = f"there is no segment, and up to offset {files.recovery_point} the log was synced"
+        yield Finding(Kind.END, files.directory, None, 0, detail)
     start = files.segments[number].base_offset if number else 0
     limit = files.limit(number)
     for offset in files.snapshots:
@@ -90,6 +108,10 @@ class _SegmentCheck:
         self._leader_epoch = -1
         self._is_whole = True
         self._indexes: list[IndexCheck] = []
+        self._epochs: list[EpochEntry] = _read(
+            Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading
+        )[0] or []
+        self._is_epoch_told = False
 
     def findings(self) -> Iterator[Finding]:
         # Shorter than when it was listed: a start cut its tail meanwhile, or the topic is another one of this name.
@@ -127,18 +149,29 @@ class _SegmentCheck:
             path = self._files.path(self._number, FileKind.TIME_INDEX)
             self._indexes.append(TimeIndexCheck(path, base_offset, times))
         aborted = read(Kind.TRANSACTION_INDEX, FileKind.TXN_INDEX, aborted_txns)
+        if not unreadable:
+            yield from self._checksum()
         if aborted is not None or not unreadable or unreadable[-1].kind is not Kind.TRANSACTION_INDEX:
             # No file means that no transaction was aborted.
             path = self._files.path(self._number, FileKind.TXN_INDEX)
             self._indexes.append(TransactionIndexCheck(path, aborted or [], is_complete=self._limit is not None))
         yield from unreadable
 
+    def _checksum(self) -> Iterator[Finding]:
+        """Of the transaction index, where the file with the checksums has one for a log of this size."""
+        path = self._files.path(self._number, FileKind.TXN_INDEX)
+        rows = _read(
+            Kind.TRANSACTION_INDEX, self._files.beside(TXN_INDEX_CHECKSUMS), None, decode_offsets, self._reading
+        )[0]
+        stored = (rows or {}).get((str(self._base_offset), self._size))
+        if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
+            yield Finding(Kind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
+
     def _batch(self, position: int, header: BatchHeader, batch: memoryview) -> Iterator[Finding]:
         checked = check_batch(header, batch, with_records=self._with_records)
         self._tally.batches += 1
         self._tally.records += checked.records
-        if header.partition_leader_epoch < self._leader_epoch:
-            yield self._falling_epoch(self._path, position, header)
+        yield from self._epoch(position, header)
         for defect in checked.defects:
             detail = f"batch at offset {header.base_offset}: {defect.detail}"
             yield Finding(defect.kind, self._path, position, header.base_offset, detail)
@@ -167,6 +200,9 @@ class _SegmentCheck:
         """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
         limit = self._limit
         if limit is None:
+            if self._is_whole and self._next_offset < self._files.recovery_point:
+                detail = f"the log ends here, and up to offset {self._files.recovery_point} it was synced"
+                yield Finding(Kind.END, self._path, self._size, self._next_offset, detail)
             return
         end = f"the segment ends with offset {self._next_offset - 1}, and the next begins at {limit}"
         if self._next_offset > limit:
@@ -177,8 +213,28 @@ class _SegmentCheck:
         path = self._files.log_path(self._number + 1)
         with self._reading.log(path, after.size) as log:
             header = whole_batch(log, 0)
-        if header is not None and header.partition_leader_epoch < self._leader_epoch:
+        if (
+            header is not None
+            and header.partition_leader_epoch < self._leader_epoch
+            and epoch_at(self._epochs, header.base_offset) is None
+        ):
             yield self._falling_epoch(path, 0, header)
+
+    def _epoch(self, position: int, header: BatchHeader) -> Iterator[Finding]:
+        """The checkpoint may lag behind the log after a kill; else it says which epoch each batch has."""
+        expected, epoch = epoch_at(self._epochs, header.base_offset), header.partition_leader_epoch
+        if expected is None:
+            if epoch < self._leader_epoch:
+                yield self._falling_epoch(self._path, position, header)
+        elif epoch != expected and not (self._is_epoch_told or self._may_lag(expected, header)):
+            self._is_epoch_told = True
+            detail = f"leader epoch {epoch}, and {LEADER_EPOCH_CHECKPOINT} has {expected} for it"
+            yield Finding(Kind.LEADER_EPOCH, self._path, position, header.base_offset, detail)
+
+    def _may_lag(self, expected: int, header: BatchHeader) -> bool:
+        """Whether the batch may be the first of an epoch that the file does not have yet: it is not synced then."""
+        is_last = expected == self._epochs[-1].epoch < header.partition_leader_epoch
+        return is_last and header.base_offset >= self._files.recovery_point
 
     def _falling_epoch(self, path: str, position: int, header: BatchHeader) -> Finding:
         detail = f"leader epoch {header.partition_leader_epoch} after {self._leader_epoch}"

@@ -9,7 +9,8 @@ decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -63,6 +64,12 @@ def decode_leader_epochs(data: bytes) -> list[EpochEntry]:
         if after.epoch <= before.epoch or after.start_offset < before.start_offset:
             raise DecodeError(f"leader epoch {after} does not come after {before}")
     return entries
+
+
+def epoch_at(entries: Sequence[EpochEntry], offset: int) -> int | None:
+    """The leader epoch that a batch at `offset` has by these entries; None below the first."""
+    found = bisect_right(entries, offset, key=lambda entry: entry.start_offset)
+    return entries[found - 1].epoch if found else None
 
 
 def encode_partition_metadata(topic_id: bytes) -> bytes:

@@ -24,6 +24,7 @@ from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.sync_state import SyncWork
+from barnabas.storage.segment.txn_sums import TransactionIndexSums
 
 
 class FlushPlan:
@@ -86,6 +87,7 @@ class Flusher:
         "_may_share",
         "_segments",
         "_snapshots",
+        "_sums",
         "_watermarks",
         "recovery_point",
     )
@@ -97,6 +99,7 @@ class Flusher:
         watermarks: Watermarks,
         snapshots: ProducerSnapshots,
         epochs: LeaderEpochs,
+        sums: TransactionIndexSums,
         recovery_point: int,
         config: LogConfig,
     ) -> None:
@@ -108,6 +111,7 @@ class Flusher:
         self._watermarks = watermarks
         self._snapshots = snapshots
         self._epochs = epochs
+        self._sums = sums
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
@@ -170,12 +174,13 @@ class Flusher:
         work = [(segment, segment.files_to_sync()) for segment in self._not_synced(segments, end_offset)]
         unsynced = self._snapshots.unsynced
         snapshots = {offset for offset in unsynced if offset <= end_offset} if unsynced else set()
+        self._sums.update(self._segments.all, [segment for segment, todo in work if todo.is_sealed and todo.paths])
         job = SyncJob(
             self._directory.disk,
             files=[file for _, todo in work for file in todo.files],
             paths=[path for _, todo in work for path in todo.paths] + self._snapshots.paths(snapshots),
             directories=[self._directory] if self._directory.is_dirty else [],
-            replacements=[self._epochs.replacement()] if self._epochs.is_dirty else [],
+            replacements=[file.replacement() for file in (self._epochs, self._sums) if file.is_dirty],
         )
         return FlushPlan(job, end_offset, work, snapshots, may_share=self._may_share)
 

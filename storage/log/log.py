@@ -65,6 +65,7 @@ class PartitionLog:
         self.producers = producers = loaded.producers
         self._config = config
         self._epochs = epochs = loaded.epochs
+        self._sums = loaded.sums
         self._segments = segments = Segments(loaded.segments)
         self._size_when_opened = segments.size
         self._watermarks = watermarks = Watermarks(
@@ -76,7 +77,7 @@ class PartitionLog:
             high_watermark=checkpoint.high_watermark,
         )
         self._flusher = Flusher(
-            directory, segments, watermarks, loaded.snapshots, epochs, loaded.recovery_point, config
+            directory, segments, watermarks, loaded.snapshots, epochs, loaded.sums, loaded.recovery_point, config
         )
         self._roller = Roller(directory, name, segments, watermarks, producers, loaded.snapshots, self._flusher, config)
         self._retention = Retention(
@@ -114,6 +115,7 @@ class PartitionLog:
         """
         self.replacer.give_up()
         self._epochs.give_up()
+        self._sums.give_up()
         for segment in self._segments.all:
             segment.indexes.give_up()
             segment.log.close()

@@ -33,6 +33,7 @@ from barnabas.storage.recovery.segment import (
 )
 from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.txn_sums import TransactionIndexSums
 
 _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
@@ -44,6 +45,7 @@ class LoadedLog(NamedTuple):
     producers: Producers
     snapshots: ProducerSnapshots
     epochs: LeaderEpochs
+    sums: TransactionIndexSums
     log_start_offset: int
     recovery_point: int
     recovered: Recovered
@@ -76,6 +78,7 @@ class _Loader:
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
+        self._sums = TransactionIndexSums(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
@@ -141,7 +144,7 @@ class _Loader:
                 yield from self._judge(segment, damage)
 
     def _has_indexes(self, segment: Segment) -> bool:
-        """Both sparse indexes are there (and, in the last segment, sound); a transaction index can be read."""
+        """Both sparse indexes are there (and, in the last segment, sound); a transaction index is as it was written."""
         if not {segment.offset_index.name, segment.time_index.name} <= self._names:
             return False
         if segment is self._segments[-1] and not segment.indexes.load(segment.size):
@@ -151,7 +154,7 @@ class _Loader:
                 segment.txn_index.check()
             except CorruptFile:
                 return False
-        return True
+        return self._sums.is_right(segment)
 
     def _are_indexes_of(self, segment: Segment, end_offset: int) -> bool:
         """Whether the last segment's indexes belong to the log that ends there, and not to one longer or shorter.
@@ -179,6 +182,7 @@ class _Loader:
             if index > 0:
                 self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
         segment.reset_indexes()
+        self._sums.forget(segment)
         # The old files may name batches that a power cut took. An active segment's are written when it is sealed.
         self._directory.remove(segment.offset_index.name)
         self._directory.remove(segment.time_index.name)
@@ -308,6 +312,7 @@ class _Loader:
             self._rebuild.producers,
             self._snapshots,
             self._epochs,
+            self._sums,
             log_start_offset,
             recovery_point,
             self._report.recovered(end_offset, self._rebuild.headers_replayed),
