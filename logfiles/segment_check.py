@@ -33,7 +33,7 @@ from barnabas.protocol.files.checkpoints import (
 from barnabas.protocol.files.names import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
-    TXN_INDEX_CHECKSUMS,
+    SEGMENT_CHECKSUMS,
     FileKind,
     segment_file,
 )
@@ -108,9 +108,9 @@ class _SegmentCheck:
         self._leader_epoch = -1
         self._is_whole = True
         self._indexes: list[IndexCheck] = []
-        self._epochs: list[EpochEntry] = _read(
-            Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading
-        )[0] or []
+        self._epochs: list[EpochEntry] = (
+            _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[0] or []
+        )
         self._is_epoch_told = False
 
     def findings(self) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ class _SegmentCheck:
         """Of the transaction index, where the file with the checksums has one for a log of this size."""
         path = self._files.path(self._number, FileKind.TXN_INDEX)
         rows = _read(
-            Kind.TRANSACTION_INDEX, self._files.beside(TXN_INDEX_CHECKSUMS), None, decode_offsets, self._reading
+            Kind.TRANSACTION_INDEX, self._files.beside(SEGMENT_CHECKSUMS), None, decode_offsets, self._reading
         )[0]
         stored = (rows or {}).get((str(self._base_offset), self._size))
         if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
@@ -172,6 +172,10 @@ class _SegmentCheck:
         self._tally.batches += 1
         self._tally.records += checked.records
         yield from self._epoch(position, header)
+        synced = self._files.recovery_point
+        if self._limit is None and self._next_offset < synced < header.next_offset and not self._files.cleaned_to:
+            detail = f"what was synced ended with a batch at {synced - 1}, and this one ends at {header.last_offset}"
+            yield Finding(Kind.OFFSET, self._path, position, header.base_offset, detail)
         for defect in checked.defects:
             detail = f"batch at offset {header.base_offset}: {defect.detail}"
             yield Finding(defect.kind, self._path, position, header.base_offset, detail)
@@ -184,7 +188,8 @@ class _SegmentCheck:
 
     def _damage(self, found: Found) -> Iterator[Finding]:
         damage = found.damage or Damage.NO_BATCH
-        is_note = self._limit is None and damage in _LEFT_BY_A_KILL
+        is_unsynced = self._next_offset >= self._files.recovery_point
+        is_note = self._limit is None and damage in _LEFT_BY_A_KILL and is_unsynced
         yield Finding(Kind(damage), self._path, found.position, self._next_offset, describe(found), is_note)
         self._tally.batches += damage in (Damage.CRC, Damage.OFFSET)
         self._is_whole = False
@@ -198,6 +203,12 @@ class _SegmentCheck:
 
     def _boundary(self) -> Iterator[Finding]:
         """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
+        if self._number == 0 and self._epochs and self._epochs[0].start_offset < self._base_offset:
+            detail = (
+                f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at "
+                f"{self._epochs[0].start_offset}: a deletion that a kill interrupted, or a segment is gone"
+            )
+            yield Finding(Kind.HOLE, self._path, 0, self._base_offset, detail, is_note=True)
         limit = self._limit
         if limit is None:
             if self._is_whole and self._next_offset < self._files.recovery_point:

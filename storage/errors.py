@@ -45,6 +45,8 @@ class CorruptFile(StorageError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, f"{reason}. {WHAT_TO_DO}")
+        self.what = reason
+        """The reason without what to do."""
 
 
 class LockedError(StorageError):

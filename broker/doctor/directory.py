@@ -52,6 +52,18 @@ def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
     return [*_examine_used(root, config, entries), _room(path)]
 
 
+def topic_ids(root: Directory, meta: MetaProperties) -> dict[str, bytes]:
+    """Each topic's id by the catalogue in the directory; none if it is not there or cannot be read."""
+    path = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
+    catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
+    image = Image(meta.node_id)
+    try:
+        Replaying(image, Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
+    except (CatalogueError, StorageError):
+        return {}
+    return {name: topic.topic_id for name, topic in image.topics.items()}
+
+
 def newest_change_s(path: str) -> float | None:
     """When anything right in the directory changed last, in seconds since 1970; None if nothing can be seen."""
     try:

@@ -23,7 +23,7 @@ CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-TXN_INDEX_CHECKSUMS = "txnindex-checksums"  # ours
+SEGMENT_CHECKSUMS = "segment-checksums"  # ours
 QUORUM_STATE = "quorum-state"
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"

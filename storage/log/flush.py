@@ -23,8 +23,8 @@ from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.segment_sums import SegmentSums
 from barnabas.storage.segment.sync_state import SyncWork
-from barnabas.storage.segment.txn_sums import TransactionIndexSums
 
 
 class FlushPlan:
@@ -99,7 +99,7 @@ class Flusher:
         watermarks: Watermarks,
         snapshots: ProducerSnapshots,
         epochs: LeaderEpochs,
-        sums: TransactionIndexSums,
+        sums: SegmentSums,
         recovery_point: int,
         config: LogConfig,
     ) -> None:

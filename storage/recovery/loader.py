@@ -33,7 +33,7 @@ from barnabas.storage.recovery.segment import (
 )
 from barnabas.storage.segment.epochs import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
-from barnabas.storage.segment.txn_sums import TransactionIndexSums
+from barnabas.storage.segment.segment_sums import SegmentSums
 
 _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
@@ -45,7 +45,7 @@ class LoadedLog(NamedTuple):
     producers: Producers
     snapshots: ProducerSnapshots
     epochs: LeaderEpochs
-    sums: TransactionIndexSums
+    sums: SegmentSums
     log_start_offset: int
     recovery_point: int
     recovered: Recovered
@@ -78,12 +78,16 @@ class _Loader:
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
         self._epochs = LeaderEpochs(self._directory)
-        self._sums = TransactionIndexSums(self._directory)
+        self._epochs_found = self._epochs.entries
+        self._sums = SegmentSums(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
         check_first(self._directory, [each.base_offset for each in self._segments], self._epochs, self._checkpoint)
+        if not self._config.is_compacted:
+            for segment in self._segments:
+                self._sums.check_size(segment)
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
         yield from self._recover_segments()
         self._restart_below_start()
@@ -168,7 +172,8 @@ class _Loader:
     def _walk(self, segment: Segment, position: int) -> SegmentWalk:
         is_exact = not self._checkpoint.was_clean and not self._config.is_compacted
         boundary = self._checkpoint.recovery_point if is_exact else None
-        return SegmentWalk(segment, position, self._config.max_message_bytes, boundary)
+        synced = LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
+        return SegmentWalk(segment, position, self._config.max_message_bytes, boundary, self._epochs_found, synced)
 
     def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
         """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""

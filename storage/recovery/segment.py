@@ -5,10 +5,12 @@ Knows one segment's bytes; what is done about damage is decided in storage/recov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import EpochEntry, epoch_at
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
 from barnabas.protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
 from barnabas.storage.config import LONG_MAX
@@ -18,7 +20,7 @@ from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery.cases import Tail, TailCase
 from barnabas.storage.recovery.opening import PIECE_BYTES, Opening, Pace, open_at_once
-from barnabas.storage.segment.segment import Segment
+from barnabas.storage.segment.segment import RELATIVE_OFFSET_MAX, Segment
 
 BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
 _SYNCED_HERE_BYTES_MAX = 1 << 20
@@ -40,16 +42,27 @@ class SegmentWalk:
 
     Afterwards `find_damage` says what stopped it; `position` and `next_offset` are the end of the last good batch.
     `batch_bytes_max` is how large a batch may claim to be and still count as torn. `boundary`: an offset at which a
-    batch began when all below it was synced; a batch that reaches over it has another offset than it had.
+    batch began when all below it was synced; a batch that reaches over it has another offset than it had. `epochs`:
+    those of the batches below `synced`.
     """
 
-    def __init__(self, segment: Segment, position: int, batch_bytes_max: int, boundary: int | None = None) -> None:
+    def __init__(
+        self,
+        segment: Segment,
+        position: int,
+        batch_bytes_max: int,
+        boundary: int | None = None,
+        epochs: Sequence[EpochEntry] = (),
+        synced: int = 0,
+    ) -> None:
         self.position = position
         self.next_offset = segment.base_offset
         self.pace = Pace()
         self._segment = segment
         self._batch_bytes_max = batch_bytes_max
         self._boundary = boundary
+        self._epochs = epochs
+        self._synced = synced
         self._what: str | None = None
         self._lowest = LONG_MAX
 
@@ -119,11 +132,22 @@ class SegmentWalk:
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
                 f"expected {self.next_offset} or more"
             )
+        if header.last_offset - self._segment.base_offset > RELATIVE_OFFSET_MAX:
+            raise DecodeError(
+                f"batch at {position} has the offset {header.base_offset}, which cannot be in this segment"
+            )
         if self._boundary is not None and self.next_offset < self._boundary < header.next_offset:
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
                 f"and what was synced ended with a batch at {self._boundary - 1}"
             )
+        if header.base_offset < self._synced:
+            epoch = epoch_at(self._epochs, header.base_offset)
+            if epoch not in (None, header.partition_leader_epoch):
+                raise DecodeError(
+                    f"batch at {position} has leader epoch {header.partition_leader_epoch}, and "
+                    f"{LEADER_EPOCH_CHECKPOINT} has {epoch} for it"
+                )
         if not verify_crc(batch):
             raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
         return header, read_marker(batch) if header.is_control and header.has_producer_id else None

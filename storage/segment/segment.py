@@ -323,6 +323,8 @@ class Segment:
         end = 0
         try:
             for at, header in self.headers(position):
+                if not 0 <= header.last_offset - self.base_offset <= RELATIVE_OFFSET_MAX:
+                    raise DecodeError(f"batch at {at} has the offset {header.base_offset}")
                 yield at, header.last_offset, self._max_timestamp_at(at, header)
                 end = at + header.size_in_bytes
         except DecodeError as damage:

@@ -12,7 +12,8 @@ from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.segment_check import check_segment
 from barnabas.logfiles.walk import Damage
-from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.protocol.files.checkpoints import encode_offsets
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from pyspark_barnabas.segments.splits import OffsetRange, plan, whole_segments
 from pyspark_barnabas.segments.stretches import read_stretches
 from tests.support.files.damage import WAYS, Way, write_sound_log
@@ -87,4 +88,11 @@ def test_all_say_the_same_of_a_partition_without_segments(partition: Path, capsy
 
 
 def test_there_is_a_way_to_each_kind_of_finding() -> None:
-    assert {way.kind for way in WAYS} == set(Kind)
+    assert {way.kind for way in WAYS} == set(Kind) - {Kind.DATA_DIRECTORY}  # no partition's
+
+
+def test_a_checkpoint_that_has_changed_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = partition.parent / RECOVERY_POINT_CHECKPOINT
+    path.write_bytes(encode_offsets({("orders", 0): 3}).replace(b"orders 0 3", b"orders 0 7"))
+    status, told = told_by_verify(partition.parent, capsys)
+    assert (status, [each[:2] for each in told]) == (1, [(Kind.DATA_DIRECTORY.value, str(path))])

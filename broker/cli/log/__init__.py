@@ -1,4 +1,5 @@
-"""`barnabas log dump`, `verify` and `clean`: the files of a data directory, without a broker; `clean` also with one."""
+"""`barnabas log dump`, `verify`, `repair` and `clean`: the files of a data directory, without a broker; `clean` also
+with one."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ FOUND_SOMETHING = 1
 
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status: 0, or 1 where `verify` found something or `dump` met damage."""
-    parser = Parser(prog="barnabas log", description="Read the files of a data directory.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify|clean")
+    parser = Parser(prog="barnabas log", description="Read, check, repair and compact the files of a data directory.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify|repair|clean")
     dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")
     dump.add_argument("path", nargs="+", type=Path, help="a file, a partition's directory or a data directory")
     dump.add_argument("--records", action="store_true", help="print every record of every batch too")
@@ -24,6 +25,10 @@ def run(arguments: Sequence[str]) -> int:
     verify = commands.add_parser("verify", help="check every batch, record, index and snapshot")
     verify.add_argument("path", type=Path, help="a data directory or a partition's directory")
     verify.add_argument("--json", action="store_true", help="a JSON object per finding, and one with the totals")
+    repair = commands.add_parser("repair", help="take out of a stopped directory's partitions what cannot be read")
+    repair.add_argument("path", type=Path, help="a data directory")
+    repair.add_argument("partition", nargs="*", help="as in orders-0; all of them if none is given")
+    repair.add_argument("--yes", action="store_true", help="do it; without, only say what would be lost")
     _add_clean(commands)
     options = parser.parse_args(arguments)
     if options.command == "clean":
@@ -31,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     for path in options.path if options.command == "dump" else [options.path]:
         if not path.exists():
             parser.error(f"{path}: no such file or directory")
-    return _dump(options) if options.command == "dump" else _verify(options)
+    return {"dump": _dump, "verify": _verify, "repair": _repair}[options.command](options)
 
 
 def _add_clean(commands: Any) -> None:
@@ -75,10 +80,21 @@ def _dump(options: argparse.Namespace) -> int:
     return status
 
 
+def _repair(options: argparse.Namespace) -> int:
+    from barnabas.broker.cli.log.repair import repair
+
+    def is_agreed() -> bool:
+        if options.yes or not sys.stdin.isatty():
+            return bool(options.yes)
+        return input("Repair? [y/N] ").strip().lower() in ("y", "yes")
+
+    return repair(options.path, options.partition, is_agreed=is_agreed)
+
+
 def _verify(options: argparse.Namespace) -> int:
     import json
 
-    from barnabas.broker.cli.log.verify import as_line, as_object, partitions, verify
+    from barnabas.broker.cli.log.verify import as_line, as_object, data_directory, partitions, verify
     from barnabas.logfiles.segment_check import Tally
 
     found = partitions(options.path)
@@ -93,11 +109,14 @@ def _verify(options: argparse.Namespace) -> int:
             print(f"\r{tally.segments} segments, {tally.size_bytes / 1e6:.0f} MB", end="", file=sys.stderr, flush=True)
 
     serious = 0
-    for finding in verify(found, tally, progress):
+    for finding in verify(options.path, found, tally, progress):
         serious += not finding.is_note
         print(json.dumps(as_object(finding)) if options.json else as_line(finding))
     if is_watched:
         print(file=sys.stderr)
+    if serious and not options.json:
+        root = data_directory(options.path)
+        print(f"barnabas log repair {root} says what can be kept, once the broker is stopped")
     if options.json:
         print(json.dumps(vars(tally) | {"findings": serious}))
     else:

@@ -1,7 +1,8 @@
 """`barnabas log verify`: is every byte of a data directory what the formats say it must be?
 
-Reads; never repairs, never locks. What is checked is barnabas.logfiles' business, and the same as Spark's `findings`;
-here is which directories are looked at and how a finding is printed. What is normal after a kill is a note.
+Reads; never locks; `log repair` repairs. What is checked is barnabas.logfiles' business, and the same as Spark's
+`findings`; here is which directories are looked at and how a finding is printed. What is normal after a kill is a
+note.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.partition_check import check_partition
+from barnabas.logfiles.root_check import check_root
 from barnabas.logfiles.segment_check import Tally
-from barnabas.protocol.files.names import DirectoryState
+from barnabas.protocol.files.names import META_PROPERTIES, DirectoryState
 
 LOOKED_INTO = frozenset(DirectoryState) - {DirectoryState.DELETE}  # half of what is being deleted may be gone
 
@@ -27,8 +29,17 @@ def partitions(directory: Path) -> list[PartitionFiles]:
         return []
 
 
-def verify(found: list[PartitionFiles], tally: Tally, progress: Callable[[], None]) -> Iterator[Finding]:
-    """Everything that is wrong with them, as it is found; `progress` is called after each segment."""
+def data_directory(path: Path) -> Path:
+    """The data directory that a path is, or is a partition of."""
+    return path if (path / META_PROPERTIES).exists() else path.absolute().parent
+
+
+def verify(path: Path, found: list[PartitionFiles], tally: Tally, progress: Callable[[], None]) -> Iterator[Finding]:
+    """Everything that is wrong with them, and with the files in the root, as it is found.
+
+    path: what was asked for; `progress` is called after each segment.
+    """
+    yield from check_root(str(data_directory(path)))
     for files in found:
         yield from check_partition(files, tally=tally, segment_done=progress)
 

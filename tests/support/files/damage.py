@@ -10,8 +10,8 @@ from lz4.frame import LZ4FrameCompressor  # type: ignore[import-untyped]  # beca
 
 from barnabas.logfiles.findings import Kind
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
-from barnabas.protocol.files.checkpoints import encode_leader_epochs
-from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.protocol.files.checkpoints import encode_leader_epochs, encode_offsets
+from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, RECOVERY_POINT_CHECKPOINT
 from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batches, parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD
@@ -125,6 +125,14 @@ def remove(base_offset: int, pattern: str) -> Damage:
     def damage(partition: Path) -> None:
         for path in partition.glob(file_of(base_offset, pattern)):
             path.unlink()
+
+    return damage
+
+
+def synced_up_to(offset: int) -> Damage:
+    def damage(partition: Path) -> None:
+        data = encode_offsets({("orders", 0): offset})
+        (partition.parent / RECOVERY_POINT_CHECKPOINT).write_bytes(data)
 
     return damage
 
@@ -296,6 +304,8 @@ WAYS = [
         Kind.PRODUCER_SNAPSHOT,
         file_of(LAST + 1, ".snapshot"),
     ),
+    Way("no topic id", write(PARTITION_METADATA, b"version: 0\n"), Kind.PARTITION_METADATA, PARTITION_METADATA),
+    Way("a synced end that is gone", synced_up_to(LAST + 9), Kind.END, file_of(LAST)),
     Way(
         "leader epochs out of order",
         write(LEADER_EPOCH_CHECKPOINT, b"0\n2\n3 0\n2 4\n"),

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from random import Random
 from typing import NamedTuple
 
-from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.errors import DecodeError, KafkaError
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
@@ -148,6 +149,12 @@ def damages(content: Content) -> Iterator[Damage]:
                 yield Damage(path, f"bit {bit} of byte {position}", bytes(flipped))
 
 
+def some_of(content: Content, seed: int, share: float) -> Iterator[Damage]:
+    """A part of `damages`, another one for each seed; each file that is gone is in it."""
+    chosen = Random(seed)
+    return (each for each in damages(content) if each.content is None or chosen.random() < share)
+
+
 def applied(content: Content, damage: Damage) -> Content:
     """The files with the damage."""
     changed = content | {damage.path: damage.content or b""}
@@ -172,5 +179,5 @@ def outcome(content: Content) -> Outcome:
         return Outcome(None, str(error), at_opening=True)
     try:
         return Outcome(look(world), "", at_opening=False)
-    except (StorageError, DecodeError) as error:
+    except (StorageError, DecodeError, KafkaError) as error:
         return Outcome(None, str(error), at_opening=False)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from typing import Literal
 
 from barnabas.logfiles.data_directory import PartitionFiles, live_files
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.log_file import HeldBytes
 from barnabas.logfiles.partition_check import check_partition
+from barnabas.logfiles.root_check import check_root
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.names import RECOVERY_POINT_CHECKPOINT
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
@@ -178,8 +183,12 @@ class LogWorld:
         segments, snapshots = live_files(
             {name: reading.size(f"{self.path}/{name}") for name in self.files.peek_names(self.path)}
         )
-        files = PartitionFiles(TOPIC, PARTITION, self.path, segments, snapshots=snapshots)
-        return list(check_partition(files, reading=reading))
+        with suppress(DecodeError):
+            data = reading.content(f"{ROOT}/{RECOVERY_POINT_CHECKPOINT}") or b""
+            recovery_point = decode_offsets(data).get((TOPIC, PARTITION), 0)
+            files = PartitionFiles(TOPIC, PARTITION, self.path, segments, 0, 0, snapshots, recovery_point)
+            return [*check_root(ROOT, reading), *check_partition(files, reading=reading)]
+        return list(check_root(ROOT, reading))
 
     def names(self) -> list[str]:
         """The files of the partition."""

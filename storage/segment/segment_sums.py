@@ -1,42 +1,55 @@
-"""Checksums of a partition's `.txnindex` files, in a file of ours, `txnindex-checksums`. Apache Kafka overlooks it.
+"""What the sealed segments of a partition were: how long, and the checksums of their `.txnindex`. A file of ours,
+`segment-checksums`, that Apache Kafka overlooks.
 
-The format of a `.txnindex` has none: a flipped bit would hide committed records or show aborted ones, and so would a
-file that is gone, since most segments have none. A row is for a segment whose log has a certain size: if it has another
-one, a broker went on with it or cleaned it, and nothing is known. Where a checksum is not that of the file, the index is
-made from the log again, so nothing depends on the two files being written at the same time.
+Nothing else tells that a log lost batches at its end, or that a `.txnindex`, whose format has no checksum, says
+something else or is gone: that would hide committed records or show aborted ones. A row speaks of a log of one size. If
+it has another one, a broker went on with it or cleaned it, and nothing is known of its index. Where a checksum is not
+that of the index, the index is made from the log again: so the files need not be written at the same time.
 
-Knows base offsets, sizes and checksums. The file is written with the flush that syncs the index, if there is a row.
+Knows base offsets, sizes and checksums. The file is written with the flush that syncs the indexes, where there is more
+than one segment or an aborted transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
-from barnabas.protocol.files.names import TXN_INDEX_CHECKSUMS
+from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.crc32c import crc32c
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.small_file import Replacement, SmallFile
+from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.segment import Segment
 
 
-class TransactionIndexSums:
+class SegmentSums:
     """The rows and their file in one partition's directory."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
-        self._file = SmallFile(directory, TXN_INDEX_CHECKSUMS)
+        self._file = SmallFile(directory, SEGMENT_CHECKSUMS)
         self._rows: dict[int, tuple[int, int]] = {}  # log size and checksum, by base offset
-        data = directory.read(TXN_INDEX_CHECKSUMS)
+        data = directory.read(SEGMENT_CHECKSUMS)
         try:
             rows = decode_offsets(data) if data is not None else {}
             self._rows = {int(base): (size, checksum) for (base, size), checksum in rows.items()}
         except (DecodeError, ValueError):
             self._file.changed()  # nothing is known, and the next flush writes it anew
 
+    def check_size(self, segment: Segment) -> None:
+        """CorruptFile if the log is shorter than it was. Not for a log that may be cleaned."""
+        size, _ = self._rows.get(segment.base_offset, (-1, 0))
+        if segment.size < size:
+            raise CorruptFile(
+                segment.log.path,
+                f"the file ends at position {segment.size}, and {SEGMENT_CHECKSUMS} has {size} for it: "
+                f"{size - segment.size} bytes behind offset {segment.base_offset} are gone (case Y)",
+            )
+
     def is_right(self, segment: Segment) -> bool:
-        """Whether the segment's index is as it was written, as far as that is known."""
+        """Whether the segment's transaction index is as it was written, as far as that is known."""
         size, checksum = self._rows.get(segment.base_offset, (-1, 0))
         return size != segment.size or crc32c(self._directory.read(segment.txn_index.name) or b"") == checksum
 
@@ -45,13 +58,14 @@ class TransactionIndexSums:
         if self._rows.pop(segment.base_offset, None) is not None:
             self._file.changed()
 
-    def update(self, segments: Iterable[Segment], written: Iterable[Segment]) -> None:
+    def update(self, segments: Sequence[Segment], written: Iterable[Segment]) -> None:
         """`written` are sealed, with their indexes in the files; `segments` are all there are."""
         rows = dict(self._rows)
         for segment in written:
-            data = self._directory.read(segment.txn_index.name) if len(segment.txn_index) else None
-            if data is not None:
-                rows[segment.base_offset] = segment.size, crc32c(data)
+            has_aborted = len(segment.txn_index) > 0
+            if has_aborted or segment is not segments[-1]:
+                data = self._directory.read(segment.txn_index.name) if has_aborted else None
+                rows[segment.base_offset] = segment.size, crc32c(data or b"")
             else:
                 rows.pop(segment.base_offset, None)
         live = {segment.base_offset for segment in segments} if rows else ()

@@ -1,0 +1,206 @@
+"""`barnabas log repair DIR [TOPIC-PARTITION…]`: what cannot be read is taken out of a stopped directory's partitions.
+
+Says first, file by file, what will be lost, and does nothing unless that is agreed to. Holds the directory's lock.
+What is taken out is kept beside the log in files that end in `.broken`. Partitions without damage are not touched, the
+metadata log never: it says which partitions there are, so it is restored or it stays closed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
+from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
+from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
+from barnabas.broker.doctor.directory import topic_ids
+from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets
+from barnabas.protocol.files.meta_properties import MetaProperties
+from barnabas.storage.config import LogConfig
+from barnabas.storage.data_root import lock_root
+from barnabas.storage.disk.checkpoints import LogCheckpoint, TopicPartition
+from barnabas.storage.disk.directory import Directory
+from barnabas.storage.disk.disk import Disk
+from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.errors import CorruptFile, NotADataDirectory
+from barnabas.storage.log_checkpoints import LogCheckpoints
+from barnabas.storage.partition_metadata import read_topic_id
+
+_CHECKPOINTS = {
+    names.RECOVERY_POINT_CHECKPOINT: "after a kill, all of the logs is read again",
+    names.LOG_START_CHECKPOINT: "records that were deleted by offset may be there again",
+    names.HIGH_WATERMARK_CHECKPOINT: "the high watermarks are the logs' ends",
+    names.CLEANER_CHECKPOINT: "compacted logs are cleaned from their start again",
+}
+
+
+class _Known(NamedTuple):
+    """What the root says."""
+
+    meta: MetaProperties
+    was_clean: bool
+    rows: dict[str, dict[TopicPartition, int]]
+    unreadable: dict[str, str]
+    """Checkpoints by name, and why."""
+    ids: dict[str, bytes]
+    """Topic ids by name; empty if the catalogue cannot be read."""
+
+    def checkpoint(self, key: TopicPartition) -> LogCheckpoint:
+        rows = self.rows
+        return LogCheckpoint(
+            rows.get(names.RECOVERY_POINT_CHECKPOINT, {}).get(key, 0),
+            rows.get(names.LOG_START_CHECKPOINT, {}).get(key, 0),
+            rows.get(names.HIGH_WATERMARK_CHECKPOINT, {}).get(key),
+            self.was_clean,
+            self.meta.tells_all_times,
+        )
+
+
+def repair(path: Path, wanted: Sequence[str], *, is_agreed: Callable[[], bool]) -> int:
+    """The exit status: 0 if nothing is damaged or all was repaired, 1 if it was not agreed to. StorageError."""
+    with _locked(str(path)) as root:
+        known = _read_root(root)
+        plans = [plan for files in _partitions(path, wanted) if not (plan := _plan(files, root, known)).is_empty]
+        for name, why in known.unreadable.items():
+            print(f"{root.path_of(name)}: {why}. It is set aside: {_CHECKPOINTS[name]}")
+        for plan in plans:
+            for line in (*(loss.line for loss in plan.losses), *plan.notes):
+                print(line)
+        if not plans and not known.unreadable:
+            print(f"{path}: nothing to repair")
+            return 0
+        lost = [loss for plan in plans for loss in plan.losses]
+        print(
+            f"{len(plans)} partitions to repair: {sum(loss.size for loss in lost)} bytes and "
+            f"{sum(max(0, loss.after - loss.first) for loss in lost)} offsets are lost"
+        )
+        if not is_agreed():
+            print("nothing was changed: --yes repairs")
+            return FAILURE
+        _carry_out(root, known, plans)
+    return 0
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[Directory]:
+    if not os.path.exists(os.path.join(path, names.META_PROPERTIES)):
+        raise NotADataDirectory(path, f"no data directory: there is no {names.META_PROPERTIES} in it")
+    root = Directory(Disk(RealFiles(), path), path)
+    lock = lock_root(root)
+    try:
+        yield root
+    finally:
+        root.disk.close()
+        with suppress(OSError):
+            lock.release()
+
+
+def _read_root(root: Directory) -> _Known:
+    try:
+        meta = meta_properties.decode(root.read(names.META_PROPERTIES) or b"")
+    except DecodeError as error:
+        raise NotADataDirectory(root.path, f"{error}. It cannot be repaired: restore it") from error
+    rows: dict[str, dict[TopicPartition, int]] = {}
+    unreadable: dict[str, str] = {}
+    for name in _CHECKPOINTS:
+        data = root.read(name)
+        try:
+            if data == b"" and name != names.CLEANER_CHECKPOINT:
+                raise DecodeError("the file is empty")
+            rows[name] = decode_offsets(data or b"")
+        except DecodeError as error:
+            unreadable[name] = str(error)
+    return _Known(meta, root.exists(names.CLEAN_SHUTDOWN), rows, unreadable, topic_ids(root, meta))
+
+
+def _partitions(path: Path, wanted: Sequence[str]) -> list[PartitionFiles]:
+    try:
+        found = read_layout(str(path), lambda topic, _: topic != names.CLUSTER_METADATA_TOPIC)
+    except NoDataDirectory as error:
+        raise UsageError(str(error)) from error
+    by_name = {names.partition_directory(files.topic, files.partition): files for files in found}
+    for name in wanted:
+        if name.startswith(names.CLUSTER_METADATA_TOPIC):
+            raise UsageError(f"{name} is not repaired: restore it, it says which partitions there are")
+        if name not in by_name:
+            raise UsageError(f"there is no partition {name} in {path}")
+    return [by_name[name] for name in dict.fromkeys(wanted or by_name)]
+
+
+def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
+    key = files.topic, files.partition
+    checkpoint = known.checkpoint(key)
+    planner = Planner(files, checkpoint)
+    planner.walk()
+    plan = planner.plan
+    directory = root.subdirectory(os.path.basename(files.directory))
+    bases = [segment.base_offset for segment in files.segments]
+    for base_offset, name in orphans(directory.names()):
+        after = min((base for base in bases if base > base_offset), default=None)
+        if after is None:
+            continue  # above the last segment: opening removes it
+        plan.set_aside.append(name)
+        plan.losses.append(Loss(directory.path_of(name), 0, 0, base_offset, after, "the log of this index is gone"))
+    _plan_epochs(plan, directory, planner, checkpoint)
+    try:
+        read_topic_id(directory, known.ids.get(files.topic, b""))
+    except CorruptFile as error:
+        plan.set_aside.append(names.PARTITION_METADATA)
+        plan.notes.append(f"{error.path}: {error.what}. It is set aside, and written again")
+    end = planner.next_offset if plan.ends_in is None else plan.ends_in[2]
+    if end < checkpoint.log_start_offset and known.was_clean:
+        plan.notes.append(
+            f"{files.directory}: the log starts at {checkpoint.log_start_offset}, and ends at {end}: its "
+            "start is set to the first offset there is"
+        )
+    return plan
+
+
+def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:
+    """Leader epochs that cannot be, or not be read, are made again from the batches."""
+    path, files = directory.path_of(names.LEADER_EPOCH_CHECKPOINT), plan.files
+    try:
+        data = directory.read(names.LEADER_EPOCH_CHECKPOINT)
+        entries = [] if data is None else decode_leader_epochs(data)
+    except DecodeError as error:
+        why = str(error)
+    else:
+        start = max(entries[0].start_offset, checkpoint.log_start_offset) if entries else 0
+        first = files.segments[0].base_offset if files.segments else 0
+        if entries and checkpoint.was_clean and start < first:
+            plan.losses.append(Loss(files.log_path(0), 0, 0, start, first, "the segments before this one are gone"))
+            why = "it begins below the first segment"
+        elif planner.has_other_epochs(entries):
+            why = "batches have other leader epochs"
+        else:
+            return
+    plan.set_aside.append(names.LEADER_EPOCH_CHECKPOINT)
+    plan.notes.append(f"{path}: {why}. It is set aside, and made again from the batches")
+
+
+def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
+    for name in known.unreadable:
+        root.rename(name, f"{name}.broken")
+    root.sync()
+    checkpoints = LogCheckpoints(root)
+    for plan in plans:
+        topic, partition = plan.files.topic, plan.files.partition
+        directory = root.subdirectory(os.path.basename(plan.files.directory))
+        kept = carry_out(plan, directory)
+        checkpoint = known.checkpoint((topic, partition))
+        if any("its start is set" in note for note in plan.notes):
+            checkpoint = checkpoint._replace(log_start_offset=0)
+        log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, int(time.time() * 1000))
+        checkpoints.note({(topic, partition): log})
+        checkpoints.write()
+        print(f"{log.name}: repaired, offsets {log.log_start_offset} to {log.log_end_offset - 1}")
+        for path in kept:
+            print(f"  {path} keeps what was taken out")
+    root.sync()

@@ -1,0 +1,156 @@
+"""`barnabas log repair`: it says what will be lost, does nothing unasked, and ends with a partition that opens."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli.log import run
+from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
+from barnabas.protocol.records.batch import iter_batches
+from barnabas.storage.disk.files import RealFiles
+from tests.support.files.small_partition import CONFIG, Content, look, sound
+from tests.support.files.small_partition import opened as opened_in_memory
+from tests.support.worlds.log import ROOT
+
+FIRST, SECOND, THIRD = (f"t-0/{base:020d}.log" for base in (0, 5, 11))
+
+
+@pytest.fixture(params=[True, False], ids=["stopped", "killed"])
+def data_dir(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A small partition on the disk."""
+    content, _ = sound(is_clean=request.param)
+    for path, data in content.items():
+        target = tmp_path / "data" / path.removeprefix(f"{ROOT}/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    return tmp_path / "data"
+
+
+def snapshot(path: Path) -> dict[str, bytes]:
+    return {str(each.relative_to(path)): each.read_bytes() for each in path.rglob("*") if each.is_file()}
+
+
+def opened(data_dir: Path) -> Content:
+    return {f"{ROOT}/{name}": data for name, data in snapshot(data_dir).items() if name != ".lock"}
+
+
+def offsets_in(data_dir: Path) -> list[int]:
+    """Of the records that readers get now."""
+    return [offset for offset, _ in look(opened_in_memory(opened(data_dir))).records]
+
+
+def flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 0x40
+    path.write_bytes(data)
+
+
+def position_of(path: Path, offset: int) -> int:
+    return next(at for at, header in iter_batches(path.read_bytes()) if header.base_offset == offset)
+
+
+def test_nothing_is_done_where_nothing_is_damaged(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(data_dir)
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    assert "nothing to repair" in capsys.readouterr().out
+    assert {name: data for name, data in snapshot(data_dir).items() if name != ".lock"} == before
+
+
+def test_a_damaged_batch_is_taken_out_and_the_others_stay(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = data_dir / FIRST
+    position = position_of(log, 1)
+    flip(log, position + 65)
+    assert run(["verify", str(data_dir)]) == 1
+    assert f"barnabas log repair {data_dir}" in capsys.readouterr().out
+    before = snapshot(data_dir)
+
+    assert run(["repair", str(data_dir)]) == 1
+    said = capsys.readouterr().out
+    assert f"{log} @ {position}: 70 bytes, offsets 1 to 1: damaged" in said
+    assert {name: data for name, data in snapshot(data_dir).items() if name != ".lock"} == before
+
+    assert run(["repair", str(data_dir), "t-0", "--yes"]) == 0
+    assert f"{log}.broken keeps what was taken out" in capsys.readouterr().out
+    assert (data_dir / f"{FIRST}.broken").read_bytes() == before[FIRST][position:]
+    assert offsets_in(data_dir) == [2, 3, 4, 5, 6, 8, 11, 13, 14]
+    assert run(["verify", str(data_dir)]) == 0
+    assert run(["repair", str(data_dir)]) == 0
+
+
+def test_behind_damage_in_an_open_transaction_the_log_ends(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The marker at 7 aborts; without it, the one at 10 would commit what was aborted."""
+    log = data_dir / SECOND
+    position = position_of(log, 7)
+    flip(log, position + 65)
+    before = snapshot(data_dir)
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"{log} @ {position}: {len(before[SECOND]) - position} bytes, offsets 7 to 10: damaged while a transaction"
+        in said
+    )
+    assert f"{data_dir / THIRD} @ 0: {len(before[THIRD])} bytes, offsets 11 to 14: behind the log's new end" in said
+    assert (data_dir / f"{THIRD}.broken").read_bytes() == before[THIRD]
+    assert offsets_in(data_dir) == [1, 2, 3, 4, 5, 6]
+    assert run(["verify", str(data_dir)]) == 0
+
+
+def test_an_end_that_is_gone_is_said_and_accepted(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = data_dir / THIRD
+    os.truncate(log, position_of(log, 14))
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    assert "0 bytes, offsets 14 to 14: they were synced, and are not on the disk" in capsys.readouterr().out
+    assert offsets_in(data_dir)[-1] == 13
+    assert decode_offsets((data_dir / "recovery-point-offset-checkpoint").read_bytes()) == {("t", 0): 14}
+
+
+def test_an_offset_that_changed_costs_its_batch_alone(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = data_dir / FIRST
+    position = position_of(log, 0)
+    data = bytearray(log.read_bytes())
+    data[position + 7] = 3
+    log.write_bytes(data)
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    assert f"{log} @ {position}: 70 bytes, offsets 0 to 0: damaged" in capsys.readouterr().out
+    assert offsets_in(data_dir) == [1, 2, 3, 4, 5, 6, 8, 11, 13, 14]
+
+
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "partition.metadata"])
+def test_files_that_are_made_again_cost_no_record(
+    data_dir: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data_dir / "t-0" / name).write_bytes(b"")
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    assert "0 bytes and 0 offsets are lost" in capsys.readouterr().out
+    assert look(opened_in_memory(opened(data_dir))) == sound(is_clean=True)[1]
+
+
+def test_a_damaged_checkpoint_is_set_aside(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = data_dir / "log-start-offset-checkpoint"
+    path.write_bytes(encode_offsets({("t", 0): 1}).replace(b"t 0 1", b"t 0 5"))
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    assert "records that were deleted by offset may be there again" in capsys.readouterr().out
+    assert offsets_in(data_dir)[0] == 0
+
+
+def test_a_directory_in_use_is_refused(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from barnabas.storage.errors import LockedError
+
+    lock = RealFiles().lock(str(data_dir / ".lock"))
+    try:
+        with pytest.raises(LockedError):
+            run(["repair", str(data_dir), "--yes"])
+    finally:
+        lock.release()
+
+
+def test_what_is_not_there_is_a_usage_error(data_dir: Path) -> None:
+    from barnabas.broker.cli.terminal.failures import UsageError
+
+    for name in ("nothing-0", "__cluster_metadata-0"):
+        with pytest.raises(UsageError, match=name):
+            run(["repair", str(data_dir), name])
+    assert CONFIG.segment_bytes == 420
