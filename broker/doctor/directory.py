@@ -12,6 +12,7 @@ from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.catalogue.quorum import Quorum
 from barnabas.broker.catalogue.replaying import Replaying
 from barnabas.broker.config import BrokerConfig
+from barnabas.broker.doctor import partitions
 from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
 from barnabas.broker.doctor.look_only import LookOnlyFiles
 from barnabas.broker.doctor.machine import examine_volume
@@ -120,12 +121,14 @@ def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) 
 
 
 def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
+    image = Image(meta.node_id)
     try:
         inventory = take_inventory(root)
         catalogue = root.subdirectory(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0))
         if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
             quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
-            Replaying(Image(meta.node_id), quorum).run(MetadataLog(catalogue))
+            Replaying(image, quorum).run(MetadataLog(catalogue))
+        damaged = list(partitions.examine(root.path, inventory.live, image, tells_all_times=meta.tells_all_times))
     except CatalogueError as error:
         advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"
         return [problem(_CHECK, str(error), advice)]
@@ -133,8 +136,8 @@ def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
         if error.errno == errno.EROFS:
             return [note(_CHECK, "the catalogue's last change was not finished: the next start cuts it off")]
         return [problem(_CHECK, str(error))]
-    partitions = f"{len(inventory.live)} partitions of cluster {meta.cluster_id}"
-    findings = [note(_CHECK, notice) for notice in inventory.notices]
+    counted = f"{len(inventory.live)} partitions of cluster {meta.cluster_id}"
+    findings = [*(note(_CHECK, notice) for notice in inventory.notices), *damaged]
     if root.exists(names.CLEAN_SHUTDOWN):
-        return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {partitions}")]
-    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {partitions} are looked through when used")]
+        return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {counted}")]
+    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {counted} are looked through when used")]

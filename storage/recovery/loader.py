@@ -133,6 +133,8 @@ class _Loader:
             if is_last and has_indexes:
                 walk = self._walk(segment, segment.offset_index.last[1])
                 damage = yield from walk.to_end()
+                if damage is not None and self._checkpoint.was_clean:
+                    yield from self._judge(segment, damage)  # which refuses, before anything is changed
                 end_offset = walk.next_offset if damage is None else None
                 has_indexes = self._are_indexes_of(segment, walk.next_offset)
             else:
