@@ -15,6 +15,7 @@ from typing import NamedTuple
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import decode_offsets
 from barnabas.protocol.files.names import (
+    CLEAN_SHUTDOWN,
     CLEANER_CHECKPOINT,
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_CHECKPOINT,
@@ -48,7 +49,8 @@ class PartitionFiles(NamedTuple):
 
     log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
     compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
-    snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it.
+    snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it. was_clean: the broker was
+    stopped, and not started since.
     """
 
     topic: str
@@ -59,6 +61,7 @@ class PartitionFiles(NamedTuple):
     cleaned_to: int = 0
     snapshots: tuple[int, ...] = ()
     recovery_point: int = 0
+    was_clean: bool = False
 
     def log_path(self, segment: int) -> str:
         """The path of a segment's log, by its number in `segments`."""
@@ -88,6 +91,7 @@ class _Checkpoints(NamedTuple):
     log_starts: dict[tuple[str, int], int]
     cleaned: dict[tuple[str, int], int]
     recovery_points: dict[tuple[str, int], int]
+    was_clean: bool = False
 
 
 def read_layout(
@@ -111,7 +115,9 @@ def read_layout(
         if not is_wanted(alone.topic, alone.partition):
             return []
         root = os.path.dirname(path)
-        known = _Checkpoints({}, _offsets(root, CLEANER_CHECKPOINT), _offsets(root, RECOVERY_POINT_CHECKPOINT))
+        known = _Checkpoints(
+            {}, _offsets(root, CLEANER_CHECKPOINT), _offsets(root, RECOVERY_POINT_CHECKPOINT), _was_clean(root)
+        )
         return [_read_partition(alone.topic, alone.partition, path, known)]
     found = [(place, name) for name in names if (place := parse_partition_directory(name)) is not None]
     if not found and not os.path.exists(os.path.join(path, META_PROPERTIES)):
@@ -119,7 +125,8 @@ def read_layout(
             f"{path} is no data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
         )
     known = _Checkpoints(
-        *(_offsets(path, name) for name in (LOG_START_CHECKPOINT, CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT))
+        *(_offsets(path, name) for name in (LOG_START_CHECKPOINT, CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT)),
+        was_clean=_was_clean(path),
     )
     return [
         _read_partition(
@@ -136,6 +143,10 @@ def read_layout(
 def _nothing_known(topic: str, partition: int) -> _Checkpoints:
     """Of a directory that is not the partition's own any more: any of its offsets may have been cleaned away."""
     return _Checkpoints({}, {(topic, partition): _OFFSET_MAX}, {})
+
+
+def _was_clean(root: str) -> bool:
+    return os.path.exists(os.path.join(root, CLEAN_SHUTDOWN))
 
 
 def _is_partition(directory: str) -> bool:
@@ -158,6 +169,7 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
         known.cleaned.get(place, 0),
         snapshots,
         known.recovery_points.get(place, 0),
+        known.was_clean,
     )
 
 

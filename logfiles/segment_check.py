@@ -203,12 +203,15 @@ class _SegmentCheck:
 
     def _boundary(self) -> Iterator[Finding]:
         """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
-        if self._number == 0 and self._epochs and self._epochs[0].start_offset < self._base_offset:
+        starts = max(self._epochs[0].start_offset, self._files.log_start_offset) if self._epochs else self._base_offset
+        if (
+            self._number == 0 and starts < self._base_offset and self._files.was_clean
+        ):  # else retention may be half done
             detail = (
-                f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at "
-                f"{self._epochs[0].start_offset}: a deletion that a kill interrupted, or a segment is gone"
+                f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at {starts}: "
+                "the segments before this one are gone"
             )
-            yield Finding(Kind.HOLE, self._path, 0, self._base_offset, detail, is_note=True)
+            yield Finding(Kind.HOLE, self._path, 0, self._base_offset, detail)
         limit = self._limit
         if limit is None:
             if self._is_whole and self._next_offset < self._files.recovery_point:

@@ -21,7 +21,7 @@ COMMANDS = {
     "nodes": "list, stop and start the nodes of a broker that is several, and move what they lead",
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
-    "log": "dump, verify or compact the files of a data directory",
+    "log": "dump, verify, repair or compact the files of a data directory",
 }
 
 
