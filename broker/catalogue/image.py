@@ -269,12 +269,7 @@ class Image:
         return registration
 
 
-def is_replayed(record: Stored) -> bool:
-    """Whether an image holds what the record says. The other types stay as they are: in the log, and in a snapshot."""
-    return type(record) in _APPLY
-
-
-# Types that are not here change nothing this image holds: users, rules, quotas, tokens, controllers, no-ops, ELR.
+# Types that are not here change nothing this image holds: no-ops, ELR, and what is carried along (carried.py).
 _APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
     records.TopicRecord: Image._topic,
     records.RemoveTopicRecord: Image._remove_topic,

@@ -57,22 +57,32 @@ class Quorum:
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
+        self._voters: list[tuple[int, bytes]] | None = None
+        self._leaders_voters: list[int] = []
         self.has_voters = False
 
     def observe(self, record: Record) -> None:
-        """One control record. CatalogueError if it speaks of other nodes than this one."""
+        """One control record. What it says of voters counts until the next one says something else."""
         kind = parse_control_key(record.key)
-        if kind is not ControlRecordType.KRAFT_VOTERS:
-            return
-        if record.value is None:
-            raise DecodeError("a KRaftVoters record without a value")
-        voters, _ = codec(VotersRecord, 0).decode(record.value)
-        found = [(voter.voter_id, voter.voter_directory_id) for voter in voters.voters]
-        if found != [tuple(self._identity)]:
-            named = ", ".join(f"node {node_id} in directory {uuid_text(directory)}" for node_id, directory in found)
-            mine = f"node {self._identity.node_id} in directory {uuid_text(self._identity.directory_id)}"
-            raise CatalogueError(f"the voters in this directory's catalogue are {named}, but this is {mine}")
-        self.has_voters = True
+        if kind is ControlRecordType.KRAFT_VOTERS:
+            voters, _ = codec(VotersRecord, 0).decode(_value(record))
+            self._voters = [(voter.voter_id, voter.voter_directory_id) for voter in voters.voters]
+        elif kind is ControlRecordType.LEADER_CHANGE:
+            self._leaders_voters = [voter.voter_id for voter in _read_leader_change(_value(record)).voters]
+
+    def check(self) -> None:
+        """After the last control record. CatalogueError if it was about other nodes than this one."""
+        if self._voters is not None:
+            if self._voters != [tuple(self._identity)]:
+                named = ", ".join(f"node {each} in directory {uuid_text(where)}" for each, where in self._voters)
+                mine = f"node {self._identity.node_id} in directory {uuid_text(self._identity.directory_id)}"
+                raise CatalogueError(f"the voters in this directory's catalogue are {named}, but this is {mine}")
+            self.has_voters = True
+        elif set(self._leaders_voters) - {self._identity.node_id}:
+            named = ", ".join(map(str, self._leaders_voters))
+            raise CatalogueError(
+                f"the voters in this directory's catalogue are the nodes {named}, but this is {self._identity.node_id}"
+            )
 
     def leader_change(self, *, with_voters: bool) -> list[ControlRecord]:
         """The control records that open an epoch; with the voters where no log or snapshot has them yet."""
@@ -83,6 +93,21 @@ class Quorum:
         header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
         voters = _voters(self._identity) if self.has_voters else ()
         return [(ControlRecordType.SNAPSHOT_HEADER, codec(SnapshotHeaderRecord, 0).encode(header)), *voters]
+
+
+def _value(record: Record) -> bytes:
+    if record.value is None:
+        raise DecodeError("a control record of the quorum without a value")
+    return record.value
+
+
+def _read_leader_change(value: bytes) -> LeaderChangeMessage:
+    version = int.from_bytes(value[:2], "big")
+    try:
+        known = codec(LeaderChangeMessage, version)
+    except ValueError as unknown:
+        raise DecodeError(f"LeaderChange version {version} is not known") from unknown
+    return known.decode(value)[0]
 
 
 def _leader_change(identity: Identity, with_voters: bool) -> Iterable[ControlRecord]:
@@ -147,7 +172,7 @@ def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState |
         state = quorum_state.decode(data)
     except DecodeError as damaged:
         raise CatalogueError(f"{directory.path_of(QUORUM_STATE)}: {damaged}") from damaged
-    if state.voters is not None and set(state.voters) > {identity.node_id}:
+    if state.voters and set(state.voters) != {identity.node_id}:
         raise CatalogueError(f"{directory.path_of(QUORUM_STATE)} names the voters {state.voters}: not a single node")
     return state
 

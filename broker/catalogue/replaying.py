@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from barnabas.broker.catalogue.carried import Carried
 from barnabas.broker.catalogue.framing import decode_record
-from barnabas.broker.catalogue.image import Image, ReplayError, is_replayed
+from barnabas.broker.catalogue.image import Image, ReplayError
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog, StoredBatch
 from barnabas.broker.catalogue.quorum import Quorum
 from barnabas.protocol.errors import DecodeError
@@ -17,7 +18,6 @@ from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
-    NoOpRecord,
 )
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import Record, iter_records
@@ -42,8 +42,7 @@ class Replaying:
         self.bootstrap: list[Stored] = []
         """The records a new catalogue is to begin with, where Kafka formatted the directory. They count once they are
         in the log."""
-        self.carried: list[bytes] = []
-        """The records that no image holds, in order, as they were found: users, access rules, quotas and the like."""
+        self.carried = Carried()
         self._held: list[_Found] | None = None
 
     @property
@@ -60,8 +59,10 @@ class Replaying:
                 raise CatalogueError(f"catalogue: batch at {where} {batch.header.base_offset}: {damaged}") from damaged
         try:
             self.image.check_complete()
+            self.carried.check_controllers(self.image.node_id)
         except ReplayError as incomplete:
             raise CatalogueError(f"catalogue: {incomplete}") from incomplete
+        self.quorum.check()
 
     def _batch(self, batch: StoredBatch) -> None:
         epoch = batch.header.partition_leader_epoch
@@ -99,8 +100,7 @@ class Replaying:
             self.image.replay(found.record, found.epoch)
         except ReplayError as impossible:
             raise CatalogueError(f"catalogue: {found.where}: {impossible}") from impossible
-        if not is_replayed(found.record) and not isinstance(found.record, NoOpRecord):
-            self.carried.append(found.value)
+        self.carried.replay(found.record, found.value)
 
 
 def _decode(record: Record, where: str) -> Stored:

@@ -9,7 +9,7 @@ Knows the image and the records that make it; what is a good moment, and the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import islice
 
@@ -34,7 +34,7 @@ _NO_BROKER_EPOCH = -1
 def snapshot(
     writer: Writer,
     quorum: Quorum,
-    carried: Sequence[bytes],
+    carried: Iterable[bytes],
     registration_version: int,
     *,
     epoch: int,
@@ -51,7 +51,7 @@ def snapshot(
     return bytes(out)
 
 
-def _values(writer: Writer, carried: Sequence[bytes], registration_version: int) -> Iterator[bytes]:
+def _values(writer: Writer, carried: Iterable[bytes], registration_version: int) -> Iterator[bytes]:
     image = writer.image
     yield from map(encode_record, _features(image))
     yield from map(encode_record, _registration(image, registration_version))

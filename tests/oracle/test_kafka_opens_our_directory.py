@@ -152,7 +152,8 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     data_dir = tmp_path / "data"
     with KafkaProcess(data_dir) as kafka:
         with Client(kafka.address) as client:
-            create_topic(client, "theirs", partitions=2, configs={"retention.ms": "-1"})
+            configs = {"retention.ms": "-1", "min.insync.replicas": "1"}
+            create_topic(client, "theirs", partitions=2, configs=configs)
         if killed:
             named = [data_dir / f"theirs-{number}" / PARTITION_METADATA for number in (0, 1)]
             until(lambda: all(path.exists() for path in named))  # a Kafka killed before takes its own files for strays
@@ -163,7 +164,7 @@ def test_a_kafka_directory_opens_here_and_again_in_kafka(tmp_path: Path, killed:
     assert catalogue.feature_levels["metadata.version"] == 33
     theirs = catalogue.topics["theirs"]
     assert len(theirs.partitions) == 2
-    assert theirs.configs == {"retention.ms": "-1"}
+    assert theirs.configs == configs
     announced = catalogue.current_leader_epoch("theirs", 0)
     assert catalogue.leader_epoch("theirs", 0) == announced
     catalogue.create_topic("ours", configs={"retention.ms": "-1"})

@@ -8,6 +8,8 @@ import pytest
 
 from barnabas.broker.catalogue import CatalogueError
 from barnabas.broker.catalogue.framing import Versioned, encode_record
+from barnabas.broker.catalogue.identity import Identity
+from barnabas.broker.catalogue.quorum import Quorum
 from barnabas.protocol.files import quorum_state
 from barnabas.protocol.files.quorum_state import QuorumState
 from barnabas.protocol.log_records.catalogue import (
@@ -20,6 +22,8 @@ from barnabas.protocol.log_records.catalogue import (
 )
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.protocol.records.control import control_batch
+from barnabas.protocol.records.record import iter_records
 from barnabas.protocol.schema import Stored
 from tests.support.worlds.catalogue import LOG, CatalogueWorld, state_of
 
@@ -182,9 +186,10 @@ def test_a_new_run_has_a_higher_epoch_than_log_and_quorum_state(world: Catalogue
     assert quorum_state.decode(state.pread(state.size(), 0)) == QuorumState(1, 41)
 
 
-def test_a_directory_of_several_voters_is_refused(world: CatalogueWorld) -> None:
-    voters = QuorumState(1, 1, data_version=0, voters=(1, 2))
-    _write(world, f"{DIRECTORY}/quorum-state", quorum_state.encode(voters))
+@pytest.mark.parametrize("voters", [(1, 2), (100,), (100, 101)])
+def test_a_directory_of_other_voters_is_refused(world: CatalogueWorld, voters: tuple[int, ...]) -> None:
+    state = QuorumState(1, 1, data_version=0, voters=voters)
+    _write(world, f"{DIRECTORY}/quorum-state", quorum_state.encode(state))
     with pytest.raises(CatalogueError, match="not a single node"):
         world.start()
 
@@ -193,3 +198,22 @@ def test_the_directory_of_another_node_is_refused(world: CatalogueWorld) -> None
     world.directory_id = bytes(range(1, 17))
     with pytest.raises(CatalogueError, match="the voters in this directory's catalogue are node 1 in directory"):
         world.start()
+
+
+def _told_by(*leaders: Identity, with_voters: bool) -> Quorum:
+    """What node 1 learns from the epochs of these leaders, each the only voter of its time."""
+    quorum = Quorum(Identity(1, bytes(range(16))))
+    for leader in leaders:
+        opening = Quorum(leader).leader_change(with_voters=with_voters)
+        for record in iter_records(memoryview(control_batch(opening, timestamp_ms=0))):
+            quorum.observe(record)
+    return quorum
+
+
+@pytest.mark.parametrize("with_voters", [False, True])
+def test_the_last_voters_count(with_voters: bool) -> None:
+    """A cluster that was shrunk to one node is that node's, and a node that left is no cluster."""
+    mine, other = Identity(1, bytes(range(16))), Identity(2, bytes(range(1, 17)))
+    _told_by(other, mine, with_voters=with_voters).check()
+    with pytest.raises(CatalogueError, match=r"catalogue are (the nodes|node) 2"):
+        _told_by(mine, other, with_voters=with_voters).check()

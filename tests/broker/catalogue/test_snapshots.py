@@ -10,12 +10,21 @@ import pytest
 from barnabas.broker.catalogue.framing import Versioned, decode_record, encode_record
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.journal import SNAPSHOT_BYTES_MAX
+from barnabas.broker.catalogue.metadata_log import CatalogueError
 from barnabas.broker.catalogue.quorum import Quorum, snapshot_footer
 from barnabas.protocol.log_records.catalogue import (
+    AccessControlEntryRecord,
+    ClearElrRecord,
+    ClientQuotaRecord,
+    DelegationTokenRecord,
+    EntityData,
     FeatureLevelRecord,
     NoOpRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
 from barnabas.protocol.records.batch import iter_batches
@@ -142,6 +151,87 @@ def test_what_means_nothing_here_is_carried_along() -> None:
         records = content(world, names(world)[0])
         assert records.count(user) == 1
         assert NoOpRecord() not in records
+
+
+def rule(number: int) -> AccessControlEntryRecord:
+    return AccessControlEntryRecord(
+        id=bytes([number]) * 16,
+        resource_type=2,
+        resource_name="a",
+        pattern_type=3,
+        principal="User:u",
+        host="*",
+        operation=3,
+        permission_type=3,
+    )
+
+
+def quota(value: float, *, remove: bool = False, user: str | None = "u") -> ClientQuotaRecord:
+    entity = [EntityData(entity_type="user", entity_name=user), EntityData(entity_type="client-id", entity_name="c")]
+    return ClientQuotaRecord(entity=entity, key="producer_byte_rate", value=value, remove=remove)
+
+
+def token(expiration_timestamp: int) -> DelegationTokenRecord:
+    return DelegationTokenRecord(
+        owner="User:u",
+        requester="User:u",
+        renewers=[],
+        issue_timestamp=1,
+        max_timestamp=3,
+        expiration_timestamp=expiration_timestamp,
+        token_id="t",
+    )
+
+
+def controller(number: int) -> RegisterControllerRecord:
+    return RegisterControllerRecord(
+        controller_id=NODE_ID, incarnation_id=bytes([number]) * 16, zk_migration_ready=False, end_points=[], features=[]
+    )
+
+
+def test_of_what_was_carried_along_only_what_is_there_is_in_a_snapshot() -> None:
+    """A Kafka does not start from a snapshot with a ClearElrRecord of a topic that comes behind it."""
+    world = CatalogueWorld(settings=AT_EVERY_STOP)
+    there = [
+        USER,
+        rule(1),
+        quota(2.0),
+        quota(1.0, user=None),
+        token(3),
+        controller(2),
+    ]
+    gone = [
+        UserScramCredentialRecord(name="u", mechanism=2, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096),
+        RemoveUserScramCredentialRecord(name="u", mechanism=2),
+        rule(2),
+        RemoveAccessControlEntryRecord(id=rule(2).id),
+        quota(5.0, user="v"),
+        quota(0.0, user="v", remove=True),
+        quota(1.0),
+        token(2),
+        controller(1),
+        ClearElrRecord(topic_name="a"),
+        ClearElrRecord(topic_name=""),
+    ]
+    fill(world)
+    world.catalogue._journal.commit([Versioned(record) for record in (*gone, *there)])  # as another Kafka would
+    world.kill()
+    for _ in range(2):
+        world.catalogue.allocate_producer_ids()
+        world.stop()
+        records = content(world, names(world)[0])
+        assert [record for record in records if record in there] == sorted(there, key=records.index)
+        assert [record for record in records if record in gone] == []
+        assert sum(records.count(record) for record in there) == len(there)
+
+
+def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None:
+    world = CatalogueWorld()
+    other = controller(1)
+    other.controller_id = NODE_ID + 1
+    world.catalogue._journal.commit([Versioned(other)])
+    with pytest.raises(CatalogueError, match="controller 2 is registered beside node 1"):
+        world.kill()
 
 
 @pytest.mark.parametrize("keeps_them_apart", [False, True])
