@@ -22,6 +22,7 @@ COMMANDS = {
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump, verify, repair or compact the files of a data directory",
+    "handover": "hand a stopped data directory over to Apache Kafka: is it ready, and how does Kafka go on",
 }
 
 

@@ -50,13 +50,13 @@ class KafkaProcess(Server):
         self._jvm_options = jvm_options
         self._version = version
         self._format_arguments = format_arguments
-        self._controller_port = 0
+        self.controller_port = 0
         self._plugins = plugins
 
     def command(self) -> list[str]:
         if self.port == 0:
-            self.port, self._controller_port = _free_ports(2)
-        properties = self._write_properties()
+            self.port, self.controller_port = _free_ports(2)
+        properties = self.write_properties()
         if not (self.data_dir / "meta.properties").exists():
             self._format(properties)
         options = [*self._jvm_options, *logging_options("INFO", "SYSTEM_OUT")]
@@ -73,10 +73,11 @@ class KafkaProcess(Server):
     def log(self) -> str:
         return self._stdout.text() if self._stdout else ""
 
-    def _write_properties(self) -> Path:
+    def write_properties(self) -> Path:
+        """The file that it is started with."""
         ports = {
-            "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller_port}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{self.controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.controller_port}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": self.data_dir,
         }

@@ -1,0 +1,98 @@
+"""The server.properties with which Apache Kafka serves a directory as it was served here, on one node.
+
+Pure. Kafka needs to be told what this broker takes for granted: that it is broker and controller, where the controller
+listens, and that a topic of its own has one replica. What the user had set follows, but for what only means something
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.config import BrokerConfig
+
+CONTROLLER_PORT = 9093
+_CONTROLLER = "CONTROLLER"
+_ONE_NODE = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+_SAID_OTHERWISE = frozenset(
+    {
+        *("node.id", "broker.id", "process.roles", "log.dir", "log.dirs", "metadata.log.dir"),
+        *("listeners", "advertised.listeners", "listener.security.protocol.map", "inter.broker.listener.name"),
+        *("security.inter.broker.protocol", "controller.listener.names"),
+        *("controller.quorum.bootstrap.servers", "controller.quorum.voters"),
+        *("default.replication.factor", *_ONE_NODE),
+    }
+)
+_DEFAULTS_HERE = ("group.initial.rebalance.delay.ms",)
+"""Defaults that differ from Kafka's in a way that programs notice."""
+_OWN_PREFIX = "barnabas."
+_TWO_PHASES = "transaction.two.phase.commit.enable"
+
+
+class Place(NamedTuple):
+    """Whose directory it is and where it is: paths are absolute, `metadata_dir` is one of the directories, or not."""
+
+    node_id: int
+    directories: Sequence[str]
+    metadata_dir: str
+    has_voters: bool
+
+
+def server_properties(config: BrokerConfig, place: Place, controller_port: int) -> str:
+    """The file's content. ValueError where the controller would get a port that a listener has."""
+    return "".join(f"{line}\n" for line in _lines(config, place, controller_port))
+
+
+def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator[str]:
+    listeners = config.listeners
+    if any(each.port == controller_port for each in listeners):
+        raise ValueError(f"port {controller_port} is a listener's: name another one for the controller")
+    names = [each.name for each in listeners]
+    controller = _CONTROLLER if _CONTROLLER not in names else f"{_CONTROLLER}_QUORUM"
+    yield "# one node, broker and controller, over what barnabas left"
+    yield "process.roles=broker,controller"
+    yield f"node.id={place.node_id}"
+    yield f"log.dirs={','.join(place.directories)}"
+    if place.metadata_dir != place.directories[0]:
+        yield f"metadata.log.dir={place.metadata_dir}"
+    addresses = [f"{each.name}://{_host(each.host)}:{each.port}" for each in listeners]
+    yield f"listeners={','.join([*addresses, f'{controller}://localhost:{controller_port}'])}"
+    if config.configured_advertised_listeners:
+        told = [f"{each.name}://{_host(each.host)}:{each.port}" for each in config.configured_advertised_listeners]
+        yield f"advertised.listeners={','.join(told)}"
+    protocols = [f"{each.name}:{each.protocol}" for each in listeners]
+    yield f"listener.security.protocol.map={','.join([*protocols, f'{controller}:PLAINTEXT'])}"
+    yield f"inter.broker.listener.name={names[0]}"
+    yield f"controller.listener.names={controller}"
+    if place.has_voters:
+        yield f"controller.quorum.bootstrap.servers=localhost:{controller_port}"
+    else:
+        yield f"controller.quorum.voters={place.node_id}@localhost:{controller_port}"
+    yield from (f"{name}={value}" for name, value in _ONE_NODE.items())
+    yield from (f"{name}={config.text(name)}" for name in _DEFAULTS_HERE if name not in config.static)
+    if config.boolean(_TWO_PHASES):
+        yield "unstable.api.versions.enable=true"  # without it Kafka offers no two-phase commits
+    kept = {name: text for name, text in config.static.items() if _is_kept(name)}
+    if kept:
+        yield "# as it was set for barnabas"
+    yield from (f"{name}={_escaped(text)}" for name, text in sorted(kept.items()))
+
+
+def _is_kept(name: str) -> bool:
+    return name not in _SAID_OTHERWISE and not name.startswith(_OWN_PREFIX)
+
+
+def _host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _escaped(text: str) -> str:
+    """As a value of a properties file, which takes a backslash for the beginning of something."""
+    return text.replace("\\", "\\\\").replace("\n", "\\n")

@@ -1,0 +1,47 @@
+"""Apache Kafka over a directory that was handed over, with the server.properties that `barnabas handover` prints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.kafka.process import KafkaProcess
+from tests.support.processes.server import ROOT
+
+
+def handover(*arguments: str) -> tuple[int, str]:
+    """The exit status of `barnabas handover`, and what it printed."""
+    command = [str(ROOT / ".venv" / "bin" / "barnabas"), "handover", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def checked(data_dir: Path, version: str) -> dict[str, Any]:
+    """What `barnabas handover --check` says of a directory that is ready for this version of Kafka."""
+    status, said = handover("--check", str(data_dir), "--to", version, "--json")
+    assert status == 0, said
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+class HandedOverKafka(KafkaProcess):
+    """A Kafka as its user would start it. own: settings that only Kafka understands, which the user adds."""
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, object], own: Mapping[str, object], version: str) -> None:
+        super().__init__(data_dir, {**settings, **own}, version=version)
+        self._handed_over = settings
+        self._own = own
+
+    def write_properties(self) -> Path:
+        if not (self.data_dir / "meta.properties").exists():
+            return super().write_properties()
+        served = [word for key, value in self._handed_over.items() for word in ("--set", f"{key}={value}")]
+        places = ("--port", str(self.port), "--controller-port", str(self.controller_port))
+        status, said = handover("--properties", str(self.data_dir), *places, *served)
+        assert status == 0, said
+        path = self.data_dir.with_name(f"{self.data_dir.name}.properties")
+        path.write_text(said + "".join(f"{key}={value}\n" for key, value in self._own.items()))
+        return path
