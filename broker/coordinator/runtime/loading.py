@@ -78,7 +78,9 @@ class Loader(Generic[R]):
         if self._offset < self._end:
             data = self._source.read(self._partition, self._offset, SLICE_BYTES)
             start = self._offset
-            if self._machine.records_are_whole:
+            if not data:
+                self._offset = self._end  # a cleaner has left nothing up to where the newest, empty segment begins
+            elif self._machine.records_are_whole:
                 self._offset, count = keep_latest(data, start, self._latest)
                 self.records_count += count
             else:
