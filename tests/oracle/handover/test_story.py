@@ -89,6 +89,8 @@ class Story:
         else:
             self.world.begin(client)
         self.world.work(client)
+        if self.world.turns == 1 and self.end == "stop":
+            self.world.begin_again_and_again(client)
 
     def _end(self, broker: Server) -> None:
         getattr(broker, self.end)()

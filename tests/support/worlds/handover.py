@@ -19,7 +19,7 @@ from barnabas.client import transaction_requests
 from barnabas.client.admin import groups
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.admin.topics import create_topic, describe_topics
-from barnabas.client.client import Client
+from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
@@ -73,6 +73,7 @@ class HandoverWorld:
         self._open: ProducerIdentity | None = None
         self._waiting: ProducerIdentity | None = None  # with its prepared transaction
         self._value = b""
+        self._crashes: ProducerIdentity | None = None
 
     def begin(self, client: Client) -> None:
         """Make the topics."""
@@ -83,6 +84,19 @@ class HandoverWorld:
             PREPARED: {"retention.ms": "-1"},
         }.items():
             self.topic_ids[name] = create_topic(client, name, partitions=1, configs=configs)
+
+    def begin_again_and_again(self, client: Client) -> None:
+        """A producer that fails at once and is started again, 10,100 times: `__transaction_state` is shortened."""
+        request = InitProducerIdRequest(transactional_id="crashes", transaction_timeout_ms=TIMEOUT_MS)
+        transaction_requests.init_producer(client, "crashes", timeout_ms=TIMEOUT_MS)
+        deadline = client.deadline(60_000)
+        coordinator = client.coordinator(TRANSACTION, "crashes", deadline)
+        for _ in range(101):
+            for _ in range(100):
+                coordinator.send(request, deadline)
+            answers = [coordinator.receive(deadline) for _ in range(100)]
+            assert {answer.error_code for answer in answers} <= {ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS}
+            self._crashes = max(ProducerIdentity(each.producer_id, each.producer_epoch) for each in answers)
 
     # --- one turn's work ---
 
@@ -201,10 +215,15 @@ class HandoverWorld:
         assert groups.describe_group(client, "moderns").protocol_type in ("", "consumer")
 
     def _check_producers(self, client: Client) -> None:
-        """The last batch of before is known; whoever had the transactional id before is refused."""
+        """The last batch of before is known, and so is the last epoch of who began again and again."""
         assert self._retry is not None
         again = _produce(client, WORDS, self._retry.batch)
         assert again == self._retry.base_offset, (again, self._retry.base_offset)
+        if self._crashes is not None:
+            before = self._crashes
+            self._crashes = transaction_requests.init_producer(client, "crashes", timeout_ms=TIMEOUT_MS).identity
+            assert self._crashes.producer_id == before.producer_id
+            assert self._crashes.producer_epoch == before.producer_epoch + 1
 
     def _second_phase(self, client: Client) -> None:
         assert self._waiting is not None
