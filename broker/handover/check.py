@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from barnabas.broker.catalogue.image import BROKER_RESOURCE
+from barnabas.broker.cluster.kept import FILE_NAME
 from barnabas.broker.doctor.finding import Finding, Level, note, ok, problem
 from barnabas.broker.handover import open_transactions, partitions
 from barnabas.broker.handover.releases import RELEASES, readers, why_not
 from barnabas.broker.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
 
-_NODES_FILE = "barnabas-nodes.json"
 _OWN_PREFIX = "barnabas."
 _CARRIED = (("user", "SCRAM credential"), ("quota", "quota"), ("rule", "access rule"), ("token", "delegation token"))
 
@@ -97,7 +97,9 @@ def _carried(stopped: Stopped) -> list[Finding]:
 
 
 def _nodes(stopped: Stopped) -> list[Finding]:
-    if not any(root.directory.exists(_NODES_FILE) for root in stopped.roots):
+    if not any(root.directory.exists(FILE_NAME) for root in stopped.roots):
         return []
-    says = f"it was used with --brokers: Apache Kafka sees node {stopped.meta.node_id} alone, with one replica of each"
+    says = (
+        f"it was used with --brokers: Kafka sees node {stopped.meta.node_id} alone, and one replica of each partition"
+    )
     return [note("nodes", says, "tell clients the one address")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config import BrokerConfig, Listener
 
 CONTROLLER_PORT = 9093
 _CONTROLLER = "CONTROLLER"
@@ -62,14 +62,15 @@ def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator
     yield f"log.dirs={','.join(place.directories)}"
     if place.metadata_dir != place.directories[0]:
         yield f"metadata.log.dir={place.metadata_dir}"
-    addresses = [f"{each.name}://{_host(each.host)}:{each.port}" for each in listeners]
-    yield f"listeners={','.join([*addresses, f'{controller}://localhost:{controller_port}'])}"
-    if config.configured_advertised_listeners:
-        told = [f"{each.name}://{_host(each.host)}:{each.port}" for each in config.configured_advertised_listeners]
-        yield f"advertised.listeners={','.join(told)}"
+    yield f"listeners={','.join([*map(_address, listeners), f'{controller}://localhost:{controller_port}'])}"
+    advertised = config.configured_advertised_listeners
+    if advertised:
+        yield f"advertised.listeners={','.join(map(_address, advertised))}"
+    elif any(each.is_every_interface for each in listeners):
+        yield "# clients are told the name of this machine; where they cannot use it, set advertised.listeners"
     protocols = [f"{each.name}:{each.protocol}" for each in listeners]
     yield f"listener.security.protocol.map={','.join([*protocols, f'{controller}:PLAINTEXT'])}"
-    yield f"inter.broker.listener.name={names[0]}"
+    yield f"inter.broker.listener.name={(advertised or listeners)[0].name}"
     yield f"controller.listener.names={controller}"
     if place.has_voters:
         yield f"controller.quorum.bootstrap.servers=localhost:{controller_port}"
@@ -89,8 +90,10 @@ def _is_kept(name: str) -> bool:
     return name not in _SAID_OTHERWISE and not name.startswith(_OWN_PREFIX)
 
 
-def _host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _address(listener: Listener) -> str:
+    """As Kafka takes it: of every interface without a host, since it does not advertise 0.0.0.0."""
+    host = "" if listener.is_every_interface else listener.host
+    return f"{listener.name}://{f'[{host}]' if ':' in host else host}:{listener.port}"
 
 
 def _escaped(text: str) -> str:

@@ -21,6 +21,7 @@ from barnabas.protocol.files.checkpoints import encode_leader_epochs, encode_off
 from barnabas.protocol.files.meta_properties import MetaProperties, decode
 from barnabas.protocol.files.meta_properties import encode as encode_meta
 from barnabas.protocol.log_records.catalogue import (
+    ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
@@ -212,6 +213,19 @@ def test_what_has_no_effect_here_is_counted(left: Left) -> None:
     left.catalogue._journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
     assert says.startswith("2 SCRAM credentials: without effect here")
+
+
+def test_what_only_several_nodes_know_is_told(left: Left) -> None:
+    left.catalogue._journal.commit(
+        [Versioned(ConfigRecord(resource_type=4, resource_name="", name="barnabas.nodes.stopped", value="2"))]
+    )
+    (left.stopped().path / "barnabas-nodes.json").write_text("{}")
+    report = left.checked()
+    assert report.is_ready
+    assert said(report, "settings")[0].startswith("barnabas.nodes.stopped means nothing to Apache Kafka")
+    assert said(report, "nodes") == [
+        "it was used with --brokers: Kafka sees node 1 alone, and one replica of each partition"
+    ]
 
 
 def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left: Left) -> None:

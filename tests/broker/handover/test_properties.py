@@ -50,6 +50,21 @@ def test_listeners_and_what_they_advertise_are_kept() -> None:
     assert found["inter.broker.listener.name"] == "IN"
 
 
+def test_every_interface_is_a_listener_without_a_host() -> None:
+    """Kafka does not start with 0.0.0.0 if nothing is advertised instead."""
+    for host in ("0.0.0.0", "[::]", ""):
+        assert printed(f"listeners=PLAINTEXT://{host}:9092")["listeners"].startswith("PLAINTEXT://:9092,")
+
+
+def test_brokers_would_meet_at_a_listener_that_is_advertised() -> None:
+    found = printed(
+        "listeners=IN://:1,OUT://:2",
+        "advertised.listeners=OUT://there:2",
+        "listener.security.protocol.map=IN:PLAINTEXT,OUT:PLAINTEXT",
+    )
+    assert found["inter.broker.listener.name"] == "OUT"
+
+
 def test_what_was_set_is_kept_and_what_is_only_ours_is_not() -> None:
     found = printed(
         "log.retention.hours=5",
