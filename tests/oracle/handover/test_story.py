@@ -4,7 +4,7 @@ In each turn one broker has the directory: it is asked for all that was acknowle
 work with it, and it is stopped or killed. In Kafka's turns its cleaner goes through every compacted topic, those of the
 coordinators among them, and it takes metadata checkpoints. After each turn `barnabas handover --check` is asked.
 
-Where our own cleaner can be told to clean now, `_our_turn` is the place to do that.
+Where our own cleaner can be told to clean now, `our_turn` is the place to do that.
 """
 
 from __future__ import annotations
