@@ -19,6 +19,7 @@ from pathlib import Path
 KAFKA_VERSION = "4.4.0"
 TOOLS_VERSION = "4.3.1"
 OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sink are tried against in long runs
+REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Registry: each the newest that is published
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
@@ -37,6 +38,7 @@ _DEPENDENCY = """\
     <dependency>
       <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
     </dependency>"""
+_ARCHIVE = "<type>tar.gz</type><classifier>all</classifier>"
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
@@ -60,6 +62,22 @@ def connect_libs() -> Path:
     """The directory of jars of Kafka Connect's worker, the connectors for files and a logger."""
     parts = [(_KAFKA, "connect-runtime", TOOLS_VERSION), (_KAFKA, "connect-file", TOOLS_VERSION)]
     return _libs(f"connect-{TOOLS_VERSION}", [*parts, *_LOGGER])
+
+
+def registry_libs() -> Path:
+    """The directory that Apicurio Registry's archive has: quarkus-run.jar, for Java 21 or later, and what it needs.
+
+    The archive is 159 MB, so it is not among those that every group fetches.
+    """
+    app = _DEPENDENCY.format("io.apicurio", "apicurio-registry-app", REGISTRY_VERSION, _ARCHIVE + _ALONE)
+    return _once(f"registry-{REGISTRY_VERSION}", [app], "unpack-dependencies")
+
+
+def registry_serdes_libs() -> Path:
+    """The directory of jars of Apicurio's Avro serializers, the Java client and a logger."""
+    serdes = ("io.apicurio", "apicurio-registry-avro-serde-kafka", REGISTRY_SERDES_VERSION)
+    parts = [serdes, (_KAFKA, "kafka-clients", KAFKA_VERSION), *_LOGGER]
+    return _libs(f"registry-serdes-{REGISTRY_SERDES_VERSION}", parts)
 
 
 def client_libs(version: str) -> Path:
@@ -103,7 +121,18 @@ def fetch_all() -> None:
         client_libs(version)
 
 
+def fetch_registry() -> None:
+    """Have Apicurio Registry and its serializers now."""
+    registry_libs()
+    registry_serdes_libs()
+
+
 def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = False) -> Path:
+    dependencies = [_DEPENDENCY.format(*artifact, _ALONE if alone else "") for artifact in artifacts]
+    return _once(name, dependencies, "copy-dependencies")
+
+
+def _once(name: str, dependencies: list[str], goal: str) -> Path:
     home = CACHE / name
     libs = home / "libs"
     if libs.is_dir():  # it appears by a rename, so it is whole once it is there
@@ -111,8 +140,7 @@ def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = Fal
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         if not libs.is_dir():
-            dependencies = [_DEPENDENCY.format(*artifact, _ALONE if alone else "") for artifact in artifacts]
-            _download(home, libs, dependencies)
+            _download(home, libs, dependencies, goal)
     return libs
 
 
@@ -123,13 +151,13 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _download(home: Path, libs: Path, dependencies: list[str]) -> None:
+def _download(home: Path, libs: Path, dependencies: list[str], goal: str) -> None:
     if shutil.which("mvn") is None:
         raise RuntimeError("Apache Kafka's jars are fetched with Maven: install it (Debian: apt install maven)")
     pom = home / "pom.xml"
     pom.write_text(_POM.format(dependencies="\n".join(dependencies)))
     partial = home / f"partial-{os.getpid()}"
-    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    command = ["mvn", "-q", "-B", "-f", str(pom), f"dependency:{goal}", f"-DoutputDirectory={partial}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         shutil.rmtree(partial, ignore_errors=True)
