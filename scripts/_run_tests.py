@@ -97,6 +97,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (Group("clients", 540, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
+    "stack": (Group("stack", 120, ("tests/stack",), programs=JAVA),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (
         Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
@@ -243,6 +244,8 @@ def _set_up(group: Group) -> None:
         _compile_hot_modules(group)
     if "mvn" in group.programs:
         _fetch_jars()
+    if group.name == "stack":
+        _fetch_registry()
     if "npm" in group.programs:
         _install_javascript_clients()
     if "go" in group.programs:
@@ -299,6 +302,12 @@ def _fetch_jars() -> None:
     """Have Apache Kafka's jars in .cache before the clock of a group starts."""
     if not _prepare("from tests.support.kafka.jars import fetch_all; fetch_all()"):
         raise CannotRun("Apache Kafka's jars could not be fetched")
+
+
+def _fetch_registry() -> None:
+    """Have Apicurio Registry in .cache: 159 MB that only one group needs."""
+    if not _prepare("from tests.support.kafka.jars import fetch_registry; fetch_registry()"):
+        raise CannotRun("Apicurio Registry could not be fetched")
 
 
 def _install_javascript_clients() -> None:

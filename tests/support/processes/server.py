@@ -71,6 +71,8 @@ class Server(ABC):
     settings: broker keys under Kafka's names. After the first start the port stays the same.
     """
 
+    start_timeout_s = START_TIMEOUT_S
+
     def __init__(self, data_dir: Path, settings: Mapping[str, object] | None = None) -> None:
         self.data_dir = data_dir
         self.settings = dict(settings or {})
@@ -121,7 +123,7 @@ class Server(ABC):
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._stdout, self._stderr = Lines(self._process.stdout), Lines(self._process.stderr)
-        line = self._stdout.first(self.is_ready_line, START_TIMEOUT_S)
+        line = self._stdout.first(self.is_ready_line, self.start_timeout_s)
         if line is None:
             said = self._stdout.text()[-4000:]
             self.kill()
