@@ -37,4 +37,6 @@ class StorageFailures:
                 partition=partition,
                 reason=error,
             )
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        refusal = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        refusal.__cause__ = error  # compiled, `raise … from` does not set it, and who writes markers asks for it
+        return refusal
