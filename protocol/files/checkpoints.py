@@ -59,8 +59,6 @@ def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
 
 def decode_leader_epochs(data: bytes) -> list[EpochEntry]:
     """The entries in the file's order; DecodeError unless both columns increase (start offsets may repeat)."""
-    if not data:
-        raise DecodeError("the file is empty")
     entries = [EpochEntry(_number(epoch, line), _number(start, line)) for line, (epoch, start) in _decode(data, 2)]
     for before, after in pairwise(entries):
         if after.epoch <= before.epoch or after.start_offset < before.start_offset:

@@ -47,8 +47,6 @@ class OffsetCheckpoint:
         self._file = SmallFile(root, name)
         data = root.read(name)
         try:
-            if data == b"":
-                raise DecodeError("the file is empty")
             self.offsets: dict[TopicPartition, int] = decode_offsets(data) if data is not None else {}
         except DecodeError as error:
             raise CorruptFile(root.path_of(name), str(error)) from error

@@ -8,7 +8,6 @@ metadata log never: it says which partitions there are, so it is restored or it 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 from barnabas.broker.doctor.directory import topic_ids
+from barnabas.client.clock import SystemClock
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
@@ -112,8 +112,6 @@ def _read_root(root: Directory) -> _Known:
     for name in _CHECKPOINTS:
         data = root.read(name)
         try:
-            if data == b"" and name != names.CLEANER_CHECKPOINT:
-                raise DecodeError("the file is empty")
             rows[name] = decode_offsets(data or b"")
         except DecodeError as error:
             unreadable[name] = str(error)
@@ -197,7 +195,7 @@ def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
         checkpoint = known.checkpoint((topic, partition))
         if any("its start is set" in note for note in plan.notes):
             checkpoint = checkpoint._replace(log_start_offset=0)
-        log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, int(time.time() * 1000))
+        log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, SystemClock().now_ms())
         checkpoints.note({(topic, partition): log})
         checkpoints.write()
         print(f"{log.name}: repaired, offsets {log.log_start_offset} to {log.log_end_offset - 1}")

@@ -122,7 +122,7 @@ def test_an_offset_that_changed_costs_its_batch_alone(data_dir: Path, capsys: py
 def test_files_that_are_made_again_cost_no_record(
     data_dir: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (data_dir / "t-0" / name).write_bytes(b"")
+    (data_dir / "t-0" / name).write_bytes(b"?")
     assert run(["repair", str(data_dir), "--yes"]) == 0
     assert "0 bytes and 0 offsets are lost" in capsys.readouterr().out
     assert look(opened_in_memory(opened(data_dir))) == sound(is_clean=True)[1]

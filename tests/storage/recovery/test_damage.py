@@ -49,14 +49,14 @@ def may_be_served(damage: Damage, content: Content, found: Seen, seen: Seen) -> 
     if damage.path.endswith(".log"):
         data = damage.content or b""
         return len(data) == len(content[damage.path]) and (found.offsets, found.epochs) == (seen.offsets, seen.epochs)
-    if damage.path == STARTS and damage.content is None:
+    if damage.path == STARTS and not damage.content:
         return found.records[1:] == seen.records and found.committed[1:] == seen.committed
     return damage.path == EPOCHS and found._replace(epochs=seen.epochs) == seen
 
 
 def goes_unnoticed(damage: Damage, found: Outcome) -> bool:
     """A file that is gone, and an id: only who has the catalogue knows."""
-    return damage.content is None or damage.path.endswith("partition.metadata") or "catalogue" in found.refused
+    return not damage.content or damage.path.endswith("partition.metadata") or "catalogue" in found.refused
 
 
 def check_all(chosen: Iterable[Damage], content: Content, seen: Seen) -> None:
