@@ -140,4 +140,4 @@ def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
     findings = [*(note(_CHECK, notice) for notice in inventory.notices), *damaged]
     if root.exists(names.CLEAN_SHUTDOWN):
         return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {counted}")]
-    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {counted} are looked through when used")]
+    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {counted} are recovered by the next start")]

@@ -139,6 +139,7 @@ class Recoveries:
     def close(self) -> None:
         """The broker stops: what is not open now is left as it is, for the next start to recover."""
         self._is_closed = True
+        self.beside.close()
         for key in list(self._callbacks):
             self.abandon(key)
 

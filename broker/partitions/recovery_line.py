@@ -52,6 +52,7 @@ class RecoveryLine:
         self._config = config
         self._places: dict[PartitionKey, _Place] = {}
         self._past_bytes = 0
+        self._is_closed = False
 
     @property
     def is_beside(self) -> bool:
@@ -94,8 +95,14 @@ class RecoveryLine:
             self._workers.give_up(place.job)
         self._begin()
 
+    def close(self) -> None:
+        """The broker stops: nothing is begun any more."""
+        self._is_closed = True
+
     def _begin(self) -> None:
         """Begin all that may be begun now."""
+        if self._is_closed:
+            return
         threads = self._config.integer("num.recovery.threads.per.data.dir")
         under_way = [place for place in self._places.values() if place.job is not None]
         busy = Counter(place.path for place in under_way)
@@ -145,8 +152,8 @@ class RecoveryLine:
         self._workers.give_up(job)
 
     def _ended(self, place: _Place, job: Future[ClosedLog]) -> None:
-        if place.job is not job:
-            return  # it was put off, or left
+        if place.job is not job or self._places.get(place.unopened.key) is not place:
+            return  # it was put off, or left: another partition may have its name
         if job.cancelled():
             place.job = None  # the broker stops
             return

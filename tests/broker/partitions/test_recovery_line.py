@@ -177,6 +177,28 @@ async def test_one_that_leaves_is_given_up_and_makes_room() -> None:
     assert world.partitions["a"].noted == []
 
 
+async def test_what_ends_in_the_turn_in_which_it_leaves_is_noted_nowhere() -> None:
+    world = World(jobs_max=1)
+    world.ask("a")
+    world.jobs.under_way["a"].set_result(CLOSED)
+    world.line.leave(("a", 0))
+    before = world.partitions["a"]
+    world.jobs.under_way.clear()
+    world.ask("a")
+    await settle()
+    assert before.noted == []
+    assert world.under_way == ["a"]
+
+
+async def test_after_close_nothing_is_begun() -> None:
+    world = World(jobs_max=1)
+    for name in "ab":
+        world.ask(name)
+    world.line.close()
+    world.line.leave(("a", 0))
+    assert world.under_way == []
+
+
 @pytest.mark.parametrize("error", [CorruptFile("/d/a-0/x", "damaged"), HelperDied("it died")])
 async def test_a_failure_is_a_storage_error_and_the_next_goes_on(error: Exception) -> None:
     world = World(jobs_max=1)
