@@ -1,0 +1,160 @@
+"""Coordinators load what they wrote from logs that were compacted meanwhile: with gaps, empty batches, lone markers."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.runtime.loading import Loader
+from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.transaction.states import TransactionState
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.records.builder import build_single
+from barnabas.protocol.records.control import EndTxnMarker
+from barnabas.storage.log.log import PartitionLog
+from tests.support.worlds.broker import BrokerWorld, settle, until
+from tests.support.worlds.transactional_broker import TransactionalBroker
+
+E = ErrorCode
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+PRODUCER_ID = 4_000
+
+
+def cut_into_segments(world: BrokerWorld, topic: str) -> None:
+    """Smaller ones than any setting allows, in this run."""
+    world.services.catalogue.create_internal_topic(topic)
+    log = world.services.partitions.get(topic, 0)
+    log.config = log.config._replace(segment_bytes=1_500)
+
+
+def commit(world: BrokerWorld, partition: int, offset: int, producer_id: int = -1) -> None:
+    topic = world.services.catalogue.topics.get("t") or world.services.catalogue.create_topic("t", 3)
+    wanted = (OffsetToCommit("t", topic.topic_id, partition, offset, -1, ""),)
+    request = CommitRequest("g", -1, "", None, wanted)
+    if producer_id < 0:
+        world.services.groups.commit_offsets(request, missing_group=E.GROUP_ID_NOT_FOUND)
+    else:
+        by = Producer(producer_id, 0)
+        codes = world.services.groups.commit_offsets_in_transaction(request, by, missing_group=E.GROUP_ID_NOT_FOUND)
+        assert codes == (E.NONE,)
+
+
+def end(world: BrokerWorld, producer_id: int, *, is_commit: bool) -> None:
+    marker = EndTxnMarker(is_commit, producer_id, 0, 0, -1, world.clock.now_ms())
+    world.services.groups.append_marker(0, marker, transaction_version=0, hold=False)
+
+
+async def committed(world: BrokerWorld) -> dict[int, int]:
+    world.services.groups.prepare("g")
+    await settle()
+    found = world.services.groups.fetch_offsets("g").offsets.get("t", {})
+    return {partition: offset.offset for partition, offset in found.items()}
+
+
+async def compacted(world: BrokerWorld, topic: str) -> PartitionLog:
+    log = world.services.partitions.get(topic, 0)
+    size = log.size
+    await world.services.partitions.synced_anyway(topic, 0)
+    world.services.cleaner.start()
+    await until(lambda: world.services.cleaner.figures.cleanings)
+    assert log.size < size / 2
+    return log
+
+
+async def test_committed_offsets_are_loaded_from_what_is_left() -> None:
+    world = BrokerWorld(SETTINGS)
+    cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
+    for number in range(120):
+        commit(world, number % 3, number)
+        world.clock.advance(10)
+    await compacted(world, CONSUMER_OFFSETS_TOPIC)
+    before = await committed(world)
+    await world.close()
+    again = BrokerWorld(SETTINGS, world.files)
+    assert await committed(again) == before == {0: 117, 1: 118, 2: 119}
+    await again.close()
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_transactions_are_loaded_from_what_is_left(how: str) -> None:
+    world = TransactionalBroker(SETTINGS)
+    cut_into_segments(world.broker, TRANSACTION_STATE_TOPIC)
+    producer = await world.producer()
+    for number in range(40):
+        await producer.send(b"v", number % 3)
+        assert (await producer.end(commit=number % 2 == 0)).error is E.NONE
+    await compacted(world.broker, TRANSACTION_STATE_TOPIC)
+    before = world.txn()
+    after = await world.restart(how)
+    assert after.txn() == before._replace(last_producer_epoch=-1)  # which no record has
+    assert before.state is TransactionState.COMPLETE_ABORT
+    later = await after.producer()
+    await later.send(b"later")
+    assert (await later.end(commit=True)).error is E.NONE
+    await after.close()
+
+
+async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
+    """Plain commits between those of transactions, some of them aborted, one is open, some are markers alone."""
+    world = BrokerWorld(SETTINGS)
+    cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
+    for number in range(60):
+        producer_id = PRODUCER_ID + number % 4
+        commit(world, 0, 1_000 + number, producer_id)
+        commit(world, 1, 2_000 + number)
+        if number % 4 == 2:
+            commit(world, 0, 3_000 + number)  # later than the one in the transaction: it stays when that ends
+        end(world, producer_id, is_commit=number % 4 != 3)
+        world.clock.advance(10)
+    log = await compacted(world, CONSUMER_OFFSETS_TOPIC)
+    commit(world, 2, 9_000, PRODUCER_ID + 9)
+    before = await committed(world)
+    assert before == {0: 3_058, 1: 2_059}
+    end_offset = log.log_end_offset
+    await world.close()
+    again = BrokerWorld(SETTINGS, world.files)
+    assert await committed(again) == before
+    assert again.services.partitions.get(CONSUMER_OFFSETS_TOPIC, 0).log_end_offset == end_offset
+    end(again, PRODUCER_ID + 9, is_commit=True)
+    assert await committed(again) == before | {2: 9_000}
+    await again.close()
+
+
+class Shortened:
+    """A topic of one record, of which compaction took the last four offsets."""
+
+    def extent(self, partition: int) -> tuple[int, int]:
+        return 0, 5
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        return bytes(build_single(b"key", b"value", 0)) if offset == 0 else b""
+
+
+class Heard:
+    """What was replayed."""
+
+    records_are_whole = False
+
+    def __init__(self) -> None:
+        self.records: list[tuple[bytes | None, bytes | None]] = []
+
+    def decode(self, key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
+        return key, value
+
+    def replay(self, record: tuple[bytes | None, bytes | None], record_offset: int, producer_id: int = -1) -> None:
+        self.records.append(record)
+
+    def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
+        raise AssertionError
+
+
+def test_a_log_whose_last_offsets_are_gone_is_loaded() -> None:
+    heard = Heard()
+    loader = Loader(Shortened(), 0, heard)
+    while not loader.step():
+        pass
+    assert heard.records == [(b"key", b"value")]
