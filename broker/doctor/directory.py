@@ -98,7 +98,7 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
     except DecodeError as error:
         advice = "a Kafka with ZooKeeper made it: migrate it to KRaft with Apache Kafka 3.9 first"
         return [problem(_CHECK, f"{root.path}: {error}", advice if b"version=0" in data else None)]
-    findings = [*_examine_owner(root, config, meta)]
+    findings = [*_examine_owner(root, config, meta), *_set_aside(root)]
     holder = lock_holder(root.path_of(names.LOCK))
     if holder is not None:
         who = "a process that cannot be seen from here" if holder.pid is None else named(holder.pid)
@@ -107,6 +107,16 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
     else:
         findings += _examine_content(root, meta)
     return findings
+
+
+def _set_aside(root: Directory) -> list[Finding]:
+    """Partitions that the log cleaner of the last run, or of the one that goes on, could not compact."""
+    lines = (root.read(names.UNCLEANABLE_PARTITIONS) or b"").decode(errors="replace").splitlines()
+    advice = "barnabas log verify tells more; the next start tries again"
+    return [
+        warning("compaction", f"{where} is not compacted any more: {reason}", advice)
+        for where, _, reason in (line.partition(" ") for line in lines)
+    ]
 
 
 def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[Finding]:

@@ -26,7 +26,7 @@ from barnabas.broker.partitions.cleaning.round import Discarded, Round, Surround
 from barnabas.broker.partitions.cleaning.sleeping import Sleeping
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import KafkaError
-from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
 from barnabas.storage.errors import DirectoryOffline, StorageError
 from barnabas.storage.log.cleanable import Cleanable, first_dirty
 from barnabas.storage.log.replacing import remove_cleaned
@@ -68,7 +68,8 @@ class Cleaner:
         return bool(self._around.syncing)
 
     def start(self) -> None:
-        """Look at the logs now, and every log.cleaner.backoff.ms from now on."""
+        """Look at the logs now, and every log.cleaner.backoff.ms from now on. What was set aside is tried again."""
+        self._note_set_aside()
         if self._around.settings.is_enabled:
             self._look()
 
@@ -103,6 +104,20 @@ class Cleaner:
         self._is_looking = False
         if not done.cancelled():
             self._looked(done.result())
+
+    def _note_set_aside(self) -> None:
+        """For `barnabas doctor`, which looks into data directories: a line for each partition in a file of ours."""
+        for home in self._around.partitions.directory.members:
+            lines = [
+                f"{topic}-{partition} {why.reason}\n"
+                for (topic, partition), why in sorted(self.figures.set_aside.items())
+                if why.directory == home.path
+            ]
+            with suppress(StorageError):
+                if lines:
+                    home.root.write_atomically(UNCLEANABLE_PARTITIONS, "".join(lines).encode())
+                elif home.root.exists(UNCLEANABLE_PARTITIONS):
+                    home.root.remove(UNCLEANABLE_PARTITIONS)
 
     def _looked(self, candidates: list[Candidate]) -> None:
         self._is_looking = False
@@ -224,13 +239,15 @@ class Cleaner:
         _log.error(line("log not cleaned any more until a restart", **where))
         with suppress(StorageError):
             remove_cleaned(home.directory_of(key))
+        self._note_set_aside()
 
     # --- giving up ---
 
     def _let_go(self, topic: str, partition: int) -> None:
         """The topic is deleted, or the partition lies elsewhere now."""
         key = topic, partition
-        self.figures.set_aside.pop(key, None)
+        if self.figures.set_aside.pop(key, None) is not None:
+            self._note_set_aside()
         if key in self._under_way:
             self._give_up(key, Discarded("it is gone, or elsewhere"))
 

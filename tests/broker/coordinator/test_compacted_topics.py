@@ -90,6 +90,8 @@ async def test_transactions_are_loaded_from_what_is_left(how: str) -> None:
     await compacted(world.broker, TRANSACTION_STATE_TOPIC)
     before = world.txn()
     after = await world.restart(how)
+    after.coordinator.load_in_background()
+    await after.advance(2_000)
     assert after.txn() == before._replace(last_producer_epoch=-1)  # which no record has
     assert before.state is TransactionState.COMPLETE_ABORT
     later = await after.producer()

@@ -173,3 +173,9 @@ def test_the_newest_change_is_that_of_the_files_right_in_it(used: Path) -> None:
     assert directory.newest_change_s(str(used)) == 4_000_000_000
     assert directory.newest_change_s(str(used / "nothing")) is None
     assert meta_properties.decode((used / "meta.properties").read_bytes()).cluster_id == "blue"
+
+
+def test_partitions_that_the_cleaner_set_aside_are_told(used: Path) -> None:
+    (used / "uncleanable-partitions").write_text("orders-0 x.log: the CRC of the batch at offset 2 is wrong\n")
+    (found,) = (each for each in examine(used) if each.check == "compaction")
+    assert found.says == "orders-0 is not compacted any more: x.log: the CRC of the batch at offset 2 is wrong"
