@@ -167,11 +167,12 @@ class Producers:
     def last_records(self, below: int) -> list[tuple[int, int, int]]:
         """(producer id, offset of its last data, epoch) of producers that have none at or behind `below`; -1: no data
         in this epoch."""
-        return [
-            (producer_id, last, producer.producer_epoch)
-            for producer_id, producer in self._producers.items()
-            if (last := producer.window[-1].last_offset if producer.window else -1) < below
-        ]
+        found = []
+        for producer_id, producer in self._producers.items():
+            last = producer.window[-1].last_offset if producer.window else -1
+            if last < below:
+                found.append((producer_id, last, producer.producer_epoch))
+        return found
 
     def to_snapshot(self) -> list[ProducerEntry]:
         """One entry per producer, as a `.snapshot` file keeps them."""
