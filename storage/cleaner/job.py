@@ -19,8 +19,9 @@ from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.filtering import BatchFilter
 from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
-from barnabas.storage.cleaner.mapping import MapBuilding, Span
+from barnabas.storage.cleaner.mapping import MapBuilding
 from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.reading import Span
 from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, Tally
 from barnabas.storage.cleaner.writing import CleanedSegment, remove_cleaned
 from barnabas.storage.config import LogConfig

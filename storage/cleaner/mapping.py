@@ -1,36 +1,27 @@
 """The first walk of a round: the keys of the part that was not cleaned before go into the offset map.
 
-Markers and what was aborted are left out. The walk ends where the map is full. It never comes to a segment with a
-transaction that is still open: a record of it may not remove an older one.
+Markers and what was aborted are left out. A segment is walked from its beginning, also where only its end is dirty: no
+ABORT marker is missed, and the index, which may be damaged, is not needed. The walk ends where the map is full. It
+never comes to a segment with a transaction that is still open: a record of it may not remove an older one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.rows import Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.reading import BatchReader
+from barnabas.storage.cleaner.reading import BatchReader, Span
 from barnabas.storage.cleaner.results import Tally
 from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions, kind_of
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.segment.offset_index import OffsetIndex
 
 STEP_BYTES: Final = 1 << 14  # of batches between two pauses
 BATCH_COST_BYTES: Final = 128  # what a batch counts beside its bytes
-
-
-class Span(NamedTuple):
-    """A segment: its offsets are in [base_offset, end_offset), its log file is `size` bytes."""
-
-    base_offset: int
-    end_offset: int
-    size: int
 
 
 class MapBuilding:
@@ -67,8 +58,7 @@ class MapBuilding:
         self._tally.map_fullness = self._map.fullness
 
     def _walk(self, span: Span) -> Generator[int, None, bool]:
-        name = segment_file(span.base_offset, FileKind.LOG)
-        reader = BatchReader(self._directory, name, self._start(span), span.size, self._buffer_bytes)
+        reader = BatchReader(self._directory, span, self._buffer_bytes)
         told = work = 0
         try:
             while (header := reader.next()) is not None:
@@ -92,6 +82,8 @@ class MapBuilding:
     def _take(self, batch: bytes, header: BatchHeader) -> Generator[int, None, bool]:
         kind = kind_of(batch, header)
         is_skipped = self._transactions.can_discard(header, kind)
+        if header.last_offset < self._first_dirty:
+            return False
         if kind != BatchKind.DATA:
             self._tally.map_messages_read += 1
             return False
@@ -122,14 +114,3 @@ class MapBuilding:
             count += 1
         self._tally.map_messages_read += count
         return False
-
-    def _start(self, span: Span) -> int:
-        """Where in the log file to begin: at or before the first batch that may not be clean."""
-        if span.base_offset >= self._first_dirty:
-            return 0
-        index = OffsetIndex(self._directory, segment_file(span.base_offset, FileKind.OFFSET_INDEX), span.base_offset, 0)
-        if not index.load(span.size):
-            return 0
-        position = index.lookup(self._first_dirty)[1]
-        self._directory.disk.indexes.discard(index)
-        return position

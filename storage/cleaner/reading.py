@@ -1,30 +1,44 @@
-"""The batches of one segment, one after the other, each with its CRC found right.
+"""The batches of one segment, one after the other: each has the right CRC, and offsets behind those of the one before.
 
-Reads the log file in pieces, a batch that is larger than one as a whole. Whatever cannot be a whole and sound batch is
-a CorruptFile that names the file and the position: what is damaged is not compacted.
+No CRC covers the base offset, and a wrong bit there could make another record the last one of its key. The log file is
+read in pieces, a batch that is larger than one as a whole. Whatever cannot be a whole and sound batch is a CorruptFile
+that names the file and the position: what is damaged is not compacted.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header, verify_crc
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
 
 
-class BatchReader:
-    """Batches from `position` on, up to `end`. After `next` `batch` has the bytes, and lies at `batch_position`."""
+class Span(NamedTuple):
+    """A segment: its offsets are in [base_offset, end_offset), its log file is `size` bytes."""
 
-    def __init__(self, directory: Directory, name: str, position: int, end: int, buffer_bytes: int) -> None:
+    base_offset: int
+    end_offset: int
+    size: int
+
+
+class BatchReader:
+    """A segment's batches. After `next`, `batch` has the bytes, which lie at `batch_position`."""
+
+    def __init__(self, directory: Directory, span: Span, buffer_bytes: int) -> None:
         self.batch = b""
-        self.batch_position = position
+        self.batch_position = 0
         self.bytes_read = 0
-        self._file = directory.open(name)
-        self._position = position
-        self._end = end
+        self._file = directory.open(segment_file(span.base_offset, FileKind.LOG))
+        self._position = 0
+        self._end = span.size
+        self._offset_min = span.base_offset
+        self._end_offset = span.end_offset
         self._buffer_bytes = buffer_bytes
         self._buffer = b""
-        self._buffer_start = position
+        self._buffer_start = 0
 
     def next(self) -> BatchHeader | None:
         """The header of the next batch, None behind the last one."""
@@ -47,6 +61,11 @@ class BatchReader:
         self.batch_position = position
         if not verify_crc(self.batch):
             raise self.damage(position, f"the CRC of the batch at offset {header.base_offset} is wrong")
+        base_offset, next_offset = header.base_offset, header.next_offset
+        if not self._offset_min <= base_offset < next_offset <= self._end_offset:
+            wanted = f"those from {self._offset_min} to {self._end_offset - 1} can come here"
+            raise self.damage(position, f"a batch with offsets {base_offset} to {next_offset - 1}, and {wanted}")
+        self._offset_min = next_offset
         self._position = position + size
         return header
 

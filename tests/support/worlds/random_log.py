@@ -8,12 +8,15 @@ from tests.support.worlds.compacted_log import CompactedLog, Pair
 
 
 class RandomLog:
-    """Writes to a log. Transactions are committed, aborted, and left open over segments and rounds."""
+    """Writes to a log. Its transactions, if any, are committed, aborted, and left open over segments and rounds."""
 
-    def __init__(self, log: CompactedLog, chance: Random, compression: int = 0) -> None:
+    def __init__(
+        self, log: CompactedLog, chance: Random, compression: int = 0, *, has_transactions: bool = True
+    ) -> None:
         self.log = log
         self._chance = chance
         self._compression = compression
+        self._has_transactions = has_transactions
         self._sequences: dict[int, int] = {}
         self._open: set[int] = set()
 
@@ -34,7 +37,7 @@ class RandomLog:
         if chance < 0.35:
             timestamp_type = int(self._chance.random() < 0.2)
             self.log.data(*self._pairs(), compression=self._compression, timestamp_type=timestamp_type)
-        elif chance < 0.5:
+        elif chance < 0.5 or not self._has_transactions:
             self._send(self._chance.choice((1, 2)), transactional=False)
         elif chance < 0.8 or not self._open:
             producer_id = self._chance.choice((11, 12, 13))
