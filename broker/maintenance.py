@@ -6,6 +6,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.context import Deferred
 
 if TYPE_CHECKING:
@@ -98,9 +99,14 @@ class Maintenance:
                 needs.upkeep,
                 needs.workers,
                 self._is_moving,
+                self._is_compacted,
                 set(),
             )
         )
+
+    def _is_compacted(self, name: str) -> bool:
+        topic = self._needs.catalogue.topics.get(name)
+        return topic is not None and log_config(self._needs.config, topic.configs).is_compacted
 
     def _is_moving(self, key: tuple[str, int]) -> bool:
         moves = self.moves.built

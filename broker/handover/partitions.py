@@ -61,7 +61,7 @@ def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> It
     directory = root.directory.subdirectory(name)
     aside = f"Apache Kafka would set {directory.path} aside as -stray and begin the partition empty"
     try:
-        found = read_topic_id(directory)
+        found = read_topic_id(directory, topic_id)
         epoch = _last_epoch(directory)
     except (StorageError, DecodeError, OSError) as failed:
         yield problem(_CHECK, f"{name} cannot be read: {failed}")

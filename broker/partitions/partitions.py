@@ -162,15 +162,9 @@ class Partitions:
         for tell in self.when_let_go:
             tell(topic, partition)
 
-    def unopened_compacted(self) -> list[PartitionKey]:
-        """Partitions of compacted topics that have a directory, are led here and were not asked for in this run."""
-        compacted = {
-            name
-            for name, topic in self._catalogue.topics.items()
-            if log_config(self._config, topic.configs).is_compacted
-        }
-        keys = self.directory.partitions
-        return [key for key in keys if key[0] in compacted and not self.is_used(*key) and self.is_here(*key)]
+    def unopened(self) -> list[PartitionKey]:
+        """Partitions that have a directory, are led here and were not asked for in this run."""
+        return [key for key in self.directory.partitions if not self.is_used(*key) and self.is_here(*key)]
 
     def open_logs(self) -> Iterator[PartitionLog]:
         """The logs that are open now."""

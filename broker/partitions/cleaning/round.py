@@ -52,6 +52,8 @@ class Surroundings(NamedTuple):
     workers: Workers
     is_moving: Callable[[PartitionKey], bool]
     """Whether a partition is on its way to another data directory."""
+    is_compacted: Callable[[str], bool]
+    """Whether cleanup.policy of a topic has `compact`."""
     syncing: set[Future[StorageError | None]]
     """What is being synced in threads."""
 

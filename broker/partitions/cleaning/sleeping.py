@@ -38,7 +38,7 @@ class Sleeping:
         now_ms = around.clock.now_ms()
         if not self._left and (self._swept_ms is None or now_ms - self._swept_ms >= around.settings.sweep_ms):
             self._swept_ms = now_ms
-            self._left = around.partitions.unopened_compacted()
+            self._left = [key for key in around.partitions.unopened() if around.is_compacted(key[0])]
         for _ in range(min(LOOKED_AT_MAX, len(self._left))):
             key = self._left.pop()
             if not around.partitions.is_used(*key) and is_wanted(key):

@@ -43,6 +43,7 @@ class _LimitedFile:
         self._files, self._file = files, file
         self.pread = file.pread
         self.size = file.size
+        self.set_modified_ms = file.set_modified_ms
         self.sync = file.sync
         self.close = file.close
 
