@@ -189,6 +189,7 @@ class _Loader:
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
             if index > 0:
                 self._snapshots.write(segment.base_offset, self._rebuild.producers.to_snapshot())
+        self._directory.remove(segment.txn_index.name)
         segment.reset_indexes()
         self._sums.forget(segment)
         # The old files may name batches that a power cut took. An active segment's are written when it is sealed.
