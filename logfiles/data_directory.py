@@ -125,8 +125,10 @@ def read_layout(
             f"{path} is no data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
         )
     known = _Checkpoints(
-        *(_offsets(path, name) for name in (LOG_START_CHECKPOINT, CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT)),
-        was_clean=_was_clean(path),
+        _offsets(path, LOG_START_CHECKPOINT),
+        _offsets(path, CLEANER_CHECKPOINT),
+        _offsets(path, RECOVERY_POINT_CHECKPOINT),
+        _was_clean(path),
     )
     return [
         _read_partition(
