@@ -46,6 +46,12 @@ class Rewriting:
         self._area = bytearray()  # what is not compressed yet
         self._compressor: Compressor | None = new_compressor(header.compression)
         self._compressed: list[bytes] = []
+        self._compressed_bytes = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes are held."""
+        return len(self._area) + self._compressed_bytes
 
     def add(self, offset: int, timestamp: int, tail: bytes) -> None:
         """The next record: `tail` is all of it behind its offset, key to headers, as it lay in a batch."""
@@ -62,7 +68,9 @@ class Rewriting:
         write_varint(area, offset_delta)
         area += tail
         if self._compressor is not None and len(area) >= _FEED_BYTES:
-            self._compressed.append(self._compressor.compress(bytes(area)))
+            compressed = self._compressor.compress(bytes(area))
+            self._compressed.append(compressed)
+            self._compressed_bytes += len(compressed)
             area.clear()
 
     def seal(self) -> tuple[BatchHeader, bytearray]:

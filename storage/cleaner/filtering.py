@@ -1,7 +1,8 @@
 """One batch: which of its records stay, and the batch that is left with them.
 
 Knows the offset map and the rules; reads no file. Records that stay are held while a batch is looked at, up to
-HELD_BYTES; of a batch that keeps more (a small zstd batch can hold gigabytes) the records are walked a second time.
+HELD_BYTES; of a batch that keeps more (a small zstd batch can hold gigabytes) the records are walked a second time. If
+they cannot be compressed to REWRITTEN_BYTES_MAX the way we do it, the batch stays as it is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import Tally
 
 HELD_BYTES: Final = 1 << 22
+REWRITTEN_BYTES_MAX: Final = 1 << 27
 _HELD_RECORD_BYTES: Final = 128  # what a held record takes beside its bytes
 
 Filtered = tuple[BatchHeader, bytes | bytearray, int]
@@ -34,6 +36,7 @@ class BatchFilter:
         delete_retention_ms: int,
         max_record_bytes: int,
         tally: Tally,
+        rewritten_bytes_max: int = REWRITTEN_BYTES_MAX,
     ) -> None:
         self._map = offset_map
         self._latest_offset = latest_offset
@@ -41,6 +44,7 @@ class BatchFilter:
         self._horizon_ms = now_ms + delete_retention_ms
         self._max_record_bytes = max_record_bytes
         self._tally = tally
+        self._rewritten_bytes_max = rewritten_bytes_max
         self._invalid = 0
         self._has_tombstone = False
         self._max_timestamp = NO_HORIZON
@@ -87,11 +91,14 @@ class BatchFilter:
                 rewriting.add(offset, timestamp, record)
         else:
             held.clear()
-            yield from self._rewrite(batch, header, rewriting)
+            is_whole = yield from self._rewrite(batch, header, rewriting)
+            if not is_whole:
+                return header, batch, header.max_timestamp
         rewritten, data = rewriting.seal()
         return rewritten, data, rewritten.max_timestamp
 
-    def _rewrite(self, batch: bytes, header: BatchHeader, rewriting: Rewriting) -> Generator[int, None, None]:
+    def _rewrite(self, batch: bytes, header: BatchHeader, rewriting: Rewriting) -> Generator[int, None, bool]:
+        """Add the records that stay; whether they are all there, and not too large together."""
         for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
             yield 0
             if piece is None:
@@ -99,7 +106,10 @@ class BatchFilter:
             buffer, rows = piece
             for offset, timestamp, _, _, tail, end in self._retained(rows, header):
                 rewriting.add(offset, timestamp, buffer[tail:end])
+            if rewriting.size > self._rewritten_bytes_max:
+                break
         self._invalid = 0  # counted the first time
+        return rewriting.size <= self._rewritten_bytes_max
 
     def _retained(self, rows: list[Row], header: BatchHeader) -> list[Row]:
         """The rows that stay; notes what else there is to know of them."""
