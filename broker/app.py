@@ -110,9 +110,7 @@ class Broker:
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, stopwatch, loop, upkeep, workers
         self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, environment.random))
-        self._housekeeping = housekeeping = Housekeeping(
-            partitions, config, clock, loop, waiters, slices, flush, self._in_flush_thread
-        )
+        self._housekeeping = housekeeping = self._open_housekeeping(config, waiters, slices)
         self.room = RoomWatch(
             directory, partitions.open_logs, housekeeping, config.integer(RESERVED_BYTES), clock, loop
         )
@@ -160,6 +158,10 @@ class Broker:
             flush=self.flush,
             random_bytes=self._environment.random,
         )
+
+    def _open_housekeeping(self, config: BrokerConfig, waiters: Waiters, slices: Slices) -> Housekeeping:
+        in_thread = self._in_flush_thread
+        return Housekeeping(self._partitions, config, self._clock, self._loop, waiters, slices, self.flush, in_thread)
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
         """The nodes, where there are several."""

@@ -55,6 +55,7 @@ class LogCheckpoints:
             high_watermark=self._high_watermarks.offsets.get(key),
             was_clean=was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
             tells_all_times=tells_all_times,
+            was_cleaned=self.first_dirty(key) is not None,
         )
 
     def recovery_point(self, key: TopicPartition) -> int | None:

@@ -85,10 +85,10 @@ class _Loader:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
         check_first(self._directory, [each.base_offset for each in self._segments], self._epochs, self._checkpoint)
-        if not self._config.is_compacted:
-            for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
-                if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
-                    self._sums.check_size(segment)
+        is_cleaned = self._config.is_compacted or self._checkpoint.was_cleaned
+        for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
+            if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
+                self._sums.check_size(segment, may_be_shorter=is_cleaned)
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
         yield from self._recover_segments()
         self._restart_below_start()

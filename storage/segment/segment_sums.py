@@ -38,10 +38,12 @@ class SegmentSums:
         except (DecodeError, ValueError):
             self._file.changed()  # nothing is known, and the next flush writes it anew
 
-    def check_size(self, segment: Segment) -> None:
-        """CorruptFile if the log is shorter than it was. Not for a log that may be cleaned."""
+    def check_size(self, segment: Segment, *, may_be_shorter: bool) -> None:
+        """CorruptFile if the log is shorter than it was; a log that was cleaned may be."""
         size, _ = self._rows.get(segment.base_offset, (-1, 0))
-        if segment.size < size:
+        if segment.size < size and may_be_shorter:
+            self.forget(segment)
+        elif segment.size < size:
             raise CorruptFile(
                 segment.log.path,
                 f"the file ends at position {segment.size}, and {SEGMENT_CHECKSUMS} has {size} for it: "

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from barnabas.broker.catalogue.alterations import Alteration, Operation
+from barnabas.broker.catalogue.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.protocol.records.batch import iter_batches
@@ -33,12 +35,12 @@ def world_of(
     return world
 
 
-def append(world: BrokerWorld, count: int = 12, topic: str = "t") -> PartitionLog:
+def append(world: BrokerWorld, count: int = 12, topic: str = "t", value: bytes = b"value-") -> PartitionLog:
     """Batches of one record each, every one in a segment of its own; all but the last are synced."""
     partitions = world.services.partitions
     for number in range(count):
         world.clock.advance(20)
-        record = (b"key-%d" % (number % KEYS), b"value-%d" % number, (), world.clock.now_ms())
+        record = (b"key-%d" % (number % KEYS), b"%b%d" % (value, number), (), world.clock.now_ms())
         partitions.append(topic, 0, bytearray(build_batch([record])))
     return synced(partitions.get(topic, 0))
 
@@ -124,6 +126,29 @@ async def test_what_was_cleaned_is_known_after_a_restart() -> None:
         offset: found for offset, found in records(opened).items() if offset < first_dirty
     }
     assert opened.recovered.segments_dropped == 0
+    await again.close()
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+async def test_a_topic_that_is_not_compacted_any_more_is_opened_with_its_short_segments(is_clean: bool) -> None:
+    small = COMPACT | {"segment.bytes": str(1 << 20)}
+    world = world_of(topics={"t": small})
+    log = append(world, value=b"v" * 400_000)
+    sizes = dict(log.extents)
+    await cleaned(world)
+    assert any(size < sizes[base_offset] for base_offset, size in log.extents)
+    after = records(log)
+    alteration = Alteration("cleanup.policy", Operation.SET, "delete")
+    world.services.catalogue.alter_configs(TOPIC_RESOURCE, "t", [alteration])
+    synced(log)
+    if is_clean:
+        await world.close()
+    else:
+        world.files.crash("everything")
+    again = world_of(world.files)
+    opened = again.services.partitions.get("t", 0)
+    assert not opened.config.is_compacted
+    assert records(opened) == after
     await again.close()
 
 
