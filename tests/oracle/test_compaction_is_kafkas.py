@@ -54,7 +54,7 @@ class Workload:
             for key in range(3):
                 self._send(plain, b"key-%d" % ((number * 3 + key) % KEYS), b"plain-%d-%d" % (number, key))
             if number % 5 == 4:
-                self._send(plain, b"key-%d" % (number % KEYS), None)
+                self._send(plain, b"only-%d" % (number - 2), None)
             transactional.begin_transaction()
             self._send(transactional, b"key-%d" % (number % 3), b"transactional-%d" % number)
             self._send(transactional, b"only-%d" % number, b"transactional")
