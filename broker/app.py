@@ -110,11 +110,7 @@ class Broker:
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, stopwatch, loop, upkeep, workers
         self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, environment.random))
-        self._housekeeping = housekeeping = self._open_housekeeping(config, waiters, slices)
-        self.room = RoomWatch(
-            directory, partitions.open_logs, housekeeping, config.integer(RESERVED_BYTES), clock, loop
-        )
-        self.catalogue.subscribe(self.room)
+        self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,
@@ -159,9 +155,16 @@ class Broker:
             random_bytes=self._environment.random,
         )
 
-    def _open_housekeeping(self, config: BrokerConfig, waiters: Waiters, slices: Slices) -> Housekeeping:
+    def _open_housekeeping(
+        self, config: BrokerConfig, waiters: Waiters, slices: Slices
+    ) -> tuple[Housekeeping, RoomWatch]:
+        partitions, clock, loop = self._partitions, self._clock, self._loop
         in_thread = self._in_flush_thread
-        return Housekeeping(self._partitions, config, self._clock, self._loop, waiters, slices, self.flush, in_thread)
+        housekeeping = Housekeeping(partitions, config, clock, loop, waiters, slices, self.flush, in_thread)
+        reserved_bytes = config.integer(RESERVED_BYTES)
+        room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, clock, loop)
+        self.catalogue.subscribe(room)
+        return housekeeping, room
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
         """The nodes, where there are several."""
