@@ -20,7 +20,6 @@ from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config.keys import RESERVED_BYTES
 from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
@@ -161,7 +160,7 @@ class Broker:
         partitions, clock, loop = self._partitions, self._clock, self._loop
         in_thread = self._in_flush_thread
         housekeeping = Housekeeping(partitions, config, clock, loop, waiters, slices, self.flush, in_thread)
-        reserved_bytes = config.integer(RESERVED_BYTES)
+        reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, clock, loop)
         self.catalogue.subscribe(room)
         return housekeeping, room

@@ -175,10 +175,9 @@ _TABLE = (
     Key("offsets.topic.segment.bytes", INT, "104857600", Range(1)),
 )
 
-RESERVED_BYTES = "barnabas.log.dir.reserved.bytes"
 OWN = (
     Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),
-    Key(RESERVED_BYTES, LONG, str(64 << 20), Range(0)),
+    Key("barnabas.log.dir.reserved.bytes", LONG, str(64 << 20), Range(0)),
 )
 """Keys that Kafka does not have. Their names begin with `barnabas.`."""
 

@@ -20,7 +20,19 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 _log = logger("config")
 
 ROOT = "root"
-PARTS = ("api", "app", "catalogue", "cluster", "config", "coordinator", "http", "net", "storage", "workers")
+PARTS = (
+    "api",
+    "app",
+    "catalogue",
+    "cleaner",
+    "cluster",
+    "config",
+    "coordinator",
+    "http",
+    "net",
+    "storage",
+    "workers",
+)
 """The parts of the broker that have a logger of their own (`log_lines.logger`)."""
 
 _LOGGERS = MappingProxyType(

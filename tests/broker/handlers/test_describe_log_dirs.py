@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.config.keys import RESERVED_BYTES
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.protocol.registry import ApiKey
@@ -63,7 +62,7 @@ async def test_every_version_tells_the_sizes_of_all_partitions(world: BrokerWorl
     directory = await describe(world, None, version)
     assert (directory.error_code, directory.log_dir) == (ErrorCode.NONE, "/data")
     assert sizes(directory) == {("t", 0): 0, ("t", 1): size, ("t", 2): 0, ("unused", 0): 0}
-    usable = VOLUME_BYTES - world.files.used() - world.config.integer(RESERVED_BYTES)
+    usable = VOLUME_BYTES - world.files.used() - world.config.integer("barnabas.log.dir.reserved.bytes")
     room = (VOLUME_BYTES, usable) if version >= ROOM_SINCE else (-1, -1)
     assert (directory.total_bytes, directory.usable_bytes, directory.is_cordoned) == (*room, False)
 

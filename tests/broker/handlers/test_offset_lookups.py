@@ -53,7 +53,8 @@ class OnePartition:
 
     def context(self, version: int) -> RequestContext:
         slices = SimpleNamespace(in_slices=lambda begin: finish(begin()))
-        services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices))
+        room = SimpleNamespace(records_deleted=lambda topic, partition: None)
+        services = cast(Services, SimpleNamespace(partitions=self, catalogue=self, slices=slices, room=room))
         return RequestContext(services, 0, version)
 
 

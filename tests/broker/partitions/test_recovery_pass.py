@@ -66,7 +66,7 @@ async def test_one_that_is_asked_for_meanwhile_stays_open() -> None:
 
 
 async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "barnabas")
     world = await killed(LONG, LONG)
     await world.broker.start()
     world.clock.advance(FIRST_TOLD_MS - 1)
