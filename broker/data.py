@@ -58,6 +58,7 @@ def open_catalogue(config: BrokerConfig, directory: LogDirectories, environment:
         config=config,
         now_ms=environment.clock.now_ms,
         random_bytes=environment.random,
+        was_clean=directory.metadata.was_clean,
     )
     if not directory.is_one:
         catalogue.place_partitions(directory.usable_ids, [each.directory_id for each in directory.members])

@@ -87,15 +87,16 @@ class Catalogue:
         config: BrokerConfig,
         now_ms: Callable[[], int],
         random_bytes: Callable[[int], bytes],
+        was_clean: bool = False,
     ) -> "Catalogue":
         """Open the catalogue in `__cluster_metadata-0`, making a new one where there is none.
 
         CatalogueError if what is there is damaged or not ours to open, StorageError if the disk fails.
-        `config` is kept in step with what is set for the broker while running.
+        `config` is kept in step with what is set for the broker while running. was_clean: the last run ended cleanly.
         """
         identity = Identity(node_id, directory_id)
         snapshot_bytes = config.integer("metadata.log.max.record.bytes.between.snapshots")
-        journal = Journal(directory, identity, now_ms, snapshot_bytes)
+        journal = Journal(directory, identity, now_ms, snapshot_bytes, was_clean=was_clean)
         bootstrap = None if directory.parent is None else directory.parent.read(BOOTSTRAP_CHECKPOINT)
         journal.begin(bootstrap, config.advertised_listeners, random_bytes(16))
         return cls(journal, identity, config, random_bytes)

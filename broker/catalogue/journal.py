@@ -53,18 +53,25 @@ class Journal:
     """One data directory's catalogue log with its image. `epoch` is this run's, opened or not."""
 
     def __init__(
-        self, directory: Directory, identity: Identity, now_ms: Callable[[], int], snapshot_bytes: int
+        self,
+        directory: Directory,
+        identity: Identity,
+        now_ms: Callable[[], int],
+        snapshot_bytes: int,
+        *,
+        was_clean: bool,
     ) -> None:
         """Read the log into the image. CatalogueError if it cannot be; StorageError if the disk fails.
 
-        snapshot_bytes: a clean stop that finds so much log behind the last snapshot writes one.
+        snapshot_bytes: a clean stop that finds so much log behind the last snapshot writes one. was_clean: the last run
+        ended cleanly.
         """
         self._snapshot_bytes = min(snapshot_bytes, SNAPSHOT_BYTES_MAX)
         self._directory = directory
         self._identity = identity
         self._now_ms = now_ms
         directory.create()
-        self._log = MetadataLog(directory)
+        self._log = MetadataLog(directory, was_clean=was_clean)
         self._quorum = Quorum(identity)
         self._quorum_state = read_quorum_state(directory, identity)
         replaying = Replaying(Image(identity.node_id), self._quorum)

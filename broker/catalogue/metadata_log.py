@@ -6,7 +6,7 @@ Knows batches and offsets, nothing of the records in them. Segments are ordinary
 Invariants: an appended batch is on the disk when `append` returns; if it raises, nothing of it will be read again,
 unless the disk failed so that it has to be left to the next start. Because every batch is synced before the next is
 written, only the last one can be torn: damage with a good batch behind it is corruption, and such a log is not
-opened.
+opened. After a clean stop none is torn.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import (
+    CLEAN_SHUTDOWN,
     CLUSTER_METADATA_TOPIC,
     FileKind,
     FileState,
@@ -63,9 +64,10 @@ class StoredBatch(NamedTuple):
 class MetadataLog:
     """The log of one data directory. Call `read` to the end once, then `append` as often as need be."""
 
-    def __init__(self, directory: Directory) -> None:
-        """directory: `__cluster_metadata-0`, which exists."""
+    def __init__(self, directory: Directory, *, was_clean: bool = False) -> None:
+        """directory: `__cluster_metadata-0`, which exists. was_clean: the last run ended cleanly: nothing is torn."""
         self._directory = directory
+        self._was_clean = was_clean
         self.next_offset = 0
         self.last_epoch = NO_EPOCH
         self.last_timestamp_ms = -1
@@ -151,6 +153,11 @@ class MetadataLog:
             raise CatalogueError(f"{where}, and it is not the last segment")
         if _good_batch_behind(data, position, offset):
             raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
+        if self._was_clean:
+            raise CatalogueError(
+                f"{where}, and the broker was stopped cleanly: restore the file, or remove {CLEAN_SHUTDOWN} to go on "
+                "without this change and what came with it"
+            )
         _log.warning(line("unanswered change cut", where=where, bytes_dropped=len(data) - position))
         file.truncate(position)
         file.sync()

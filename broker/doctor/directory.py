@@ -137,7 +137,7 @@ def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
         catalogue = root.subdirectory(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0))
         if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
             quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
-            Replaying(image, quorum).run(MetadataLog(catalogue))
+            Replaying(image, quorum).run(MetadataLog(catalogue, was_clean=root.exists(names.CLEAN_SHUTDOWN)))
         damaged = list(partitions.examine(root.path, inventory.live, image, tells_all_times=meta.tells_all_times))
     except CatalogueError as error:
         advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"

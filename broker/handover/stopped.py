@@ -120,7 +120,7 @@ def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, lis
     found = []
     try:
         read_quorum_state(log, identity)
-        replaying.run(MetadataLog(log))
+        replaying.run(MetadataLog(log, was_clean=root.directory.exists(names.CLEAN_SHUTDOWN)))
     except CatalogueError as refused:
         return None, [problem(CATALOGUE_CHECK, str(refused))]
     except StorageError as failed:

@@ -80,6 +80,17 @@ def test_a_flipped_bit_in_the_last_batch_is_a_torn_tail(world: CatalogueWorld) -
     assert set(world.start().topics) == {"a"}
 
 
+def test_after_a_clean_stop_there_is_no_torn_tail(world: CatalogueWorld) -> None:
+    whole = world.log()
+    for damaged in (whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:], whole[:-1], whole + bytes(700)):
+        _write(world, LOG, damaged)
+        with pytest.raises(CatalogueError, match="stopped cleanly: restore the file, or remove"):
+            world.start(was_clean=True)
+        assert world.log() == damaged, "what is refused is left as it is"
+    _write(world, LOG, whole)
+    assert set(world.start(was_clean=True).topics) == {"a", "b"}
+
+
 @pytest.mark.parametrize("position", [9, 16, 20, 70, 200])
 def test_damage_with_good_batches_behind_it_is_refused(world: CatalogueWorld, position: int) -> None:
     data = bytearray(world.log())

@@ -20,6 +20,7 @@ from barnabas.broker.handover.check import Report, check
 from barnabas.protocol.files.checkpoints import encode_leader_epochs, encode_offsets, encode_partition_metadata
 from barnabas.protocol.files.meta_properties import MetaProperties, decode
 from barnabas.protocol.files.meta_properties import encode as encode_meta
+from barnabas.protocol.files.names import CLEAN_SHUTDOWN
 from barnabas.protocol.log_records.catalogue import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -101,6 +102,8 @@ def test_a_torn_last_change_is_told_and_left_as_it_is(left: Left) -> None:
     left.stopped()
     with (left.path / CLUSTER_METADATA / LOG).open("ab") as log:
         log.write(b"\0" * 30)
+    assert not left.checked().is_ready, "after a clean stop nothing is torn: it is damage"
+    (left.path / CLEAN_SHUTDOWN).unlink()
     report = left.checked()
     assert report.is_ready
     assert "the last change was not finished" in said(report, "catalogue")[-1]

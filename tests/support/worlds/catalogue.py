@@ -34,7 +34,7 @@ class CatalogueWorld:
         if is_started:
             self.start()
 
-    def start(self) -> Catalogue:
+    def start(self, *, was_clean: bool = False) -> Catalogue:
         disk = Disk(self.files, "/d")
         self.config = BrokerConfig(self._settings)
         self.catalogue = Catalogue.open(
@@ -44,6 +44,7 @@ class CatalogueWorld:
             config=self.config,
             now_ms=lambda: self.now_ms,
             random_bytes=self._random.randbytes,
+            was_clean=was_clean,
         )
         return self.catalogue
 
