@@ -27,7 +27,7 @@ RECORDS = 60  # over several segments
 
 @pytest.fixture
 async def broker() -> AsyncIterator[FullDisk]:
-    broker = await FullDisk(files=MemoryFiles(0)).start()
+    broker = await FullDisk({"log.cleaner.enable": "false"}, MemoryFiles(0)).start()  # for it retention would wait
     assert await broker.create("t") is NONE
     for _ in range(RECORDS):
         assert await broker.produce("t") is NONE
