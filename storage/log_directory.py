@@ -251,7 +251,7 @@ class LogDirectory:
         if (log := self._logs.get(key)) is None:
             return
         log.close()
-        self.checkpoints.note({key: log})
+        self.recovered.note(key, log)
         del self._logs[key]
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Partitions that were recovered in this run without being opened here: by somebody who read them and closed them.
+"""Partitions that were closed cleanly in this run, by this process or by somebody who recovered them.
 
 Knows what a recovery tells (ClosedLog), not who did it: broker/partitions has it done in a process. Such a partition is
 as a clean stop leaves it, whatever the last stop was: its log ends where its file does, and its indexes, producer
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barnabas.storage.disk.checkpoints import LogCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError, SyncFailed
-from barnabas.storage.log_checkpoints import LogCheckpoints
+from barnabas.storage.log_checkpoints import LogCheckpoints, Noted
 from barnabas.storage.recovery.report import Recovered
 
 
@@ -49,8 +49,8 @@ class RecoveredLogs:
         """What the partition is opened with, or recovered. `was_clean`: how the last stop of the directory was."""
         return self._checkpoints.of(key, was_clean=was_clean or key in self._whole, tells_all_times=tells_all_times)
 
-    def note(self, key: TopicPartition, closed: ClosedLog) -> None:
-        """The partition was recovered and closed; all that is said of it is durable."""
+    def note(self, key: TopicPartition, closed: Noted) -> None:
+        """The partition was closed cleanly, here or by who recovered it; all that is said of it is durable."""
         self._whole.add(key)
         self._unrecovered.discard(key)
         self._checkpoints.note({key: closed})

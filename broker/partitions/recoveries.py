@@ -173,7 +173,7 @@ class Recoveries:
 
     def _recovered_beside(self, unopened: Unopened) -> Work[PartitionLog | None]:
         """The log if the first piece of work opens it, else None once it is recovered: whoever asks next opens it."""
-        if unopened.key not in self._in_background:
+        if unopened.key not in self._in_background or unopened.is_short:
             opening = unopened.opening()
             try:
                 job = next(opening)

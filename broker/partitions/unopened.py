@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.recovery_job import RecoverPartition
+from barnabas.protocol.files.names import FileKind, segment_file
+from barnabas.storage.recovery.opening import PIECE_BYTES
 from barnabas.storage.resting import base_offsets
 
 if TYPE_CHECKING:
@@ -65,12 +67,26 @@ class Unopened:
         path = home.directory_of(self.key).path
         return RecoverPartition(path, *self.key, self._topic_id, self._config, checkpoint, self._now_ms())
 
+    @property
+    def is_short(self) -> bool:
+        """Whether recovery has so little to read that to have a process do it takes longer. StorageError."""
+        home = self.home
+        if home is None:
+            return True
+        directory = home.directory_of(self.key)
+        files = [segment_file(base_offset, FileKind.LOG) for base_offset in self._looked_into(home)]
+        return sum(map(directory.size, files)) <= PIECE_BYTES
+
     def segments_count(self) -> int:
-        """How many of its segments recovery looks into: those that are not wholly below its recovery point."""
-        home = self._home()
+        """How many of its segments recovery looks into."""
+        return len(self._looked_into(self._home()))
+
+    def _looked_into(self, home: LogDirectory) -> list[int]:
+        """The base offsets of the segments that are not wholly below the recovery point."""
         bases = sorted(base_offsets(home.directory_of(self.key)))
         point = home.recovered.checkpoint(self.key, was_clean=False, tells_all_times=True).recovery_point
-        return sum(after is None or after > point for after in [*bases[1:], None][: len(bases)])
+        ends = [*bases[1:], None]
+        return [base for base, end in zip(bases, ends, strict=False) if end is None or end > point]
 
     def note(self, closed: ClosedLog) -> None:
         """The job is done."""

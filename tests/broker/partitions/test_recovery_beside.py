@@ -113,6 +113,14 @@ async def test_all_partitions_are_recovered_in_the_background(tmp_path: Path) ->
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
+async def test_short_logs_are_recovered_without_a_process(tmp_path: Path) -> None:
+    async with killed(tmp_path, 1, 2, 3) as world:
+        await world.broker.start()
+        await until(lambda: is_over(world))
+        assert world.services.partitions.get("t", 2).log_end_offset == 3
+        assert not world.services.workers.pids
+
+
 async def test_a_damaged_partition_is_refused_at_once_and_the_others_are_recovered(tmp_path: Path) -> None:
     async with killed(tmp_path, LONG, LONG) as world:
         (tmp_path / "t-0" / "leader-epoch-checkpoint").write_bytes(b"not a checkpoint")
