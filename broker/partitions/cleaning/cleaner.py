@@ -165,6 +165,9 @@ class Cleaner:
     def _may_be_cleaned(self, key: PartitionKey) -> bool:
         if key in self.rounds or key in self.figures.set_aside or key[0] == CLUSTER_METADATA_TOPIC:
             return False
+        home = self._around.partitions.directory.home(*key)
+        if home is not None and home.root.disk.full_reason is not None:
+            return False  # a cleaning takes room before it gives any: what is kept free is for others
         return not self._around.is_moving(key)
 
     # --- cleaning ---

@@ -217,6 +217,21 @@ def flip(files: MemoryFiles, path: str) -> None:
     file.pwrite(bytes([last[0] ^ 1]), size - 1)
 
 
+async def test_nothing_is_begun_while_producers_wait_for_room() -> None:
+    world = world_of()
+    log = append(world)
+    log.directory.disk.full_reason = "no room"
+    world.services.cleaner.start()
+    for _ in range(3):
+        world.clock.advance(BACKOFF_MS)
+        await settle()
+    assert world.services.cleaner.figures.cleanings == 0
+    log.directory.disk.full_reason = None
+    world.clock.advance(BACKOFF_MS)
+    await cleaned(world)
+    await world.close()
+
+
 async def test_a_full_disk_is_waited_for() -> None:
     world = world_of()
     log = append(world)
