@@ -6,7 +6,14 @@ import pytest
 
 from barnabas.broker.cli import main
 from tests.support.command_line import Barnabas, run_here
+from tests.support.own_logging import kept_logging
 from tests.support.processes.own_broker import OwnBroker
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    with kept_logging():
+        yield
 
 
 @pytest.fixture(scope="session")

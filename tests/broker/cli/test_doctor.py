@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import Barnabas
-from tests.support.own_logging import kept_logging
 from tests.support.processes.own_broker import OwnBroker
-
-
-@pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    with kept_logging():
-        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,6 @@ import pytest
 from barnabas.broker.cli import main
 from barnabas.protocol.files.checkpoints import encode_clean_shutdown
 from tests.support.files.data_directory import CLUSTER_ID, open_catalogue
-from tests.support.own_logging import kept_logging
-
-
-@pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    with kept_logging():
-        yield
 
 
 @pytest.fixture
