@@ -78,8 +78,8 @@ def _fast() -> Iterator[Group]:
     )
     for version in ("3.11", "3.12", "3.13"):
         venv = f".venv-{version}"
-        group = Group(f"fast-{version}", 120, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
-        yield replace(group, budget_s=240, is_measured=True) if version == MEASURED_ON else group
+        group = Group(f"fast-{version}", 140, paths, venv=venv, lock="test", python=version, workers=2, form=PURE)
+        yield replace(group, budget_s=270, is_measured=True) if version == MEASURED_ON else group
 
 
 def _compiled() -> Group:
@@ -102,7 +102,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "chaos-pipeline": (
         Group("chaos-pipeline", 300, ("tests/chaos_pipeline",), programs=JAVA, venv=".venv-spark", lock="spark"),
     ),
-    "oracle": (Group("oracle", 240, ("tests/oracle",), programs=JAVA),),
+    "oracle": (Group("oracle", 300, ("tests/oracle",), programs=JAVA),),
     "container": (Group("container", 180, ("tests/container",), programs=IMAGE_BUILDERS),),
 }
 
