@@ -24,7 +24,7 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.worlds.broker import settle
+from tests.support.worlds.broker import settle, until
 from tests.support.worlds.full_disk import CAPACITY, FullDisk
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
@@ -185,7 +185,7 @@ async def test_wherever_a_call_finds_no_room_nothing_is_lost_and_all_goes_on(
     await disk.advance(70_000)
     assert await disk.create("c") in (NONE, REFUSED)
     await disk.advance(AT_ONCE_MS)
-    assert any("data directory is full" in record.message for record in caplog.records)
+    await until(lambda: any("data directory is full" in record.message for record in caplog.records))
 
     files.heal()
     await disk.advance(2 * WAIT_MAX_MS)
