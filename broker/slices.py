@@ -110,6 +110,11 @@ class Slices:
         """Whether nothing is left for a later turn."""
         return not self._jobs
 
+    @property
+    def spent_ms(self) -> float:
+        """How much of this turn of the loop was spent on slices so far."""
+        return self._spent_s * 1000
+
     def in_slices(self, begin: Callable[[], Work[T]], kind: Kind = LOOK_UP) -> T | Future[T]:
         """What comes of the steps: at once if they are few, else later. An exception of theirs is raised likewise.
 
@@ -118,7 +123,7 @@ class Slices:
         """
         job = _Job(begin, kind)
         may_begin = kind.may_begin_again or self._has_room(kind)
-        if may_begin and self._spent_s * 1000 < kind.first_ms:
+        if may_begin and self.spent_ms < kind.first_ms:
             job.steps = begin()
             try:
                 result: T = self._slice(job, job.steps)

@@ -9,7 +9,8 @@ From v11 on a consumer may read from any replica in sync, of several nodes. It i
 what rack it is in: the answer then names the replica, and has no records (KIP-392).
 
 A partition that is being recovered is waited for like one that has nothing to read; if it still is when the answer is
-due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again.
+due it gets NOT_LEADER_OR_FOLLOWER, and the client comes again. After a clean stop a Fetch of more partitions than there
+is time to open in one turn of the event loop is answered when all are open: others are served in between.
 
 The answer holds slices of segment files; they are read when the connection can take them. Limits and order as in
 Kafka: partitions in order, the first that has anything gives at least one whole batch, MaxBytes and fetch.max.bytes
@@ -19,21 +20,25 @@ and do not keep the others from waiting.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.context import RequestContext
 from barnabas.broker.partitions.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
-from barnabas.broker.partitions.recoveries import StillRecovering
+from barnabas.broker.partitions.opened_first import answer_after
+from barnabas.broker.partitions.recoveries import OpensLater, StillRecovering
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot.fetch import FetchAnswer, FetchedPartition, FetchPartition, FetchRequest
 from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Sized
 
     from barnabas.broker.partitions.waiters import PartitionKey, Waiting, Woken
+    from barnabas.broker.slices import Slices, Work
     from barnabas.protocol.hot.writing import Topic
     from barnabas.storage.log.log import PartitionLog
 
@@ -47,7 +52,7 @@ _NOTHING_MORE: Final = (None, None, -1)  # no diverging epoch, no other leader, 
 _new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
 
 
-def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Waiting[FetchAnswer]:
+def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Waiting[FetchAnswer] | Future[FetchAnswer]:
     services = context.services
     if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}")
@@ -60,13 +65,10 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
         return _answer(session, refusals)
     fetch = _Fetch(request, session, context)
     results = fetch.read()
-    if request.max_wait_ms <= 0 or fetch.must_answer or fetch.size >= fetch.min_bytes:
-        return _answer(session, results, fetch.unknown_count)
-    if fetch.unknown_count == len(results):  # there is nothing to wait for
-        return _answer(session, results)
-    return services.waiters.park(
-        fetch.keys(results), timeout_ms=request.max_wait_ms, is_ready=fetch.is_ready, finish=fetch.finish
-    )
+    if fetch.opens_later:
+        opened = services.slices.in_slices(partial(fetch.open_all, services.slices))
+        return answer_after(opened, lambda: fetch.answer(fetch.read()))
+    return fetch.answer(results)
 
 
 def _answer(session: FetchContext, results: list[FetchedPartition], unknown_count: int = 0) -> FetchAnswer:
@@ -91,14 +93,17 @@ class _Fetch:
         "_cluster",
         "_committed",
         "_max_bytes",
+        "_max_wait_ms",
         "_partitions",
         "_rack",
         "_results",
         "_session",
+        "_waiters",
         "_waits_for",
         "_wanted",
         "min_bytes",
         "must_answer",
+        "opens_later",
         "size",
         "unknown_count",
     )
@@ -117,16 +122,30 @@ class _Fetch:
         self._api_version = context.api_version
         self._max_bytes = min(max(0, request.max_bytes), services.config.integer("fetch.max.bytes"))
         self.min_bytes = min(request.min_bytes, self._max_bytes)
+        self._max_wait_ms = request.max_wait_ms
+        self._waiters = services.waiters
         self.size = 0
         """Bytes of records in the last read."""
         self._bytes_left = self._max_bytes
         self._waits_for: dict[PartitionKey, int] = {}
         self.must_answer = False
         """The last read met something that is answered at once: an error, or logs that diverge."""
+        self.opens_later = False
+        """The last read left partitions unopened, because they take more than a turn of the loop: `open_all` is due."""
         self.unknown_count = 0
         """How many partitions the last read did not find. They are answered with the rest, whenever that is."""
 
-    def keys(self, results: list[FetchedPartition]) -> dict[PartitionKey, int]:
+    def answer(self, results: list[FetchedPartition]) -> FetchAnswer | Waiting[FetchAnswer]:
+        """What was just read, or once there is more."""
+        if self._max_wait_ms <= 0 or self.must_answer or self.size >= self.min_bytes:
+            return _answer(self._session, results, self.unknown_count)
+        if self.unknown_count == len(results):  # there is nothing to wait for
+            return _answer(self._session, results)
+        return self._waiters.park(
+            self._keys(results), timeout_ms=self._max_wait_ms, is_ready=self._is_ready, finish=self._finish
+        )
+
+    def _keys(self, results: list[FetchedPartition]) -> dict[PartitionKey, int]:
         """The partitions to wait for, which are those that `results` found, and where each is among all."""
         self._results = results
         name = self._name
@@ -143,7 +162,22 @@ class _Fetch:
         read = self._read_partition
         return [read(topic, asked) for topic, asked in self._wanted]
 
-    def finish(self, woken: Woken) -> FetchAnswer:
+    def open_all(self, slices: Slices) -> Work[None]:
+        """Open what is not open: the read to come finds all of them open, or has their error to tell."""
+        for topic, asked in self._wanted:
+            while True:
+                yield None
+                try:
+                    name = topic if type(topic) is str else self._name(topic)
+                    self._partitions.get_in_turn(name, asked.partition, self._any_replica)
+                except OpensLater:
+                    yield slices.next_turn()
+                    continue
+                except KafkaError:
+                    pass  # the read meets it again
+                break
+
+    def _finish(self, woken: Woken) -> FetchAnswer:
         """The answer once it has waited long enough, when something happened to those that were `woken`."""
         if woken is None or self.size or self.must_answer or len(self._waits_for) != len(self._wanted):
             results = self.read()
@@ -159,9 +193,10 @@ class _Fetch:
         self.size = 0
         self._bytes_left = self._max_bytes
         self.must_answer = False
+        self.opens_later = False
         self.unknown_count = 0
 
-    def is_ready(self, woken: PartitionKey) -> bool:
+    def _is_ready(self, woken: PartitionKey) -> bool:
         """Whether min_bytes have come together now that something happened to a partition; raises what a read would.
 
         As far as that can be known cheaply: one byte is enough for most, and then only the partition woken can have it.
@@ -171,7 +206,7 @@ class _Fetch:
         for key in keys:
             asked = self._wanted[self._waits_for[key]][1]
             try:
-                log = self._partitions.get_replica(*key) if self._any_replica else self._partitions.get(*key)
+                log = self._partitions.get_in_turn(*key, self._any_replica)
             except StillRecovering:
                 continue
             check_leader_epoch(log, asked.current_leader_epoch)
@@ -194,8 +229,7 @@ class _Fetch:
         partition, leader_epoch, offset, last_epoch, _, limit = asked
         try:
             name = topic if type(topic) is str else self._name(topic)
-            partitions = self._partitions
-            log = partitions.get_replica(name, partition) if self._any_replica else partitions.get(name, partition)
+            log = self._partitions.get_in_turn(name, partition, self._any_replica)
             if leader_epoch != NOT_CHECKED:
                 check_leader_epoch(log, leader_epoch)
             if self._rack:
@@ -221,6 +255,9 @@ class _Fetch:
             data, high_watermark, last_stable_offset, log_start_offset, aborted = log.read(
                 offset, limit, committed=self._committed, force_first_batch=self.size == 0
             )
+        except OpensLater as later:
+            self.opens_later = True
+            return FetchedPartition(asked.partition, later.code)
         except StillRecovering as recovering:  # as if nothing were there yet: no client is to ask again at once
             return FetchedPartition(asked.partition, recovering.code)
         except KafkaError as error:

@@ -65,13 +65,18 @@ class LedPartitions(Partitions):
         self.past_appends = shared.past_appends
         shared.when_let_go.append(self.resign)
 
-    def get_replica(self, topic: str, partition: int) -> PartitionLog:
-        """As `Partitions.get_replica`."""
-        if self.exists(topic, partition):
-            self._cluster.check_may_read(topic, partition)
-        return self._shared.get(topic, partition)
+    def get_in_turn(self, topic: str, partition: int, any_replica: bool) -> PartitionLog:
+        """As `Partitions.get_in_turn`."""
+        if self.exists(topic, partition):  # else the shared ones refuse it
+            if any_replica:
+                self._cluster.check_may_read(topic, partition)
+            else:
+                self._cluster.check_leads(topic, partition)
+        return self._shared.get_in_turn(topic, partition, any_replica)
 
-    def open_log(self, topic: str, partition: int, *, in_background: bool = False) -> PartitionLog:
+    def open_log(
+        self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False
+    ) -> PartitionLog:
         """As `Partitions.open_log`."""
         if self.exists(topic, partition):  # else the shared ones refuse it
             self._cluster.check_leads(topic, partition)

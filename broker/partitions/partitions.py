@@ -24,7 +24,7 @@ from barnabas.broker.config.log_configs import log_config
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.failed_openings import FailedOpenings
 from barnabas.broker.partitions.past_appends import PastAppends
-from barnabas.broker.partitions.recoveries import Recoveries, StillRecovering
+from barnabas.broker.partitions.recoveries import OpensLater, Recoveries, StillRecovering
 from barnabas.broker.partitions.recovery_log import log_opening
 from barnabas.broker.partitions.storage_failures import StorageFailures
 from barnabas.broker.partitions.unopened import Unopened
@@ -104,9 +104,10 @@ class Partitions:
         log = self._open.get((topic, partition))
         return log if log is not None else self.open_log(topic, partition)
 
-    def get_replica(self, topic: str, partition: int) -> PartitionLog:
-        """The log, for a consumer, which may read it where it is not led, too. KafkaError as `get`."""
-        return self.get(topic, partition)
+    def get_in_turn(self, topic: str, partition: int, any_replica: bool) -> PartitionLog:
+        """As `get`, for one of very many: OpensLater too. any_replica: it may be read where it is not led."""
+        log = self._open.get((topic, partition))
+        return log if log is not None else self.open_log(topic, partition, in_turn=True)
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
         """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""
@@ -170,8 +171,10 @@ class Partitions:
         """The logs that are open now."""
         return iter(list(self._open.values()))
 
-    def open_log(self, topic: str, partition: int, *, in_background: bool = False) -> PartitionLog:
-        """As `get`, for one that is not open. in_background: who asks for another one comes first."""
+    def open_log(
+        self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False
+    ) -> PartitionLog:
+        """As `get`, for one that is not open. in_background: others come first. in_turn: OpensLater if they did."""
         if self._is_closed:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker has stopped")
         found = self._catalogue.topics.get(topic)
@@ -184,6 +187,8 @@ class Partitions:
                 self.recoveries.hurry(key)
             raise StillRecovering(topic, partition, self.recoveries)
         self.failed.check(key)
+        if in_turn and self.recoveries.turn_is_over:
+            raise OpensLater(topic, partition, self.recoveries)
         settings = log_config(self._config, found.configs)
         unopened = Unopened(self.directory, found, partition, settings, self._clock.now_ms)
         try:
@@ -391,6 +396,5 @@ class Partitions:
             if resource_type != _TOPIC_RESOURCE or log.topic == resource_name:
                 own = self._catalogue.topics[log.topic].configs
                 key = tuple(sorted(own.items()))
-                found = made.get(key)
-                log.config = made[key] = log_config(self._config, own) if found is None else found
+                log.config = made[key] = made.get(key) or log_config(self._config, own)
                 self._waiters.wake(log.topic, log.partition)

@@ -8,7 +8,8 @@ asked. Where that does not do, and there may be processes, the opening is closed
 partition (recovery_line.py); the loop touches nothing of it meanwhile, and opens it when it is next asked for, as after
 a clean stop. Where there are none, what is not done goes on in slices (broker/slices.py), one step in each, few at a
 time, since each holds a piece of its log in memory; what it has to sync is synced in a thread. After a kill many may be
-asked for in one turn: those that find its time used up wait, too.
+asked for in one turn: those that find its time used up wait, too. So do those that a Fetch names after a clean stop
+(Partitions.get_in_turn).
 
 Invariants: an opening is closed, and a process killed, when a recovery is abandoned; after `close` nothing is begun
 that does not end in its first slice.
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
 _log = logger("storage")
 
 BEGUN_MAX = 8
+TURN_MS = 5
+"""How much of a turn of the loop is spent on openings that can wait for another one, and one opening besides."""
 _OPENING = Kind(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=False)
-_BESIDE = Kind(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=5, may_begin_again=False)
-_RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=5, may_begin_again=False)
+_BESIDE = Kind(under_way_max=100_000, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
+_RECOVERY = Kind(under_way_max=BEGUN_MAX, steps_max=1, slice_ms=0.5, first_ms=TURN_MS, may_begin_again=False)
 
 
 class StillRecovering(KafkaError):
@@ -56,6 +59,10 @@ class StillRecovering(KafkaError):
     def when_over(self, callback: Callable[[], object]) -> None:
         """Call back once, when the partition is open, or was refused, or is gone."""
         self._recoveries.when_over(self._key, callback)
+
+
+class OpensLater(StillRecovering):
+    """The partition could be opened, but this turn of the loop has no time left for one more: ask in another turn."""
 
 
 class Recoveries:
@@ -94,6 +101,11 @@ class Recoveries:
     def is_syncing(self) -> bool:
         """Whether something is being synced for a recovery, in a thread."""
         return self._jobs > 0
+
+    @property
+    def turn_is_over(self) -> bool:
+        """Whether openings have used up what they may use of this turn, if they can wait."""
+        return self._upkeep.spent_ms >= TURN_MS
 
     def begin(self, unopened: Unopened, *, in_background: bool = False) -> PartitionLog | None:
         """The log if one slice is enough to open it, None if it is not: `end` is called then. StorageError.

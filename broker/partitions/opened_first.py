@@ -1,0 +1,67 @@
+"""An answer that is looked for once something else is done, by a request that may then be parked.
+
+Knows futures and parked requests, not what they are about. Invariants: who cancels what it returns gives up what that
+waits for, so nothing of a connection that is gone stays behind; no exception knows the future it goes to.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, Future
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from barnabas.broker.partitions.waiters import Waiting
+
+T = TypeVar("T")
+
+
+def answer_after(first: Future[None] | None, answer: Callable[[], T | Waiting[T]]) -> T | Waiting[T] | Future[T]:
+    """What `answer()` gives after `first`: at once where that is None. `first` is ours to cancel."""
+    if first is None:
+        return answer()
+    answered: Future[T] = first.get_loop().create_future()
+    first.add_done_callback(partial(_ask, answered, answer))
+    answered.add_done_callback(partial(_give_up, first))
+    return answered
+
+
+def _ask(answered: Future[T], answer: Callable[[], T | Waiting[T]], first: Future[None]) -> None:
+    if answered.done():
+        return
+    reply, failure = _reply(answer, first)
+    if isinstance(reply, Waiting):
+        answered.add_done_callback(partial(_give_up, reply))
+        reply.add_done_callback(partial(_settle, answered))
+    elif isinstance(failure, CancelledError):
+        answered.cancel()
+    elif failure is not None:
+        answered.set_exception(failure)
+    else:
+        answered.set_result(reply)
+
+
+def _reply(answer: Callable[[], Any], first: Future[None]) -> tuple[Any, BaseException | None]:
+    """Where the future that is answered is not known: an error with its traceback makes no cycle with it."""
+    if first.cancelled():
+        return None, CancelledError()
+    failure = first.exception()
+    if failure is not None:
+        return None, failure
+    try:
+        return answer(), None
+    except Exception as error:
+        return None, error
+
+
+def _settle(answered: Future[T], reply: Waiting[T]) -> None:
+    failure = reply.exception()
+    if failure is None:
+        answered.set_result(reply.result())
+    else:
+        answered.set_exception(failure)
+
+
+def _give_up(awaited: Future[Any] | Waiting[Any], answered: Future[Any]) -> None:
+    if answered.cancelled() and not awaited.done():
+        awaited.cancel()

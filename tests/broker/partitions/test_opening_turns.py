@@ -1,0 +1,115 @@
+"""A Fetch of more partitions than one turn of the event loop has time to open: others are served in between."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from barnabas.protocol.errors import ErrorCode
+from tests.support.worlds.broker import BrokerWorld, settle, turn, until
+from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
+
+E = ErrorCode
+MANY = 24
+
+
+async def cleanly_stopped(size: int, nodes: int = 1) -> BrokerWorld:
+    """A broker over what one left that stopped cleanly: MANY partitions of so many records.
+
+    Its stopwatch goes on by a millisecond whenever it is looked at.
+    """
+    first = await killed(*[size] * MANY)
+    for partition in range(MANY):
+        first.services.partitions.get("t", partition)
+    await first.close()
+    milliseconds = count()
+    return BrokerWorld(files=first.files, stopwatch=lambda: next(milliseconds) / 1000, nodes=nodes)
+
+
+def opened(world: BrokerWorld) -> int:
+    return sum(world.services.partitions.is_open("t", partition) for partition in range(MANY))
+
+
+async def test_a_fetch_of_many_partitions_is_answered_when_all_are_open_and_without_an_error() -> None:
+    world = await cleanly_stopped(1)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    assert 0 < opened(world) < MANY
+    assert not peer.frames()
+    await until(lambda: opened(world) == MANY)
+    await peer.until_answered()
+    results = fetched(peer)
+    assert [(each.partition_index, each.error_code, each.high_watermark) for each in results] == [
+        (index, E.NONE, 1) for index in range(MANY)
+    ]
+    await world.close()
+
+
+async def test_others_are_served_while_a_fetch_opens_partitions() -> None:
+    world = await cleanly_stopped(1)
+    waiting, reader, writer = world.connect(), world.connect(), world.connect()
+    waiting.ask(fetch(world, *range(MANY)))
+    assert not waiting.frames()
+    await turn()
+    writer.ask(produce(world, MANY - 1))
+    (written,) = produced(writer)
+    assert (written.error_code, written.base_offset) == (E.NONE, 1)
+    reader.ask(fetch(world, MANY - 1))
+    (result,) = fetched(reader)
+    assert (result.error_code, result.high_watermark) == (E.NONE, 2)
+    assert not waiting.frames()
+    await world.close()
+
+
+async def test_a_produce_to_many_partitions_opens_them_at_once() -> None:
+    world = await cleanly_stopped(1)
+    peer = world.connect()
+    peer.ask(produce(world, *range(MANY)))
+    assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY
+    await world.close()
+
+
+async def test_a_fetch_that_finds_nothing_once_all_are_open_waits_for_records() -> None:
+    world = await cleanly_stopped(0)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    await until(lambda: len(world.services.waiters))
+    assert not peer.frames()
+    assert len(world.services.waiters) == 1
+    world.services.partitions.append("t", 3, bytearray(world.batch(b"v")))
+    await settle()
+    assert [each.high_watermark for each in fetched(peer)] == [1 if index == 3 else 0 for index in range(MANY)]
+    await world.close()
+
+
+async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_opened_for_it() -> None:
+    world = await cleanly_stopped(0)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    await turn()
+    peer.transport.hang_up()
+    await settle()
+    assert opened(world) < MANY
+    assert world.services.slices.are_over
+    await world.close()
+
+
+async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_records() -> None:
+    world = await cleanly_stopped(0)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    await until(lambda: len(world.services.waiters))
+    peer.transport.hang_up()
+    await settle()
+    assert len(world.services.waiters) == 0
+    await world.close()
+
+
+async def test_several_nodes_open_in_turns_too() -> None:
+    world = await cleanly_stopped(1, nodes=2)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    assert not peer.frames()
+    await peer.until_answered()
+    results = fetched(peer)
+    assert {each.error_code for each in results} == {E.NONE, E.NOT_LEADER_OR_FOLLOWER}
+    await world.close()
