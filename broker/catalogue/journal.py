@@ -121,7 +121,8 @@ class Journal:
             self.image.replay(versioned.record, self.epoch)
 
     def close(self) -> None:
-        """Leave `quorum-state` as it should be after a clean stop, and no longer a log than the next start should read.
+        """Leave `quorum-state` and `catalogue-end` as they should be after a clean stop, and no longer a log than the
+        next start should read.
 
         StorageError. A snapshot the disk does not take is no reason to call the stop unclean.
         """
@@ -129,6 +130,7 @@ class Journal:
             write_quorum_state(self._directory, self._identity, self.epoch, self._quorum_state)
         if self._log.bytes_behind_snapshot >= self._snapshot_bytes and not self._must_abort:
             self._write_snapshot()
+        self._log.note_end()
 
     def _write_snapshot(self) -> None:
         content = snapshot(

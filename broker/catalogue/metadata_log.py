@@ -6,7 +6,7 @@ Knows batches and offsets, nothing of the records in them. Segments are ordinary
 Invariants: an appended batch is on the disk when `append` returns; if it raises, nothing of it will be read again,
 unless the disk failed so that it has to be left to the next start. Because every batch is synced before the next is
 written, only the last one can be torn: damage with a good batch behind it is corruption, and such a log is not
-opened. After a clean stop none is torn.
+opened. After a clean stop none is torn, and `catalogue-end` says where the log ended: it is never shorter again.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
 from barnabas.protocol.files.names import (
+    CATALOGUE_END,
     CLEAN_SHUTDOWN,
     CLUSTER_METADATA_TOPIC,
     FileKind,
@@ -41,6 +43,7 @@ _log = logger("catalogue")
 BATCH_BYTES_MAX = 8 << 20  # Kafka's own limit for this log
 NO_EPOCH = 0
 _MAGIC = b"\x02"
+_CATALOGUE = CLUSTER_METADATA_TOPIC, 0
 _OFFSETS_AHEAD_MAX = 1 << 31  # of a batch behind a damaged one, which only has to look possible
 
 
@@ -75,6 +78,7 @@ class MetadataLog:
         """What a start reads of the log, besides the newest snapshot."""
         self._file: DiskFile | None = None  # the segment appended to; none yet
         self._position = 0
+        self._noted_end = 0  # what `catalogue-end` says
         self._name_is_safe = False  # whether the segment's name survives a power cut, as far as this run knows
 
     @property
@@ -89,6 +93,7 @@ class MetadataLog:
 
         CatalogueError for damage that is no torn tail.
         """
+        self._noted_end = self._read_end()
         names = self._directory.names()
         snapshots = [found for name in names if (found := parse_metadata_snapshot(name)) is not None]
         newest = max(snapshots, default=None)
@@ -114,7 +119,23 @@ class MetadataLog:
                     yield batch
         if log_end < start:
             raise CatalogueError(f"{self._where()} ends at {log_end}, before its snapshot at {start}")
+        if log_end < self._noted_end:
+            raise CatalogueError(
+                f"{self._where()} ends at offset {log_end}, and ended at {self._noted_end} when the broker was last "
+                f"stopped cleanly: restore it, or remove {self._directory.path_of(CATALOGUE_END)} to go on without the "
+                "changes that are missing"
+            )
         self.next_offset = log_end
+
+    def _read_end(self) -> int:
+        data = self._directory.read(CATALOGUE_END)
+        try:
+            return 0 if data is None else decode_offsets(data).get(_CATALOGUE, 0)
+        except DecodeError as error:
+            path = self._directory.path_of(CATALOGUE_END)
+            raise CatalogueError(
+                f"{path} is damaged ({error}): restore it, or remove it if {self._where()} is known to be whole"
+            ) from error
 
     def _read_snapshot(self, snapshot: MetadataSnapshot) -> Iterator[StoredBatch]:
         data = self._directory.read(snapshot.name)
@@ -153,10 +174,10 @@ class MetadataLog:
             raise CatalogueError(f"{where}, and it is not the last segment")
         if _good_batch_behind(data, position, offset):
             raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
-        if self._was_clean:
+        if self._was_clean or offset < self._noted_end:
             raise CatalogueError(
-                f"{where}, and the broker was stopped cleanly: restore the file, or remove {CLEAN_SHUTDOWN} to go on "
-                "without this change and what came with it"
+                f"{where}, and the broker was stopped cleanly: restore the file, or remove {CLEAN_SHUTDOWN} and "
+                f"{CATALOGUE_END} to go on without this change and what came with it"
             )
         _log.warning(line("unanswered change cut", where=where, bytes_dropped=len(data) - position))
         file.truncate(position)
@@ -192,6 +213,12 @@ class MetadataLog:
     def _account(self, header: BatchHeader) -> None:
         self.last_epoch, self.last_timestamp_ms = header.partition_leader_epoch, header.max_timestamp
         self.bytes_behind_snapshot += header.size_in_bytes
+
+    def note_end(self) -> None:
+        """Let no later start open a log that ends before this one does now. StorageError."""
+        if self.next_offset != self._noted_end:
+            self._directory.write_atomically(CATALOGUE_END, encode_offsets({_CATALOGUE: self.next_offset}))
+            self._noted_end = self.next_offset
 
     def replace_with_snapshot(self, content: bytes) -> None:
         """Let a snapshot stand for everything there is, and the log begin behind it. StorageError.

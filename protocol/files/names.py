@@ -26,6 +26,7 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 SEGMENT_CHECKSUMS = "segment-checksums"  # ours
 QUORUM_STATE = "quorum-state"
+CATALOGUE_END = "catalogue-end"  # ours: an offset checkpoint of the metadata log, where it ended at the last clean stop
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -10,7 +11,10 @@ from barnabas.broker.catalogue import CatalogueError
 from barnabas.broker.catalogue.framing import Versioned, encode_record
 from barnabas.broker.catalogue.identity import Identity
 from barnabas.broker.catalogue.quorum import Quorum
+from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import quorum_state
+from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.names import CATALOGUE_END
 from barnabas.protocol.files.quorum_state import QuorumState
 from barnabas.protocol.log_records.catalogue import (
     AbortTransactionRecord,
@@ -20,7 +24,7 @@ from barnabas.protocol.log_records.catalogue import (
     ProducerIdsRecord,
     TopicRecord,
 )
-from barnabas.protocol.records.batch import HEADER_SIZE
+from barnabas.protocol.records.batch import HEADER_SIZE, iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import control_batch
 from barnabas.protocol.records.record import iter_records
@@ -28,6 +32,7 @@ from barnabas.protocol.schema import Stored
 from tests.support.worlds.catalogue import LOG, CatalogueWorld, state_of
 
 DIRECTORY = LOG.rpartition("/")[0]
+END = f"{DIRECTORY}/{CATALOGUE_END}"
 
 
 @pytest.fixture
@@ -44,6 +49,12 @@ def _write(world: CatalogueWorld, path: str, data: bytes) -> None:
     file.pwrite(data, 0)
     file.sync()
     world.files.sync_directory(DIRECTORY)
+
+
+def _noted(world: CatalogueWorld) -> bytes:
+    noted = world.files.peek(END)
+    assert noted is not None
+    return noted
 
 
 def _batch(world: CatalogueWorld, records: Sequence[Stored], *, offset: int | None = None, epoch: int = 9) -> bytes:
@@ -89,6 +100,73 @@ def test_after_a_clean_stop_there_is_no_torn_tail(world: CatalogueWorld) -> None
         assert world.log() == damaged, "what is refused is left as it is"
     _write(world, LOG, whole)
     assert set(world.start(was_clean=True).topics) == {"a", "b"}
+
+
+def test_a_log_that_was_cut_anywhere_after_a_clean_stop_is_refused_and_left_as_it_is(world: CatalogueWorld) -> None:
+    world.stop()
+    whole = world.log()
+    ends = [position + header.size_in_bytes for position, header in iter_batches(whole)]
+    assert len(ends) > 3
+    for was_clean in (True, False):  # nothing was changed since: a kill of a later run is no excuse
+        for size in range(len(whole)):
+            _write(world, LOG, whole[:size])
+            says = (
+                "ended at [0-9]+ when the broker was last stopped cleanly"
+                if size in (0, *ends)
+                else "is damaged at byte"
+            )
+            with pytest.raises(CatalogueError, match=says):
+                world.start(was_clean=was_clean)
+            assert world.log() == whole[:size]
+    _write(world, LOG, whole)
+    assert set(world.start().topics) == {"a", "b"}
+
+
+def test_changes_after_a_clean_stop_may_be_torn_but_not_those_before(world: CatalogueWorld) -> None:
+    world.stop()
+    before = len(world.log())
+    world.catalogue.create_topic("later")
+    after = world.log()
+    _write(world, LOG, after[:-1])
+    assert set(world.start().topics) == {"a", "b"}
+    assert before <= len(world.log()) < len(after)
+
+
+def test_the_end_is_noted_at_a_clean_stop(world: CatalogueWorld) -> None:
+    assert world.files.peek(END) is None
+    world.stop()
+    assert decode_offsets(_noted(world)) == {("__cluster_metadata", 0): world.records()[-1][0] + 1}
+
+
+def test_a_damaged_note_of_the_end_is_refused_by_name_unless_it_says_the_same(world: CatalogueWorld) -> None:
+    world.stop()
+    noted = _noted(world)
+    said = decode_offsets(noted)
+    refused = 0
+    flipped = [
+        noted[: bit // 8] + bytes([noted[bit // 8] ^ 1 << bit % 8]) + noted[bit // 8 + 1 :]
+        for bit in range(len(noted) * 8)
+    ]
+    for damaged in (*flipped, *(noted[:size] for size in range(1, len(noted)))):
+        _write(world, END, damaged)
+        with suppress(DecodeError):
+            if decode_offsets(damaged).items() >= said.items():
+                continue
+        with pytest.raises(CatalogueError, match=END):
+            world.start()
+        refused += 1
+    assert refused > len(flipped) / 2
+
+
+def test_without_the_note_of_the_end_nothing_is_missed(world: CatalogueWorld) -> None:
+    world.stop()
+    whole = world.log()
+    *_, (last, _) = iter_batches(whole)
+    _write(world, LOG, whole[:last])
+    with pytest.raises(CatalogueError, match=f"or remove {END} to go on"):
+        world.start()
+    world.files.remove(END)
+    world.start()
 
 
 @pytest.mark.parametrize("position", [9, 16, 20, 70, 200])

@@ -18,7 +18,7 @@ from barnabas.broker.config.environment import Environment
 from barnabas.broker.doctor import directory
 from barnabas.broker.doctor.finding import Finding
 from barnabas.protocol.files import meta_properties
-from barnabas.protocol.files.names import CLEAN_SHUTDOWN
+from barnabas.protocol.files.names import CATALOGUE_END, CLEAN_SHUTDOWN
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log_directory import LogDirectory
@@ -158,6 +158,9 @@ def test_a_damaged_catalogue_is_told_and_a_torn_tail_is_only_worth_a_note(used: 
     (found,) = examine(used)
     assert (found.level, "stopped cleanly: restore the file" in found.says) == ("problem", True)
     (used / CLEAN_SHUTDOWN).unlink()
+    (found,) = examine(used)
+    assert (found.level, "stopped cleanly: restore the file" in found.says) == ("problem", True)
+    (used / "__cluster_metadata-0" / CATALOGUE_END).unlink()
     (found,) = examine(used)
     assert (found.level, "not finished: the next start cuts it off" in found.says) == ("note", True)
     data[80] ^= 0xFF
