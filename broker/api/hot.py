@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 Produced = list[tuple[Topic, list[produce.PartitionResult]]]
 HandleProduce = Callable[[produce.ProduceRequest, RequestContext], Produced | asyncio.Future[Produced]]
-HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | Waiting[fetch.FetchAnswer]]
+FetchedLater = Waiting[fetch.FetchAnswer] | asyncio.Future[fetch.FetchAnswer]
+HandleFetch = Callable[[fetch.FetchRequest, RequestContext], fetch.FetchAnswer | FetchedLater]
 
 
 def produce_entry(services: Services, handle: HandleProduce, version: int, meter: Meter | None) -> Entry:
@@ -152,7 +153,7 @@ def _fetched_late(
     context: RequestContext,
     meter: Meter | None,
     asker: Client | None,
-    waiting: Waiting[fetch.FetchAnswer],
+    waiting: FetchedLater,
 ) -> Answer:
     failure = failure_of(waiting)
     answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
