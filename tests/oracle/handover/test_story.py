@@ -1,10 +1,8 @@
 """A directory changes hands again and again, between this broker and Apache Kafka, with everything in it.
 
 In each turn one broker has the directory: it is asked for all that was acknowledged in the turns before, programs
-work with it, and it is stopped or killed. In Kafka's turns its cleaner goes through every compacted topic, those of the
-coordinators among them, and it takes metadata checkpoints. After each turn `barnabas handover --check` is asked.
-
-Where our own cleaner can be told to clean now, `our_turn` is the place to do that.
+work with it, its cleaner goes through every compacted topic, those of the coordinators among them, and it is stopped or
+killed. Kafka takes metadata checkpoints, too. After each turn `barnabas handover --check` is asked.
 """
 
 from __future__ import annotations
@@ -59,18 +57,19 @@ class Story:
         self._shares = False
 
     def our_turn(self) -> None:
-        settings = SETTINGS | {"metadata.log.max.record.bytes.between.snapshots": 1}
+        settings = SETTINGS | {"metadata.log.max.record.bytes.between.snapshots": 1, "log.cleaner.backoff.ms": 50}
         with BrokerProcess(self.data_dir, settings) as broker:
             with Client(broker.address) as client:
+                self._have_coordinators_cleaned(client)
                 self._take_turn(client)
+            self._wait_for_the_cleaner()
             self._end(broker)
 
     def kafkas_turn(self) -> None:
         with HandedOverKafka(self.data_dir, SETTINGS, kafkas_own.SETTINGS, self.version) as kafka:
             with Client(kafka.address) as client:
                 self._is_told_again(client)
-                for topic in COORDINATORS_TOPICS if self.world.turns else ():
-                    alter_configs(client, ResourceType.TOPIC, topic, ROLLED_AT_ONCE)
+                self._have_coordinators_cleaned(client)
                 self._take_turn(client)
                 self._kafkas_turns += 1
                 self._share(client)
@@ -82,6 +81,11 @@ class Story:
             self._end(kafka)
             forbidden = FORBIDDEN if self.end == "stop" else FORBIDDEN[1:]
             assert [phrase for phrase in forbidden if phrase in kafka.log] == []
+
+    def _have_coordinators_cleaned(self, client: Client) -> None:
+        """Their topics are there from the second turn on."""
+        for topic in COORDINATORS_TOPICS if self.world.turns else ():
+            alter_configs(client, ResourceType.TOPIC, topic, ROLLED_AT_ONCE)
 
     def _take_turn(self, client: Client) -> None:
         if self.world.turns:
