@@ -188,6 +188,27 @@ async def test_the_filthiest_is_cleaned_first_and_the_others_after_it() -> None:
     await world.close()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+async def test_so_many_logs_are_cleaned_at_a_time(threads: int) -> None:
+    names = ["a", "b", "c"]
+    world = world_of(topics=dict.fromkeys(names, COMPACT), log_cleaner_threads=str(threads))
+    before = {name: records(append(world, 30, name)) for name in names}
+    at_a_time = []
+
+    def is_over() -> bool:
+        at_a_time.append(len(world.services.cleaner.rounds))
+        return world.services.cleaner.figures.cleanings >= len(names)
+
+    world.services.cleaner.start()
+    await until(is_over)
+    assert max(at_a_time) == threads
+    for name in names:
+        after = records(world.services.partitions.get(name, 0))
+        assert len(after) < len(before[name])
+        assert dict(after.values()) == dict(before[name].values())
+    await world.close()
+
+
 async def test_a_partition_that_cannot_be_cleaned_is_set_aside_and_the_others_are_cleaned() -> None:
     world = world_of(topics={"damaged": COMPACT, "t": COMPACT})
     append(world, 12, "damaged")
