@@ -7,6 +7,8 @@ began: segments may be added meanwhile, or deleted, which is then a FileRemoved.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -65,7 +67,8 @@ class OffsetLookups:
             return marks.last_stable_offset if committed else marks.high_watermark
 
         entries = epochs.seen_by_readers(marks.log_end_offset)
-        query = OffsetQuery(self._segments.all, entries, epochs.leader_epoch, marks.log_start_offset, bound)
+        segments = self._segments
+        query = OffsetQuery(segments.all, segments.ages, entries, epochs.leader_epoch, marks.log_start_offset, bound)
         return query.look_up(timestamp)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -77,6 +80,7 @@ class OffsetQuery(NamedTuple):
     """A log as far as these look-ups need it."""
 
     segments: Sequence[Segment]
+    ages: array[int]  # Segments.ages, which grows with what is learnt here
     epochs: Sequence[EpochEntry]
     leader_epoch: int
     log_start_offset: int
@@ -102,17 +106,29 @@ class OffsetQuery(NamedTuple):
         return FoundOffset(_UNKNOWN, self.log_start_offset, epoch)
 
     def _by_timestamp(self, timestamp: int) -> Steps[FoundOffset]:
-        for count, segment in enumerate(self.segments):
+        segments, ages = self.segments, self.ages
+        first = bisect_left(ages, timestamp, hi=min(len(ages), len(segments)))
+        for number in range(first, len(segments)):
+            segment = segments[number]
             if is_older(segment, timestamp):
-                if not count & _SEGMENTS_MASK:
+                self._note_age(number, segment.max_timestamp)
+                if not number & _SEGMENTS_MASK:
                     yield
                 continue
             yield
-            if (yield from max_timestamp(segment)) >= timestamp:
+            newest = yield from max_timestamp(segment)
+            self._note_age(number, newest)
+            if newest >= timestamp:
                 found = yield from record_at_timestamp(segment, timestamp, self.log_start_offset)
                 if found is not None:
                     return self._below_bound(found)
         return NOT_FOUND
+
+    def _note_age(self, number: int, max_timestamp: int) -> None:
+        """Of the next sealed segment whose age is not in `ages` yet; the active one's changes."""
+        ages = self.ages
+        if number == len(ages) < len(self.segments) - 1:
+            ages.append(max(max_timestamp, ages[-1]) if number else max_timestamp)
 
     def _of_max_timestamp(self) -> Steps[FoundOffset]:
         newest, largest = self.segments[0], _UNKNOWN

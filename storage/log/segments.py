@@ -1,13 +1,16 @@
 """The segments of a log, in order: the sealed ones, and behind them the active one.
 
-Knows segments by base offset and size; what happens to their files is up to whoever adds and replaces them.
+Knows segments by base offset and size; what happens to their files is up to whoever adds and replaces them. `ages` is
+kept here for the look-ups by time: they find the segment to read without a look at all before it.
 
 Invariants: there is at least one segment; base offsets ascend; `all` is a tuple that is exchanged and never changed, so
-a look-up that pauses goes on with the segments there were when it began.
+a look-up that pauses goes on with the segments there were when it began. `ages` only grows, and is exchanged where
+segments are replaced.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -17,13 +20,15 @@ from barnabas.storage.segment.segment import Segment
 class Segments:
     """The segments of one log. `active` is the last of `all`."""
 
-    __slots__ = ("active", "all", "bytes_replaced")
+    __slots__ = ("active", "ages", "all", "bytes_replaced")
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         assert segments, "a log has at least one segment"
         _check_ascending(segments)
         self.all = tuple(segments)
         self.active = segments[-1]
+        self.ages = array("q")
+        """Of the first sealed segments, as many as were asked so far: the largest timestamp up to there."""
         self.bytes_replaced = 0  # by how much replacements have shortened the log
 
     @property
@@ -45,6 +50,7 @@ class Segments:
         assert after < len(self.all), f"segment {self.active.base_offset} is active and cannot be replaced"
         _check_ascending((*self.all[max(0, first - 1) : first], *new, self.all[after]))
         self.all = (*self.all[:first], *new, *self.all[after:])
+        self.ages = self.ages[:first]
         self.bytes_replaced += sum(segment.size for segment in old) - sum(segment.size for segment in new)
 
     def index_of(self, offset: int) -> int:

@@ -182,6 +182,27 @@ def test_every_look_up_agrees_with_a_model(
     assert look_up(world, offsets.MAX_TIMESTAMP) == max(left, key=itemgetter(0), default=NOT_FOUND)
 
 
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 30), st.tuples(st.sampled_from(["ask", "delete"]), st.integers(0, 32))), max_size=40
+    )
+)
+def test_what_one_look_up_learnt_never_misleads_the_next(steps: list[int | tuple[str, int]]) -> None:
+    """Between appends, look-ups by time, and segments that go."""
+    world = open_world(segment_bytes=150, index_interval_bytes=1, retention_ms=-1)
+    records: list[tuple[int, int, int]] = []
+    for step in steps:
+        if isinstance(step, int):
+            records.append((START_MS + step, world.append(b"v", timestamp=START_MS + step).base_offset, 0))
+        elif step[0] == "ask":
+            left = records[world.log.log_start_offset :]
+            expected = next((record for record in left if record[0] >= START_MS + step[1]), NOT_FOUND)
+            assert look_up(world, START_MS + step[1]) == expected
+        else:
+            world.log.delete_records_before(min(step[1], len(records)))
+            world.log.apply_retention(START_MS)
+
+
 # --- deleting ---
 
 
