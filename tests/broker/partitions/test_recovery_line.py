@@ -157,6 +157,22 @@ async def test_of_another_directory_nothing_gives_way_unless_the_processes_are_a
     assert world.under_way == ["asked", "two"]
 
 
+async def test_those_of_the_background_that_gave_way_again_and_again_are_begun_in_their_order() -> None:
+    world = World()
+    for name in "abcd":
+        world.ask(name, in_background=True)
+    for name in "xyz":
+        world.ask(name)
+        assert world.under_way == ["a", name]
+        await world.jobs.end(name)
+    begun = []
+    while world.under_way:
+        begun += world.under_way
+        for name in world.under_way:
+            await world.jobs.end(name)
+    assert list(dict.fromkeys(begun)) == ["a", "b", "c", "d"]
+
+
 async def test_one_in_the_background_can_be_hurried() -> None:
     world = World(jobs_max=1)
     for name in "ab":
