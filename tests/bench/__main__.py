@@ -21,7 +21,18 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from tests.bench import cleaning, growth, hostile, measured_form, micro, report, restarts, starting, transactions
+from tests.bench import (
+    cleaning,
+    growth,
+    held_memory,
+    hostile,
+    measured_form,
+    micro,
+    report,
+    restarts,
+    starting,
+    transactions,
+)
 from tests.bench.measure import ROOT
 from tests.bench.peers import Peer, barnabas, floor, kafka, kfake
 from tests.bench.rounds import FULL, QUICK, Bench, Plan
@@ -103,7 +114,7 @@ def main() -> int:
     parser.add_argument(
         "--growth",
         action="store_true",
-        help="only what a request costs when the broker holds a hundred times as much",
+        help="only what a request costs when the broker holds a hundred times as much, and what it holds of each",
     )
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
     parser.add_argument(
@@ -118,6 +129,7 @@ def main() -> int:
         return 0
     if options.growth:
         growth.main()
+        held_memory.main()
         return 0
     plan = QUICK if options.quick else FULL
     for name in ALONE.intersection(options.workload or []):
