@@ -1,9 +1,9 @@
-"""Checks the files in the root of a data directory: its properties and its checkpoints. Reads no log."""
+"""Checks the root of a data directory: its properties, its checkpoints and their partitions. Reads no log."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.logfiles.findings import Finding, Kind
 from barnabas.logfiles.reading import DISK, Reading
@@ -16,6 +16,9 @@ from barnabas.protocol.files.names import (
     LOG_START_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
+    DirectoryState,
+    parse_partition_directory,
+    partition_directory,
 )
 
 _DECODERS: dict[str, Callable[[bytes], object]] = {
@@ -36,3 +39,25 @@ def check_root(path: str, reading: Reading = DISK) -> Iterator[Finding]:
                 decode(data)
         except DecodeError as error:
             yield Finding(Kind.DATA_DIRECTORY, os.path.join(path, name), None, None, str(error))
+
+
+def check_directories(path: str, names: Iterable[str], reading: Reading = DISK) -> Iterator[Finding]:
+    """A finding for each partition that has synced records, and no directory among the `names` in the root.
+
+    One that is being deleted or moved here has one of another name.
+    """
+    found = [each for each in map(parse_partition_directory, names) if each is not None]
+    there = {(each.topic, each.partition) for each in found if each.state is not DirectoryState.STRAY}
+    for (topic, partition), recovery_point in sorted(_recovery_points(path, reading).items()):
+        if recovery_point > 0 and (topic, partition) not in there:
+            directory = os.path.join(path, partition_directory(topic, partition))
+            detail = f"the directory is missing, and up to offset {recovery_point} it was synced"
+            yield Finding(Kind.END, directory, None, 0, detail)
+
+
+def _recovery_points(path: str, reading: Reading) -> dict[tuple[str, int], int]:
+    """None where the file cannot be read, which `check_root` says."""
+    try:
+        return decode_offsets(reading.content(os.path.join(path, RECOVERY_POINT_CHECKPOINT)) or b"")
+    except DecodeError:
+        return {}

@@ -24,13 +24,14 @@ _OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_
 
 
 class Inventory(NamedTuple):
-    """What is in a root. `given_up` are names of directories whose deletion was not finished.
+    """What is in a root.
 
-    futures: partitions on their way into this directory, with the names of their copies.
+    given_up: partitions whose deletion was not finished, with the names of their directories. futures: partitions on
+    their way into this directory, with the names of their copies.
     """
 
     live: set[TopicPartition]
-    given_up: list[str]
+    given_up: list[tuple[TopicPartition, str]]
     notices: list[str]
     futures: list[tuple[TopicPartition, str]]
 
@@ -108,7 +109,7 @@ def take_inventory(root: Directory) -> Inventory:
             case names.DirectoryState.LIVE:
                 inventory.live.add((found.topic, found.partition))
             case names.DirectoryState.DELETE:
-                inventory.given_up.append(entry.name)
+                inventory.given_up.append(((found.topic, found.partition), entry.name))
             case names.DirectoryState.FUTURE:
                 inventory.futures.append(((found.topic, found.partition), entry.name))
             case names.DirectoryState.STRAY:

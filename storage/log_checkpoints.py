@@ -2,7 +2,8 @@
 
 Knows partitions by name. A partition keeps its rows until it is deleted, also over runs in which nobody opens it.
 
-Invariant: a partition's rows never outlive its directory: they would call bytes of a new log synced that are not.
+Invariant: a partition's rows never outlive its directory: they would call bytes of a new log synced that are not. So a
+recovery point without a directory says that the directory is missing (log_directory.py).
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ class LogCheckpoints:
         """Below it a partition is durable, None if it has no row. The log's end where the last stop was clean."""
         return self._recovery_points.offsets.get(key)
 
+    @property
+    def synced(self) -> list[TopicPartition]:
+        """Every partition of which something is durable."""
+        return [key for key, recovery_point in self._recovery_points.offsets.items() if recovery_point > 0]
+
     def log_start(self, key: TopicPartition) -> int:
         """Where a partition starts if not with its first segment, else 0."""
         return self._log_starts.offsets.get(key, 0)
@@ -100,11 +106,12 @@ class LogCheckpoints:
         for checkpoint in self._all:
             checkpoint.update({key: None})
 
-    def forget_durably(self, key: TopicPartition) -> None:
-        """As `forget`, and the files have no such row on return: before a new directory of that name."""
-        self.forget(key)
+    def forget_durably(self, *keys: TopicPartition) -> None:
+        """As `forget`, and the files have no such rows on return: before a new directory of that name."""
+        for key in keys:
+            self.forget(key)
         for checkpoint in self._all:
-            if checkpoint.is_written(key):
+            if any(map(checkpoint.is_written, keys)):
                 checkpoint.write()
 
     def write(self) -> None:

@@ -208,6 +208,13 @@ class LogDirectories:
                 return each
         return None
 
+    def missed_by(self, topic: str, partition: int) -> LogDirectory | None:
+        """Where the partition, which has no home, should lie by the checkpoints there; None if there is none."""
+        for each in self.members:
+            if each.resting.is_missing((topic, partition)):
+                return each
+        return None
+
     def place(self, topic: str, partition: int, directory_id: bytes) -> LogDirectory:
         """Where the partition lies, or is to be made: in the directory of that id. DirectoryOffline if that is gone.
 
@@ -217,6 +224,8 @@ class LogDirectories:
         found = self.home(topic, partition)
         if found is not None:
             return found
+        if not directory_id and (missed := self.missed_by(topic, partition)) is not None:
+            return missed
         if not directory_id and not self.offline_count:
             return min(self.members, key=lambda each: len(each.partitions))
         for each in self.members:
@@ -238,16 +247,16 @@ class LogDirectories:
         return sorted(key for each in self.members for key in each.unrecovered)
 
     def size_of(self, topic: str, partition: int) -> int:
-        """LogDirectory.size_of."""
-        return self._home(topic, partition).size_of(topic, partition)
+        """RestingLogs.size_of."""
+        return self._home(topic, partition).resting.size_of(topic, partition)
 
     def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
-        """LogDirectory.resting."""
-        return self._home(topic, partition).resting(topic, partition)
+        """RestingLogs.summary."""
+        return self._home(topic, partition).resting.summary(topic, partition)
 
     def resting_end(self, topic: str, partition: int) -> int | None:
-        """LogDirectory.resting_end."""
-        return self._home(topic, partition).resting_end(topic, partition)
+        """RestingLogs.end."""
+        return self._home(topic, partition).resting.end(topic, partition)
 
     def opening(
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int, directory_id: bytes = b""
@@ -260,8 +269,11 @@ class LogDirectories:
         self._home(topic, partition).close_log(topic, partition)
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
-        """LogDirectory.delete_log."""
+        """LogDirectory.delete_log; nor is it missed in any other."""
         self._home(topic, partition).delete_log(topic, partition, unique, due_ms)
+        for each in self.members:
+            if each.resting.is_missing((topic, partition)):
+                each.forget((topic, partition))
 
     def set_aside(self, topic: str, partition: int) -> None:
         """LogDirectory.set_aside."""
@@ -303,8 +315,8 @@ class LogDirectories:
     # --- helpers ---
 
     def _home(self, topic: str, partition: int) -> LogDirectory:
-        """Any directory will do for a partition that has none."""
-        return self.home(topic, partition) or self.members[0]
+        """Any directory will do for a partition that has none and never had."""
+        return self.home(topic, partition) or self.missed_by(topic, partition) or self.members[0]
 
     def _check_claims(self) -> None:
         claimed: dict[TopicPartition, LogDirectory] = {}

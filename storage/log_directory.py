@@ -8,6 +8,10 @@ log end when it was last closed, so even if a later run is killed there is nothi
 run ended cleanly is seen once, at the start, by a marker that is deleted before any log is touched. It is written
 again, last, only if every partition on the disk is then known to be whole: Apache Kafka trusts it for all of them.
 
+A directory that is gone takes what was acknowledged with it: a partition without one, that has a recovery point, is
+missing, and refused. So whoever takes a directory away has its rows forgotten first, or leaves a `-delete` that a start
+finds as long as there may be rows.
+
 Invariants: one process at a time holds the lock; the marker never exists while a log may be changed; a partition's rows
 never outlive its directory's name.
 """
@@ -15,7 +19,7 @@ never outlive its directory's name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from weakref import WeakValueDictionary
@@ -29,6 +33,7 @@ from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
+from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
@@ -37,8 +42,9 @@ from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.recovered_logs import RecoveredLogs
 from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.missing import check_directory
 from barnabas.storage.recovery.opening import Opening, open_at_once
-from barnabas.storage.resting import base_offsets, size_of_segments
+from barnabas.storage.resting import RestingLogs
 
 
 class LogDirectory:
@@ -69,8 +75,13 @@ class LogDirectory:
         """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
         self.checkpoints = LogCheckpoints(root)
         self.recovered = RecoveredLogs(root, self.checkpoints, self._unrecovered)
-        for directory in inventory.given_up:
-            self.deletions.schedule(0, root.subdirectory(directory))
+        self.resting = RestingLogs(
+            root, self._live, self._logs, self.checkpoints, lambda key: was_clean or key in self.recovered
+        )
+        for key, name in inventory.given_up:
+            if key not in self._live:
+                self.checkpoints.forget(key)
+            self._remove_at(0, key, root.subdirectory(name))
 
     @classmethod
     def open(
@@ -154,40 +165,6 @@ class LogDirectory:
         """Why nothing here may be used any more, None while all is well."""
         return self._root.disk.offline_reason
 
-    def size_of(self, topic: str, partition: int) -> int:
-        """Bytes in the partition's segments, without its indexes; nothing is opened for it. 0 if it has no directory.
-
-        StorageError if the directory is offline or cannot be listed.
-        """
-        self._root.disk.check_online()
-        if (topic, partition) not in self._live:
-            return 0
-        return size_of_segments(self._root.subdirectory(names.partition_directory(topic, partition)))
-
-    def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
-        """(log start, log end, bytes, segments) of a partition nobody opened; None if only opening it would show it.
-
-        StorageError if the directory is offline or cannot be listed.
-        """
-        self._root.disk.check_online()
-        key = topic, partition
-        end = self.resting_end(topic, partition)
-        if end is None:
-            return None
-        if key not in self._live:
-            return 0, 0, 0, 0
-        bases = base_offsets(self._root.subdirectory(names.partition_directory(topic, partition)))
-        start = max(min(bases, default=0), self.checkpoints.log_start(key))
-        return start, end, self.size_of(topic, partition), len(bases)
-
-    def resting_end(self, topic: str, partition: int) -> int | None:
-        """The log end of a partition nobody opened in this run, None if only opening it would show it."""
-        key = topic, partition
-        if key not in self._live:
-            return 0
-        is_whole = self.was_clean or key in self.recovered
-        return self.checkpoints.recovery_point(key) if is_whole and key not in self._logs else None
-
     def volume(self) -> Volume:
         """The room of the file system the directory is on. StorageError."""
         return self._root.volume()
@@ -231,6 +208,7 @@ class LogDirectory:
                 self.set_aside(topic, partition)
                 directory = self.directory_of(key)
         if key not in self._live:
+            check_directory(directory.path, self.checkpoints.recovery_point(key))
             self._make_room(key)
             directory.create()
             write_topic_id(directory, topic_id)
@@ -257,15 +235,23 @@ class LogDirectory:
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
         """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
 
-        Nothing happens if it has no directory.
+        If it has no directory, and should have one, it is not missed any more. StorageError.
         """
         gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
         log = self._logs.get((topic, partition))
         if (directory := self._take_away(gone)) is not None:
-            self.deletions.schedule(due_ms, directory, files=log.files if log is not None else ())
+            self._remove_at(due_ms, (topic, partition), directory, log.files if log is not None else ())
+        elif self.resting.is_missing((topic, partition)):
+            self.forget((topic, partition))
+
+    def forget(self, *keys: TopicPartition) -> None:
+        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError."""
+        self.checkpoints.forget_durably(*keys)
 
     def set_aside(self, topic: str, partition: int) -> None:
         """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
+        if self.has((topic, partition)):
+            self.forget((topic, partition))
         stray = names.PartitionDirectory(topic, partition, names.DirectoryState.STRAY, self._new_id().hex())
         if (directory := self._take_away(stray)) is not None:
             self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
@@ -353,11 +339,23 @@ class LogDirectory:
         self._root.sync()
         self._live.add(key)
 
-    def drop(self, future: Directory) -> None:
-        """Remove a directory that is not used, with the next that are due."""
-        self.deletions.schedule(0, future)
+    def drop(self, key: TopicPartition, future: Directory) -> None:
+        """Remove a copy of a partition that is not used, with the next that are due."""
+        if key not in self._live:
+            self.checkpoints.forget(key)
+        self._remove_at(0, key, future)
 
     # --- helpers ---
+
+    def _remove_at(
+        self, due_ms: int, key: TopicPartition, directory: Directory, files: Iterable[DiskFile] = ()
+    ) -> None:
+        """As long as there may be rows of the partition, a start sees in the directory's name that it is deleted."""
+        self.deletions.schedule(due_ms, directory, files=files, before_last=lambda: self._forget_gone(key))
+
+    def _forget_gone(self, key: TopicPartition) -> None:
+        if key not in self._live:
+            self.forget(key)
 
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
         """Rename a partition's directory out of sight, and forget its rows. None if there is none."""

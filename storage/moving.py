@@ -212,7 +212,7 @@ class Move:
 
     def give_up(self) -> None:
         """Remove the copy, as far as that can be done. No round is running."""
-        self.target.drop(self.future)
+        self.target.drop(self.key, self.future)
 
 
 def _base_offset(name: str) -> int:

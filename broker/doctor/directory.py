@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from barnabas.broker.catalogue.identity import Identity
-from barnabas.broker.catalogue.image import Image
+from barnabas.broker.catalogue.image import Image, Topic
 from barnabas.broker.catalogue.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.catalogue.quorum import Quorum
 from barnabas.broker.catalogue.replaying import Replaying
@@ -53,8 +53,8 @@ def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
     return [*_examine_used(root, config, entries), _room(path)]
 
 
-def topic_ids(root: Directory, meta: MetaProperties) -> dict[str, bytes]:
-    """Each topic's id by the catalogue in the directory; none if it is not there or cannot be read."""
+def topics_of(root: Directory, meta: MetaProperties) -> dict[str, Topic]:
+    """The topics by the catalogue in the directory; none if it is not there or cannot be read."""
     path = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
     catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
     image = Image(meta.node_id)
@@ -62,7 +62,7 @@ def topic_ids(root: Directory, meta: MetaProperties) -> dict[str, bytes]:
         Replaying(image, Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
     except (CatalogueError, StorageError):
         return {}
-    return {name: topic.topic_id for name, topic in image.topics.items()}
+    return dict(image.topics)
 
 
 def newest_change_s(path: str) -> float | None:
@@ -138,7 +138,7 @@ def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
         if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
             quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
             Replaying(image, quorum).run(MetadataLog(catalogue, was_clean=root.exists(names.CLEAN_SHUTDOWN)))
-        damaged = list(partitions.examine(root.path, inventory.live, image, tells_all_times=meta.tells_all_times))
+        damaged = list(partitions.examine(root.path, inventory, image, meta))
     except CatalogueError as error:
         advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"
         return [problem(_CHECK, str(error), advice)]

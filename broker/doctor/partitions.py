@@ -7,13 +7,15 @@ after a clean stop reads of each partition, not the logs from end to end: `barna
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from barnabas.broker.catalogue.image import Image
+from barnabas.broker.catalogue.image import Image, Topic
 from barnabas.broker.doctor.finding import Finding, problem
 from barnabas.broker.doctor.look_only import LookOnlyFiles
 from barnabas.protocol.files import names
+from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
+from barnabas.storage.data_root import Inventory
 from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
@@ -22,6 +24,7 @@ from barnabas.storage.errors import CorruptFile, StorageError
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id
 from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.missing import check_directory
 from barnabas.storage.recovery.opening import open_at_once
 
 _CHECK = "partitions"
@@ -42,15 +45,18 @@ class _ReadableFiles(LookOnlyFiles):
         """Nothing was changed."""
 
 
-def examine(
-    path: str, partitions: Iterable[TopicPartition], image: Image, *, tells_all_times: bool
-) -> Iterator[Finding]:
-    """A problem for each partition that is damaged. StorageError if the checkpoints are."""
+def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties) -> Iterator[Finding]:
+    """A problem for each partition that is damaged, or missing. StorageError if the checkpoints are."""
     root = Directory(Disk(_ReadableFiles(), path), path)
     try:
         checkpoints = LogCheckpoints(root)
         was_clean = root.exists(names.CLEAN_SHUTDOWN)
-        for key in sorted(partitions):
+        for key in missing(checkpoints.synced, inventory, image.topics, meta):
+            try:
+                check_directory(f"{path}/{names.partition_directory(*key)}", checkpoints.recovery_point(key))
+            except CorruptFile as error:
+                yield _cannot_be_opened(path, key, error)
+        for key in sorted(inventory.live):
             topic = image.topics.get(key[0])
             if topic is None:
                 continue
@@ -60,13 +66,31 @@ def examine(
             try:
                 if read_topic_id(directory, topic.topic_id) not in (None, topic.topic_id):
                     continue  # another topic's: it is set aside
-                checkpoint = checkpoints.of(key, was_clean=was_clean, tells_all_times=tells_all_times)
+                checkpoint = checkpoints.of(key, was_clean=was_clean, tells_all_times=meta.tells_all_times)
                 for segment in open_at_once(load_log(directory, config, checkpoint, 0)).segments:
                     segment.log.close()
             except CorruptFile as error:
-                advice = f"restore the file, or see what `barnabas log repair {path}` can keep"
-                yield problem(_CHECK, f"{key[0]}-{key[1]} cannot be opened: {error.path}: {error.what}", advice)
+                yield _cannot_be_opened(path, key, error)
             except StorageError:
                 continue  # it would change something, or cannot be read now: a start will say so
     finally:
         root.disk.close()
+
+
+def missing(
+    synced: Iterable[TopicPartition], inventory: Inventory, topics: Mapping[str, Topic], meta: MetaProperties
+) -> list[TopicPartition]:
+    """Those of `synced` that should lie here, by the catalogue, and have no directory. Deletions and moves have one."""
+    there = inventory.live.union(key for key, _ in (*inventory.given_up, *inventory.futures))
+    found = []
+    for key in sorted(each for each in synced if each not in there):
+        topic = topics.get(key[0])
+        place = topic.partitions[key[1]].directory_id if topic and key[1] < len(topic.partitions) else None
+        if place is not None and place in (b"", meta.directory_id):
+            found.append(key)
+    return found
+
+
+def _cannot_be_opened(path: str, key: TopicPartition, error: CorruptFile) -> Finding:
+    advice = f"restore the file, or see what `barnabas log repair {path}` can keep"
+    return problem(_CHECK, f"{key[0]}-{key[1]} cannot be opened: {error.path}: {error.what}", advice)

@@ -124,7 +124,7 @@ def _sizes(
     for name, numbers in wanted.items():
         partitions = []
         for number in numbers:
-            size = directory.size_of(name, number)
+            size = directory.resting.size_of(name, number)
             lag = -1 if failed.has((name, number)) else 0
             partitions.append(
                 DescribeLogDirsPartition(

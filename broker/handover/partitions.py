@@ -46,7 +46,8 @@ def examine(stopped: Stopped) -> list[Finding]:
                 elsewhere.append(name)
             elif written.get((topic.name, number)):
                 says = f"{name} has records, say the checkpoints, and no directory: Apache Kafka begins it empty"
-                findings.append(warning(_CHECK, says, f"delete the topic, or {_START_ONCE} and look at its log"))
+                advice = "restore the directory, delete the topic, or see what `barnabas log repair` can do"
+                findings.append(warning(_CHECK, says, advice))
             else:
                 unused.append(name)
     if elsewhere:
@@ -111,7 +112,7 @@ def _strays(places: dict[tuple[str, int], Root]) -> Iterator[Finding]:
 
 def _unfinished(roots: Iterable[Root]) -> Iterator[Finding]:
     for root in roots:
-        for each in root.inventory.given_up:
+        for _, each in root.inventory.given_up:
             yield note(_CHECK, f"{root.directory.path_of(each)} is left of a deletion: Apache Kafka removes it")
         for _, each in root.inventory.futures:
             says = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.catalogue.image import METADATA_VERSION
 from barnabas.broker.catalogue.topics import DIRECTORIES_LEVEL
 from barnabas.broker.log_lines import line, logger
-from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
+from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
 from barnabas.storage.errors import StorageError
 from barnabas.storage.partition_metadata import read_topic_id
 
@@ -27,8 +27,10 @@ _log = logger("storage")
 
 def settle(partitions: Partitions, directories: LogDirectories, catalogue: Catalogue) -> None:
     """Set strays aside, and tell the catalogue where the others are. KafkaError when that cannot be written."""
+    _forget_stale_rows(partitions, directories)
     set_strays_aside(partitions, directories)
     _settle_moves(directories, catalogue)
+    _tell_of_missing(directories)
     if not directories.is_one:
         _warn_of_level(catalogue)
         _assign(directories, catalogue)
@@ -51,6 +53,24 @@ def _warn_of_level(catalogue: Catalogue) -> None:
         )
 
 
+def _forget_stale_rows(partitions: Partitions, directories: LogDirectories) -> None:
+    """A kill left rows of partitions that were deleted, or moved: nobody misses their directories."""
+    for each in directories.members:
+        missing = each.resting.missing
+        stale = [key for key in missing if not partitions.exists(*key) or directories.home(*key) is not None]
+        try:
+            each.forget(*stale)
+        except StorageError as error:
+            partitions.storage_failed(*stale[0], "forget", error)
+
+
+def _tell_of_missing(directories: LogDirectories) -> None:
+    missing = sorted(key for each in directories.members for key in each.resting.missing)
+    if missing:
+        first = partition_directory(*missing[0])
+        _log.error(line("partitions are refused: their directories are missing", partitions=len(missing), first=first))
+
+
 def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> None:
     """Rename directories of partitions that the catalogue does not have: a kill cut a deletion in two."""
     strays = [key for key in directories.partitions if key[0] != CLUSTER_METADATA_TOPIC and not partitions.exists(*key)]
@@ -68,12 +88,13 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
             found = catalogue.topics.get(topic)
             named = found.partitions[number] if found is not None and number < len(found.partitions) else None
             if found is None or named is None or directories.home(topic, number) is not None:
-                directory.drop(future)
+                directory.drop((topic, number), future)
             elif _is_place(directory, named, directories) and read_topic_id(future, found.topic_id) == found.topic_id:
                 directory.take_in((topic, number), future)
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:
                 _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
+                directory.forget((topic, number))  # what its rows say is of the copy
 
 
 def _is_place(directory: LogDirectory, named: Partition, directories: LogDirectories) -> bool:
@@ -86,7 +107,7 @@ def _assign(directories: LogDirectories, catalogue: Catalogue) -> None:
     moved: dict[tuple[str, int], bytes] = {}
     for topic in catalogue.topics.values():
         for number, partition in enumerate(topic.partitions):
-            home = directories.home(topic.name, number)
+            home = directories.home(topic.name, number) or directories.missed_by(topic.name, number)
             if home is not None:
                 if home.directory_id != partition.directory_id:
                     moved[topic.name, number] = home.directory_id

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from barnabas.storage.disk.directory import Directory
@@ -19,6 +19,7 @@ class _Doomed(NamedTuple):
     directory: Directory
     names: list[str] | None
     files: list[DiskFile]
+    before_last: Callable[[], None] | None
     has_failed: bool = False
 
     def remove(self) -> None:
@@ -28,9 +29,19 @@ class _Doomed(NamedTuple):
             parent = self.directory.parent
             if parent is not None and parent.is_dirty:
                 parent.sync()  # or a power cut could bring the name back, of a directory with half of its files
+            self.directory.remove_files()
+            self._settle()
             self.directory.remove_tree()
-        for name in self.names or ():
+            return
+        for name in self.names[:-1]:
             self.directory.remove(name)
+        self._settle()
+        for name in self.names[-1:]:
+            self.directory.remove(name)
+
+    def _settle(self) -> None:
+        if self.before_last is not None:
+            self.before_last()
 
 
 class Deletions:
@@ -49,13 +60,16 @@ class Deletions:
         directory: Directory,
         names: Iterable[str] | None = None,
         files: Iterable[DiskFile] = (),
+        before_last: Callable[[], None] | None = None,
     ) -> None:
         """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
 
         The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
-        are closed first, since a removed file keeps its room on the disk while it is open.
+        are closed first, since a removed file keeps its room on the disk while it is open. `before_last` makes durable
+        what a start reads out of the names, before the last of them (of a directory: its own) goes. StorageError leaves
+        that one, and most of the room is free.
         """
-        self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files)))
+        self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files), before_last))
 
     def _add(self, due_ms: int, doomed: _Doomed) -> None:
         heapq.heappush(self._due, (due_ms, self._count, doomed))

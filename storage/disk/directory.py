@@ -185,14 +185,20 @@ class Directory:
         self.path = target
         self.parent.changes += 1
 
-    def remove_tree(self) -> None:
-        """Remove the directory with the files in it; nothing happens if it is not there."""
+    def remove_files(self) -> bool:
+        """Remove the files in it; False if the directory itself is not there."""
         try:
             names = self.names()
         except FileRemoved:
-            return
+            return False
         for name in names:
             self.remove(name)
+        return True
+
+    def remove_tree(self) -> None:
+        """Remove the directory with the files in it; nothing happens if it is not there."""
+        if not self.remove_files():
+            return
         try:
             self.disk.files.rmdir(self.path)
         except OSError as error:

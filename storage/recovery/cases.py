@@ -167,4 +167,4 @@ def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_en
 
 # Other cases, decided where they are met: R, S, T how producer state was rebuilt (producers.py); U segments
 # behind a cut or a hole, V a log that ends below its start, X an empty last segment (loader.py); W a log that ends
-# elsewhere than it did, Y segments that are gone (missing.py).
+# elsewhere than it did, Y segments that are gone, Z a directory that is gone (missing.py).

@@ -1,7 +1,7 @@
-"""What should be in a partition's directory and is not: segments, or the end of the log. Refusals, nothing is changed.
+"""What should be there of a partition and is not: its directory, segments, the end of the log. Refusals, no changes.
 
 Knows names and offsets; reads nothing. A log that is shorter than it was would be served as if nothing had been in it,
-so where the files themselves show that something is gone, the partition stays closed (cases W and Y of cases.py).
+so where the files themselves show that something is gone, the partition stays closed (cases W, Y and Z of cases.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,15 @@ from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.epochs import LeaderEpochs
 
 _BESIDE = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
+
+
+def check_directory(path: str, recovery_point: int | None) -> None:
+    """Z: CorruptFile where a partition's directory, `path`, is not there, and has a recovery point."""
+    if recovery_point:
+        raise CorruptFile(
+            path,
+            f"the directory is missing, and up to offset {recovery_point} all was synced: it is gone (case Z)",
+        )
 
 
 def check_segments(directory: Directory, names: Iterable[str]) -> None:

@@ -336,16 +336,16 @@ def test_a_partitions_size_is_that_of_its_segments_whether_it_is_open_or_not() -
     log = open_log(directory)
     append(log, 3)
     on_disk = len(content(files, "/data/t-0/00000000000000000000.log"))
-    assert directory.size_of("t", 0) == on_disk > 0
+    assert directory.resting.size_of("t", 0) == on_disk > 0
     directory.close(clean=True)
     again = start(files)
-    assert (again.size_of("t", 0), again.size_of("t", 1), dict(again.logs)) == (on_disk, 0, {})
+    assert (again.resting.size_of("t", 0), again.resting.size_of("t", 1), dict(again.logs)) == (on_disk, 0, {})
 
 
 def test_an_offline_directory_has_no_sizes_to_tell() -> None:
     directory = start(MemoryFiles())
     directory.root.disk.go_offline("a sync failed")
     with pytest.raises(StorageError):
-        directory.size_of("t", 0)
+        directory.resting.size_of("t", 0)
     with pytest.raises(StorageError):
         directory.volume()

@@ -74,11 +74,11 @@ def test_it_counts_as_looked_into_so_a_stop_is_clean() -> None:
     directory.recovered.note(KEY, recover(files, directory))
     assert not directory.recovered.is_awaited(KEY)
     assert directory.unrecovered == frozenset()
-    assert directory.resting(*KEY) is not None
+    assert directory.resting.summary(*KEY) is not None
     directory.close(clean=True)
     again = opened(files)
     assert again.was_clean
-    assert again.resting_end(*KEY) == COUNT
+    assert again.resting.end(*KEY) == COUNT
     assert again.open_log(*KEY, TOPIC_ID, CONFIG, 0).log_end_offset == COUNT
     again.close(clean=True)
 

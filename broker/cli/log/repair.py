@@ -13,10 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.broker.catalogue.image import Topic
 from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
-from barnabas.broker.doctor.directory import topic_ids
+from barnabas.broker.doctor.directory import topics_of
+from barnabas.broker.doctor.partitions import missing
 from barnabas.client.clock import SystemClock
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.protocol.errors import DecodeError
@@ -24,14 +26,16 @@ from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
-from barnabas.storage.data_root import lock_root
+from barnabas.storage.data_root import lock_root, take_inventory
 from barnabas.storage.disk.checkpoints import LogCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, NotADataDirectory
 from barnabas.storage.log_checkpoints import LogCheckpoints
-from barnabas.storage.partition_metadata import read_topic_id
+from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovered_logs import ClosedLog
+from barnabas.storage.recovery.report import Recovered
 
 _CHECKPOINTS = {
     names.RECOVERY_POINT_CHECKPOINT: "after a kill, all of the logs is read again",
@@ -49,8 +53,10 @@ class _Known(NamedTuple):
     rows: dict[str, dict[TopicPartition, int]]
     unreadable: dict[str, str]
     """Checkpoints by name, and why."""
-    ids: dict[str, bytes]
-    """Topic ids by name; empty if the catalogue cannot be read."""
+    topics: dict[str, Topic]
+    """By name; empty if the catalogue cannot be read."""
+    missing: list[TopicPartition]
+    """Partitions with synced records, and no directory, of topics that there are."""
 
     def checkpoint(self, key: TopicPartition) -> LogCheckpoint:
         rows = self.rows
@@ -68,7 +74,7 @@ def repair(path: Path, wanted: Sequence[str], *, is_agreed: Callable[[], bool]) 
     """The exit status: 0 if nothing is damaged or all was repaired, 1 if it was not agreed to. StorageError."""
     with _locked(str(path)) as root:
         known = _read_root(root)
-        plans = [plan for files in _partitions(path, wanted) if not (plan := _plan(files, root, known)).is_empty]
+        plans = [plan for files in _partitions(path, wanted, known) if not (plan := _plan(files, root, known)).is_empty]
         for name, why in known.unreadable.items():
             print(f"{root.path_of(name)}: {why}. It is set aside: {_CHECKPOINTS[name]}")
         for plan in plans:
@@ -116,14 +122,21 @@ def _read_root(root: Directory) -> _Known:
             rows[name] = decode_offsets(data or b"")
         except DecodeError as error:
             unreadable[name] = str(error)
-    return _Known(meta, root.exists(names.CLEAN_SHUTDOWN), rows, unreadable, topic_ids(root, meta))
+    topics = topics_of(root, meta)
+    synced = [key for key, offset in rows.get(names.RECOVERY_POINT_CHECKPOINT, {}).items() if offset > 0]
+    gone = missing(synced, take_inventory(root), topics, meta)
+    return _Known(meta, root.exists(names.CLEAN_SHUTDOWN), rows, unreadable, topics, gone)
 
 
-def _partitions(path: Path, wanted: Sequence[str]) -> list[PartitionFiles]:
+def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[PartitionFiles]:
     try:
         found = read_layout(str(path), lambda topic, _: topic != names.CLUSTER_METADATA_TOPIC)
     except NoDataDirectory as error:
         raise UsageError(str(error)) from error
+    for key in known.missing:
+        directory = str(path / names.partition_directory(*key))
+        checkpoint = known.checkpoint(key)
+        found.append(PartitionFiles(*key, directory, (), checkpoint.log_start_offset, 0, (), checkpoint.recovery_point))
     by_name = {names.partition_directory(files.topic, files.partition): files for files in found}
     for name in wanted:
         if name.startswith(names.CLUSTER_METADATA_TOPIC):
@@ -139,6 +152,12 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
     planner = Planner(files, checkpoint)
     planner.walk()
     plan = planner.plan
+    if key in known.missing:
+        plan.notes.append(
+            f"{files.directory}: the directory is missing. It is made anew, empty, and begins at offset "
+            f"{checkpoint.recovery_point}"
+        )
+        return plan
     directory = root.subdirectory(os.path.basename(files.directory))
     bases = [segment.base_offset for segment in files.segments]
     for base_offset, name in orphans(directory.names()):
@@ -149,7 +168,8 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
         plan.losses.append(Loss(directory.path_of(name), 0, 0, base_offset, after, "the log of this index is gone"))
     _plan_epochs(plan, directory, planner, checkpoint)
     try:
-        read_topic_id(directory, known.ids.get(files.topic, b""))
+        topic = known.topics.get(files.topic)
+        read_topic_id(directory, b"" if topic is None else topic.topic_id)
     except CorruptFile as error:
         plan.set_aside.append(names.PARTITION_METADATA)
         plan.notes.append(f"{error.path}: {error.what}. It is set aside, and written again")
@@ -192,8 +212,15 @@ def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
     for plan in plans:
         topic, partition = plan.files.topic, plan.files.partition
         directory = root.subdirectory(os.path.basename(plan.files.directory))
-        kept = carry_out(plan, directory)
         checkpoint = known.checkpoint((topic, partition))
+        if (topic, partition) in known.missing:
+            end = checkpoint.recovery_point
+            checkpoints.note({(topic, partition): ClosedLog(Recovered(end), end, end, end, 0)})
+            checkpoints.write()  # before the directory: done again, it begins there all the same
+            directory.create()
+            write_topic_id(directory, known.topics[topic].topic_id)
+            checkpoint = checkpoint._replace(log_start_offset=checkpoint.recovery_point)
+        kept = carry_out(plan, directory)
         if any("its start is set" in note for note in plan.notes):
             checkpoint = checkpoint._replace(log_start_offset=0)
         log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, SystemClock().now_ms())

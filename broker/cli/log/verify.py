@@ -7,6 +7,7 @@ note.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.partition_check import check_partition
-from barnabas.logfiles.root_check import check_root
+from barnabas.logfiles.root_check import check_directories, check_root
 from barnabas.logfiles.segment_check import Tally
 from barnabas.protocol.files.names import META_PROPERTIES, DirectoryState
 
@@ -39,7 +40,10 @@ def verify(path: Path, found: list[PartitionFiles], tally: Tally, progress: Call
 
     path: what was asked for; `progress` is called after each segment.
     """
-    yield from check_root(str(data_directory(path)))
+    root = data_directory(path)
+    yield from check_root(str(root))
+    if path == root and root.is_dir():
+        yield from check_directories(str(root), os.listdir(root))
     for files in found:
         yield from check_partition(files, tally=tally, segment_done=progress)
 

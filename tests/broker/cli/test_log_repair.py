@@ -11,6 +11,8 @@ from barnabas.broker.cli.log import run
 from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.log_directory import LogDirectory
+from tests.support.files.data_directory import open_catalogue
 from tests.support.files.small_partition import CONFIG, Content, look, sound
 from tests.support.files.small_partition import opened as opened_in_memory
 from tests.support.worlds.log import ROOT
@@ -154,3 +156,37 @@ def test_what_is_not_there_is_a_usage_error(data_dir: Path) -> None:
         with pytest.raises(UsageError, match=name):
             run(["repair", str(data_dir), name])
     assert CONFIG.segment_bytes == 420
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_a_directory_that_is_gone_is_made_anew_behind_what_was_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_clean: bool
+) -> None:
+    path = tmp_path / "data"
+    catalogue = open_catalogue(path)
+    catalogue.create_topic("t", 2)
+    topic_id = catalogue.topics["t"].topic_id
+    catalogue.close()
+    rows = {("t", 0): 7, ("deleted", 0): 9}
+    (path / "recovery-point-offset-checkpoint").write_bytes(encode_offsets(rows))
+    (path / "log-start-offset-checkpoint").write_bytes(encode_offsets({("t", 0): 2}))
+    if is_clean:
+        (path / ".kafka_cleanshutdown").write_text("")
+    assert run(["verify", str(path)]) == 1
+    assert f"{path}/t-0 @ content: the directory is missing, and up to offset 7" in capsys.readouterr().out
+
+    before = snapshot(path)
+    assert run(["repair", str(path)]) == 1
+    said = capsys.readouterr().out
+    assert f"{path}/t-0 @ 0: 0 bytes, offsets 2 to 6: they were synced, and are not on the disk" in said
+    assert f"{path}/t-0: the directory is missing. It is made anew, empty, and begins at offset 7" in said
+    assert "deleted" not in said
+    assert {name: data for name, data in snapshot(path).items() if name != ".lock"} == before
+
+    assert run(["repair", str(path), "t-0", "--yes"]) == 0
+    assert "t-0: repaired, offsets 7 to 6" in capsys.readouterr().out
+    assert run(["repair", str(path), "t-0"]) == 0
+    directory = LogDirectory.open(str(path), RealFiles(), node_id=1, new_id=lambda: bytes(16))
+    log = directory.open_log("t", 0, topic_id, CONFIG, 0)
+    assert (log.log_start_offset, log.log_end_offset) == (7, 7)
+    directory.close(clean=True)

@@ -18,6 +18,7 @@ from barnabas.broker.config.environment import Environment
 from barnabas.broker.doctor import directory
 from barnabas.broker.doctor.finding import Finding
 from barnabas.protocol.files import meta_properties
+from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.protocol.files.names import CATALOGUE_END, CLEAN_SHUTDOWN
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.storage.disk.files import RealFiles
@@ -186,3 +187,15 @@ def test_partitions_that_the_cleaner_set_aside_are_told(used: Path) -> None:
     (used / "uncleanable-partitions").write_text("orders-0 x.log: the CRC of the batch at offset 2 is wrong\n")
     (found,) = (each for each in examine(used) if each.check == "compaction")
     assert found.says == "orders-0 is not compacted any more: x.log: the CRC of the batch at offset 2 is wrong"
+
+
+def test_a_partition_whose_directory_is_gone_is_a_problem_and_one_that_is_deleted_none(used: Path) -> None:
+    rows = {("t", 0): 5, ("t", 1): 3, ("t", 2): 4, ("deleted", 0): 7}
+    (used / "recovery-point-offset-checkpoint").write_bytes(encode_offsets(rows))
+    (used / f"t-2.{bytes(16).hex()}-delete").mkdir()
+    (found,) = (each for each in examine(used) if each.check == "partitions" and "t-1" in each.says)
+    assert found.level == "problem"
+    assert "t-1 cannot be opened" in found.says
+    assert "the directory is missing, and up to offset 3 all was synced" in found.says
+    assert "barnabas log repair" in (found.advice or "")
+    assert not [each for each in examine(used) if "t-2 cannot" in each.says or "deleted-0" in each.says]

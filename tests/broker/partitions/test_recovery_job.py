@@ -83,7 +83,7 @@ def test_a_second_one_finds_nothing_to_do() -> None:
 
 def test_cut_off_anywhere_it_loses_nothing() -> None:
     whole = killed()
-    size = opened(whole).size_of(*KEY)
+    size = opened(whole).resting.size_of(*KEY)
     whole.crash("everything")
     steps_count = 0
     for step in job_of(opened(whole)).steps(whole):

@@ -1,0 +1,203 @@
+"""A partition's directory that is gone is missed, unless somebody took it away; a kill at any step is no reason to."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
+from barnabas.storage.log_directory import LogDirectory
+from tests.support.files.log_directories import (
+    TOPIC_ID,
+    append,
+    checkpoint,
+    flush,
+    kill,
+    names_in,
+    offsets,
+    open_log,
+    start,
+)
+from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+
+NEW_ID = bytes(range(16, 32))
+POINTS = "/data/recovery-point-offset-checkpoint"
+SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
+
+
+def remove(files: MemoryFiles, path: str) -> None:
+    for name in names_in(files, path):
+        files.remove(f"{path}/{name}")
+    files.rmdir(path)
+    files.sync_directory(path.rpartition("/")[0])
+
+
+def filled(*, is_clean: bool) -> MemoryFiles:
+    """Two partitions, all of them synced."""
+    files = MemoryFiles()
+    directory = start(files)
+    for topic in ("t", "u"):
+        log = open_log(directory, topic)
+        append(log, 3)
+        flush(log)
+    checkpoint(directory)
+    if is_clean:
+        directory.close(clean=True)
+    else:
+        kill(files)
+    return files
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_a_directory_that_is_gone_is_refused_at_every_start_and_not_made_anew(is_clean: bool) -> None:
+    files = filled(is_clean=is_clean)
+    remove(files, "/data/t-0")
+    for _ in range(3):
+        directory = start(files)
+        assert directory.resting.missing == [("t", 0)]
+        assert directory.resting.end("t", 0) is None
+        assert directory.resting.summary("t", 0) is None
+        with pytest.raises(CorruptFile) as refused:
+            open_log(directory)
+        assert str(refused.value) == (
+            f"/data/t-0: the directory is missing, and up to offset 3 all was synced: it is gone (case Z). {WHAT_TO_DO}"
+        )
+        assert open_log(directory, "u").log_end_offset == 3
+        assert open_log(directory, "new").log_end_offset == 0
+        assert "t-0" not in names_in(files)
+        checkpoint(directory)
+        directory.close(clean=True)
+
+
+def test_a_directory_of_which_nothing_was_synced_is_made_anew() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    append(open_log(directory), 3)
+    checkpoint(directory)
+    kill(files)
+    remove(files, "/data/t-0")
+    assert open_log(start(files)).log_end_offset == 0
+
+
+def test_a_missing_partition_that_is_deleted_is_not_missed_any_more() -> None:
+    files = filled(is_clean=True)
+    remove(files, "/data/t-0")
+    directory = start(files)
+    directory.delete_log("t", 0, bytes(16), 0)
+    kill(files)
+    assert offsets(files, POINTS) == {("u", 0): 3}
+    assert open_log(start(files), topic_id=NEW_ID).log_end_offset == 0
+
+
+def test_where_the_rows_cannot_be_written_the_files_go_and_the_name_of_the_directory_stays() -> None:
+    files = filled(is_clean=True)
+    directory = start(files)
+    directory.delete_log("t", 0, bytes(16), 0)
+    files.fail("pwrite", errno.ENOSPC)
+    with pytest.raises(StorageError, match="No space left"):
+        directory.delete_due(0)
+    (gone,) = (name for name in names_in(files) if name.endswith("-delete"))
+    assert names_in(files, f"/data/{gone}") == set()
+    kill(files)
+    files.heal()
+    directory = start(files)
+    assert directory.resting.missing == []
+    assert open_log(directory, topic_id=NEW_ID).log_end_offset == 0
+    directory.delete_due(0)
+    assert gone not in names_in(files)
+
+
+def test_rows_are_written_at_most_once_for_many_directories_that_go() -> None:
+    files = MemoryFiles()
+    directory = start(files)
+    for partition in range(20):
+        log = open_log(directory, partition=partition)
+        append(log)
+        flush(log)
+    checkpoint(directory)
+    for partition in range(20):
+        directory.delete_log("t", partition, bytes(16), 0)
+    files.calls.clear()
+    directory.delete_due(0)
+    assert len([call for call in files.calls if call.name == "rename" and "recovery-point" in call.path]) == 1
+    checkpoint(directory)
+    for partition in range(20):
+        open_log(directory, partition=partition, topic_id=NEW_ID)
+
+
+Life = Callable[[MemoryFiles, list[bytes]], Iterator[None]]
+
+
+def _written(files: MemoryFiles) -> LogDirectory:
+    directory = start(files)
+    for topic in ("t", "u"):
+        log = open_log(directory, topic)
+        append(log, 2)
+        flush(log)
+    checkpoint(directory)
+    return directory
+
+
+def deleted(files: MemoryFiles, topic_id: list[bytes]) -> Iterator[None]:
+    """A topic is deleted and made again, and its directory is removed before anybody uses the new one."""
+    directory = _written(files)
+    yield
+    topic_id[0] = NEW_ID
+    directory.delete_log("t", 0, bytes(16), 0)
+    yield
+    directory.delete_due(0)
+    yield
+    checkpoint(directory)
+    directory.close(clean=True)
+
+
+def set_aside(files: MemoryFiles, topic_id: list[bytes]) -> Iterator[None]:
+    """A directory of another topic is put out of the way."""
+    directory = _written(files)
+    directory.close(clean=True)
+    topic_id[0] = NEW_ID
+    directory = start(files)
+    yield
+    log = open_log(directory, topic_id=NEW_ID)
+    append(log)
+    flush(log)
+    checkpoint(directory)
+    yield
+    directory.close(clean=True)
+
+
+def forgotten(files: MemoryFiles, topic_id: list[bytes]) -> Iterator[None]:
+    """The catalogue does not know the directory; then a topic of that name is made."""
+    directory = _written(files)
+    topic_id[0] = NEW_ID
+    directory.set_aside("t", 0)
+    yield
+    checkpoint(directory)
+    directory.close(clean=True)
+
+
+@pytest.mark.parametrize("survival", SURVIVALS)
+@pytest.mark.parametrize("life", [deleted, set_aside, forgotten])
+def test_before_whichever_change_the_run_ends_nothing_is_missed(life: Life, survival: Survival) -> None:
+    change, is_over = 0, False
+    while not is_over:
+        files, topic_id = MemoryFiles(change), [TOPIC_ID]
+        files.cut_power_at(change)
+        try:
+            for _ in life(files, topic_id):
+                pass
+            is_over = True
+        except PowerCut:
+            pass
+        files.crash(survival)
+        for _ in range(2):  # the second start finds what the first one left
+            directory = start(files)
+            assert directory.resting.missing == [], (change, survival)
+            open_log(directory, topic_id=topic_id[0])
+            open_log(directory, "u")
+            directory.delete_due(0)
+            kill(files)
+        change += 1
+    assert change > 30
