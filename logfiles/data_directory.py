@@ -25,6 +25,7 @@ from barnabas.protocol.files.names import (
     DirectoryState,
     FileKind,
     FileState,
+    first_given_up,
     parse_partition_directory,
     parse_segment_file,
     segment_file,
@@ -50,7 +51,7 @@ class PartitionFiles(NamedTuple):
     log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
     compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
     snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it. was_clean: the broker was
-    stopped, and not started since.
+    stopped, and not started since. deleted_from: the base offset of the first segment that is being deleted, if any is.
     """
 
     topic: str
@@ -62,6 +63,7 @@ class PartitionFiles(NamedTuple):
     snapshots: tuple[int, ...] = ()
     recovery_point: int = 0
     was_clean: bool = False
+    deleted_from: int | None = None
 
     def log_path(self, segment: int) -> str:
         """The path of a segment's log, by its number in `segments`."""
@@ -79,6 +81,10 @@ class PartitionFiles(NamedTuple):
     def leader_epochs_path(self) -> str:
         """The path of the leader epochs, which may not be there."""
         return self.beside(LEADER_EPOCH_CHECKPOINT)
+
+    def is_deleted(self, offset: int) -> bool:
+        """Whether retention may be at work on the segment with this offset, which is before the first."""
+        return self.deleted_from is not None and self.deleted_from <= offset
 
     def limit(self, segment: int) -> int | None:
         """The offset that the next segment begins at; None for the last."""
@@ -160,7 +166,8 @@ def _is_partition(directory: str) -> bool:
 
 
 def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoints) -> PartitionFiles:
-    segments, snapshots = live_files(_sizes(directory))
+    sizes = _sizes(directory)
+    segments, snapshots = live_files(sizes)
     place = topic, partition
     return PartitionFiles(
         topic,
@@ -172,6 +179,7 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
         snapshots,
         known.recovery_points.get(place, 0),
         known.was_clean,
+        first_given_up(sizes),
     )
 
 

@@ -204,9 +204,7 @@ class _SegmentCheck:
     def _boundary(self) -> Iterator[Finding]:
         """Whether the next segment begins where this one ends, with a leader epoch that can follow."""
         starts = max(self._epochs[0].start_offset, self._files.log_start_offset) if self._epochs else self._base_offset
-        if (
-            self._number == 0 and starts < self._base_offset and self._files.was_clean
-        ):  # else retention may be half done
+        if self._number == 0 and starts < self._base_offset and not self._files.is_deleted(starts):
             detail = (
                 f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at {starts}: "
                 "the segments before this one are gone"

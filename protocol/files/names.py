@@ -9,6 +9,7 @@ meta.properties, *-checkpoint, .lock …          in the root
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -122,6 +123,12 @@ def parse_segment_file(name: str) -> SegmentFile | None:
     """What the name says, or None for a file that belongs to no segment."""
     found = _SEGMENT_FILE.fullmatch(name)
     return SegmentFile(int(found[1]), FileKind(found[2]), FileState(found[3])) if found else None
+
+
+def first_given_up(names: Iterable[str]) -> int | None:
+    """The lowest base offset of the `.deleted` files among the names in a partition's directory, None without any."""
+    given_up = (name for name in names if name.endswith(FileState.DELETED.value) and name[:20].isdecimal())
+    return min((int(name[:20]) for name in given_up), default=None)
 
 
 def partition_directory(topic: str, partition: int) -> str:

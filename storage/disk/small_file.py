@@ -53,7 +53,12 @@ class SmallFile:
         return Replacement(self, self.version, data)
 
     def write(self, data: bytes) -> None:
-        """The same at once. Durable on return; after a crash at any point it is the old content or the new."""
+        """The same at once. Durable on return; after a crash at any point it is the old content or the new.
+
+        Nothing is done once the file is given up.
+        """
+        if self._is_given_up:
+            return
         disk = self.directory.disk
         disk.check_online()
         replacement = self.replacement(data)

@@ -133,7 +133,8 @@ class Retention:
         segment.log.close()  # a removed file keeps its room on the disk while it is open
         self._segments.replace([segment])
         due_ms = now_ms + self._config.file_delete_delay_ms
-        self._deletions.schedule(due_ms, self._directory, names, [segment.log])
+        # A start finds the segment gone by these names, or by the epochs.
+        self._deletions.schedule(due_ms, self._directory, names, [segment.log], before_last=self._epochs.write)
 
 
 class RetainedSegment(Protocol):

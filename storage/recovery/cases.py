@@ -103,12 +103,26 @@ def _fits(wanted: tuple[object, ...], seen: tuple[object, ...]) -> bool:
     return all(want is ANY or want == see for want, see in zip(wanted, seen, strict=True))
 
 
+_INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
+
+
 class Leftovers(NamedTuple):
     """Names to remove, then names to rename, to undo or finish what the stop interrupted. `letters` says why."""
 
     removals: list[str]
     renames: list[tuple[str, str]]
     letters: str
+
+
+def half_deleted(names: Iterable[str]) -> Leftovers:
+    """K: indexes of which the log is `.deleted` already: they go before it, or they would show that it is missing."""
+    files = [file for file in map(parse_segment_file, names) if file is not None]
+    logs = [file for file in files if file.kind is FileKind.LOG]
+    gone = {file.base_offset for file in logs if file.state is FileState.DELETED}
+    gone -= {file.base_offset for file in logs if file.state is FileState.LIVE}
+    indexes = [file.name for file in files if file.state is FileState.LIVE and file.kind in _INDEXES]
+    found = [name for name in indexes if int(name[:20]) in gone]
+    return Leftovers(found, [], "K" if found else "")
 
 
 def unfinished_files(names: Iterable[str]) -> Leftovers:
@@ -151,8 +165,7 @@ def orphaned_indexes(names: Iterable[str]) -> Leftovers:
     """O: an index without its log is of no use."""
     files = [file for file in map(parse_segment_file, names) if file is not None and file.state is FileState.LIVE]
     logs = {file.base_offset for file in files if file.kind is FileKind.LOG}
-    indexes = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
-    orphans = [file.name for file in files if file.kind in indexes and file.base_offset not in logs]
+    orphans = [file.name for file in files if file.kind in _INDEXES and file.base_offset not in logs]
     return Leftovers(orphans, [], "O" if orphans else "")
 
 

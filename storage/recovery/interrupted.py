@@ -10,7 +10,7 @@ from collections.abc import Callable
 from barnabas.protocol.files.names import FileKind, FileState, SegmentFile, parse_segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.recovery.cases import Leftovers, finished_swaps, orphaned_indexes, unfinished_files
+from barnabas.storage.recovery.cases import Leftovers, finished_swaps, half_deleted, orphaned_indexes, unfinished_files
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.report import Report
 from barnabas.storage.recovery.segment import SegmentWalk
@@ -28,7 +28,8 @@ class Interrupted:
 
     def finish(self) -> Opening[list[str]]:
         """Remove and rename; returns the names in the directory then."""
-        names = self._clear_up(self._directory.names(), unfinished_files)
+        names = self._clear_up(self._directory.names(), half_deleted)
+        names = self._clear_up(names, unfinished_files)
         swapped = [file for file in map(parse_segment_file, names) if file and file.state is FileState.SWAP]
         ends: dict[int, int] = {}
         for file in swapped:

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind, SegmentFile, parse_segment_file, segment_file
+from barnabas.protocol.files.names import (
+    LOG_START_CHECKPOINT,
+    FileKind,
+    FileState,
+    SegmentFile,
+    parse_segment_file,
+    segment_file,
+)
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
-from barnabas.storage.errors import CorruptFile
+from barnabas.storage.errors import CorruptFile, DirectoryFull
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
@@ -73,18 +80,20 @@ class _Loader:
         self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
-        check_segments(self._directory, self._directory.names())
+        names = self._directory.names()
+        check_segments(self._directory, names)
+        self._epochs = LeaderEpochs(self._directory)
+        if (first := check_first(self._directory, names, self._epochs, self._checkpoint)) is not None:
+            self._begin_epochs_instead(first, names)
         names = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish()
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self._names = {file.name for file in files}
-        self._epochs = LeaderEpochs(self._directory)
         self._epochs_found = self._epochs.entries
         self._sums = SegmentSums(self._directory)
         self._snapshots = ProducerSnapshots(self._directory, self._names)
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         self._segments = self._open_segments(files)
-        check_first(self._directory, [each.base_offset for each in self._segments], self._epochs, self._checkpoint)
         is_cleaned = self._config.is_compacted or self._checkpoint.was_cleaned
         for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
             if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
@@ -93,6 +102,21 @@ class _Loader:
         yield from self._recover_segments()
         self._restart_below_start()
         return (yield from self._settle())
+
+    def _begin_epochs_at(self, offset: int) -> None:
+        """Durably, before what says why they may begin below the first segment goes: `.deleted` files, a row."""
+        self._epochs.truncate_from_start(offset)
+        self._epochs.write()
+
+    def _begin_epochs_instead(self, offset: int, names: list[str]) -> None:
+        """Where there is no room for that, the `.deleted` logs make it: other files of their segments stay."""
+        try:
+            self._begin_epochs_at(offset)
+        except DirectoryFull:
+            for name in names:
+                if name.endswith(f"{FileKind.LOG.value}{FileState.DELETED.value}"):
+                    self._directory.remove(name)
+            self._begin_epochs_at(offset)
 
     def close_files(self) -> None:
         """Give every descriptor back."""
@@ -312,6 +336,8 @@ class _Loader:
         self._report.met(self._rebuild.letters)
         log_start_offset = max(checkpoint.log_start_offset, bases[0])
         self._epochs.truncate_from_end(end_offset)
+        if self._epochs_found and self._epochs_found[0].start_offset < bases[0]:
+            self._begin_epochs_at(log_start_offset)
         self._epochs.truncate_from_start(log_start_offset)
         if self._directory.is_dirty or self._has_unsynced_names:
             self._directory.sync()

@@ -6,9 +6,16 @@ so where the files themselves show that something is gone, the partition stays c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, FileKind, FileState, parse_segment_file, segment_file
+from barnabas.protocol.files.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    FileKind,
+    FileState,
+    first_given_up,
+    parse_segment_file,
+    segment_file,
+)
 from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
@@ -44,18 +51,32 @@ def check_segments(directory: Directory, names: Iterable[str]) -> None:
             )
 
 
-def check_first(directory: Directory, bases: Sequence[int], epochs: LeaderEpochs, checkpoint: LogCheckpoint) -> None:
-    """Y: CorruptFile where a clean stop left leader epochs that begin below the first segment."""
+def check_first(
+    directory: Directory, names: Iterable[str], epochs: LeaderEpochs, checkpoint: LogCheckpoint
+) -> int | None:
+    """Y: CorruptFile where the leader epochs begin below the first segment, and nobody took what was before it.
+
+    Retention leaves `.deleted` files of the oldest segment until the leader epochs are written. Returns the offset that
+    they have to begin at before the files are removed, None if they do.
+    """
+    names = list(names)
+    files = [file for file in map(parse_segment_file, names) if file is not None]
+    there = FileState.LIVE, FileState.SWAP
+    first = min((file.base_offset for file in files if file.kind is FileKind.LOG and file.state in there), default=None)
     entries = epochs.entries
-    if not (checkpoint.was_clean and bases and entries):
-        return
+    if first is None or not entries:
+        return None
     start = max(entries[0].start_offset, checkpoint.log_start_offset)
-    if start < bases[0]:
-        raise CorruptFile(
-            directory.path_of(segment_file(start, FileKind.LOG)),
-            f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, and the "
-            f"first segment there is begins at {bases[0]} (case Y)",
-        )
+    if start >= first:
+        return None
+    given_up = first_given_up(names)
+    if given_up is not None and given_up <= start:
+        return first
+    raise CorruptFile(
+        directory.path_of(segment_file(start, FileKind.LOG)),
+        f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, and the "
+        f"first segment there is begins at {first} (case Y)",
+    )
 
 
 def check_end(path: str, end_offset: int, checkpoint: LogCheckpoint) -> None:

@@ -4,7 +4,8 @@ Knows epochs and offsets only. On one machine an epoch means "one run of the bro
 use them to notice that a log was cut (KIP-320).
 
 The file may lag behind what is in memory when the process is killed: the batches carry their epoch, so recovery assigns
-again what it finds above the recovery point, and a flush writes the file before the recovery point moves.
+again what it finds above the recovery point, and a flush writes the file before the recovery point moves. It may begin
+below the first segment only as long as there are `.deleted` files of the segments before.
 
 An epoch is assigned with the first batch that is appended in it. Readers see it before: the epoch in which a partition
 is led begins at the log's end as long as nothing was appended in it.
@@ -108,6 +109,11 @@ class LeaderEpochs:
     def replacement(self) -> Replacement:
         """The file as it should be now, for a SyncJob to write."""
         return self._file.replacement(self.content())
+
+    def write(self) -> None:
+        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError."""
+        if self.is_dirty:
+            self._file.write(self.content())
 
     def give_up(self) -> None:
         """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""

@@ -193,7 +193,7 @@ def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint:
     else:
         start = max(entries[0].start_offset, checkpoint.log_start_offset) if entries else 0
         first = files.segments[0].base_offset if files.segments else 0
-        if entries and checkpoint.was_clean and start < first:
+        if entries and start < first and not files.is_deleted(start):
             plan.losses.append(Loss(files.log_path(0), 0, 0, start, first, "the segments before this one are gone"))
             why = "it begins below the first segment"
         elif planner.has_other_epochs(entries):

@@ -13,7 +13,7 @@ from barnabas.logfiles.partition_check import check_partition
 from barnabas.logfiles.root_check import check_root
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import decode_offsets
-from barnabas.protocol.files.names import RECOVERY_POINT_CHECKPOINT
+from barnabas.protocol.files.names import RECOVERY_POINT_CHECKPOINT, first_given_up
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
@@ -186,7 +186,10 @@ class LogWorld:
         with suppress(DecodeError):
             data = reading.content(f"{ROOT}/{RECOVERY_POINT_CHECKPOINT}") or b""
             recovery_point = decode_offsets(data).get((TOPIC, PARTITION), 0)
-            files = PartitionFiles(TOPIC, PARTITION, self.path, segments, 0, 0, snapshots, recovery_point)
+            gone = first_given_up(self.files.peek_names(self.path))
+            files = PartitionFiles(
+                TOPIC, PARTITION, self.path, segments, 0, 0, snapshots, recovery_point, deleted_from=gone
+            )
             return [*check_root(ROOT, reading), *check_partition(files, reading=reading)]
         return list(check_root(ROOT, reading))
 
