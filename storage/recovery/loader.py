@@ -8,6 +8,7 @@ a log that is gone.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 from barnabas.protocol.files.names import (
@@ -26,7 +27,7 @@ from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
 from barnabas.storage.recovery.interrupted import Interrupted
-from barnabas.storage.recovery.missing import check_end, check_first, check_segments
+from barnabas.storage.recovery.missing import check_between, check_end, check_first, check_segments
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.recovery.report import Recovered, Report
@@ -98,6 +99,8 @@ class _Loader:
         for segment, after in zip(self._segments, [*self._segments[1:], None], strict=False):
             if self._is_synced(after.base_offset if after is not None else None):  # the row may be there first
                 self._sums.check_size(segment, may_be_shorter=is_cleaned)
+        if not is_cleaned:
+            yield from self._check_between()
         self._rebuild = ProducerRebuild(self._segments, self._snapshots, self._now_ms, self._high_watermark())
         yield from self._recover_segments()
         self._restart_below_start()
@@ -122,6 +125,18 @@ class _Loader:
         """Give every descriptor back."""
         for segment in self._segments:
             segment.log.close()
+
+    def _check_between(self) -> Opening[None]:
+        """Y: segments that are gone, and others before and behind them are not. Compaction takes some by right."""
+        bases = [segment.base_offset for segment in self._segments]
+        synced = LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
+        gone = set(self._sums.base_offsets).difference(bases) if bases else ()
+        for base_offset in sorted(gone):
+            if bases[0] < base_offset < min(bases[-1], synced):
+                behind = bisect_right(bases, base_offset)
+                walk = self._walk(self._segments[behind - 1], 0)
+                if (yield from walk.to_end()) is None:
+                    check_between(self._directory, walk.next_offset, base_offset, bases[behind])
 
     def _high_watermark(self) -> int:
         """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from barnabas.protocol.files.names import (
     LEADER_EPOCH_CHECKPOINT,
+    SEGMENT_CHECKSUMS,
     FileKind,
     FileState,
     first_given_up,
@@ -77,6 +78,18 @@ def check_first(
         f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, and the "
         f"first segment there is begins at {first} (case Y)",
     )
+
+
+def check_between(directory: Directory, end_offset: int, base_offset: int, next_base_offset: int) -> None:
+    """Y: CorruptFile if the segment at `base_offset`, that was there once, is missing between two others.
+
+    They end and begin at these offsets. Without a hole between them the log was cut and written on, and it went then.
+    """
+    if end_offset <= base_offset < next_base_offset:
+        raise CorruptFile(
+            directory.path_of(segment_file(base_offset, FileKind.LOG)),
+            f"it is missing, by {SEGMENT_CHECKSUMS}: offsets {end_offset} to {next_base_offset - 1} are gone (case Y)",
+        )
 
 
 def check_end(path: str, end_offset: int, checkpoint: LogCheckpoint) -> None:

@@ -55,6 +55,11 @@ class SegmentSums:
         size, checksum = self._rows.get(segment.base_offset, (-1, 0))
         return size != segment.size or crc32c(self._directory.read(segment.txn_index.name) or b"") == checksum
 
+    @property
+    def base_offsets(self) -> list[int]:
+        """Of the segments that were sealed when the file was written, in no order; some may not be there any more."""
+        return list(self._rows)
+
     def forget(self, segment: Segment) -> None:
         """Its index is made again."""
         if self._rows.pop(segment.base_offset, None) is not None:

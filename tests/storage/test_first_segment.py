@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from barnabas.protocol.files.checkpoints import decode_leader_epochs
+from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets, encode_offsets
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log_directory import LogDirectory
@@ -101,7 +101,53 @@ def test_what_retention_has_not_reached_is_missed_while_it_is_at_work() -> None:
         opened(start(files))
 
 
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_segments_between_others_are_missed(is_clean: bool) -> None:
+    for gone in ([2], [4], [6], [2, 4], [4, 6], [2, 4, 6], [2, 6]):
+        files = MemoryFiles()
+        directory, _ = filled(files)
+        if is_clean:
+            directory.close(clean=True)
+        else:
+            kill(files)
+        for base_offset in gone:
+            remove(files, base_offset)
+        with pytest.raises(CorruptFile, match=f"/{gone[0]:020d}.log: it is missing, by segment-checksums: offsets"):
+            opened(start(files))
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_the_only_segment_is_missed_though_it_is_empty(is_clean: bool) -> None:
+    files = MemoryFiles()
+    directory, log = filled(files)
+    log.config = SMALL._replace(retention_ms=10)
+    log.apply_retention(NOW_MS + 100)
+    assert (log.segments_count, log.log_start_offset, log.log_end_offset) == (1, 9, 9)
+    flush(log)
+    directory.delete_due(DUE_MS * 2)
+    if is_clean:
+        directory.close(clean=True)
+    else:
+        kill(files)
+    remove(files, 9)
+    with pytest.raises(CorruptFile, match="the log ends at offset 0, and up to 9 it was synced"):
+        opened(start(files))
+
+
 # --- not missed ---
+
+
+def test_a_row_of_a_segment_whose_offsets_are_elsewhere_says_nothing() -> None:
+    files = MemoryFiles()
+    filled(files)
+    kill(files)
+    path = "/data/t-0/segment-checksums"
+    rows = decode_offsets(content(files, path))
+    file = files.open(path)
+    data = encode_offsets({**rows, ("3", 78): 0})
+    file.truncate(0)
+    file.pwrite(data, 0)
+    assert opened(start(files)).log_end_offset == 9
 
 
 def test_the_last_trace_of_a_segment_goes_when_the_epochs_are_written() -> None:

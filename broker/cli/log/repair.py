@@ -36,6 +36,7 @@ from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.recovered_logs import ClosedLog
 from barnabas.storage.recovery.report import Recovered
+from barnabas.storage.segment.segment_sums import SegmentSums
 
 _CHECKPOINTS = {
     names.RECOVERY_POINT_CHECKPOINT: "after a kill, all of the logs is read again",
@@ -149,7 +150,8 @@ def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[Partit
 def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
     key = files.topic, files.partition
     checkpoint = known.checkpoint(key)
-    planner = Planner(files, checkpoint)
+    directory = root.subdirectory(os.path.basename(files.directory))
+    planner = Planner(files, checkpoint, () if key in known.missing else _gone(files, directory, known))
     planner.walk()
     plan = planner.plan
     if key in known.missing:
@@ -158,7 +160,6 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
             f"{checkpoint.recovery_point}"
         )
         return plan
-    directory = root.subdirectory(os.path.basename(files.directory))
     bases = [segment.base_offset for segment in files.segments]
     for base_offset, name in orphans(directory.names()):
         after = min((base for base in bases if base > base_offset), default=None)
@@ -180,6 +181,16 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
             "start is set to the first offset there is"
         )
     return plan
+
+
+def _gone(files: PartitionFiles, directory: Directory, known: _Known) -> list[int]:
+    """Base offsets of segments that were sealed once and are not there. Compaction takes some by right."""
+    topic = known.topics.get(files.topic)
+    policy = "" if topic is None else topic.configs.get("cleanup.policy", "")
+    if "compact" in policy or known.checkpoint((files.topic, files.partition)).was_cleaned:
+        return []
+    there = {segment.base_offset for segment in files.segments}
+    return [base_offset for base_offset in SegmentSums(directory).base_offsets if base_offset not in there]
 
 
 def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:

@@ -10,7 +10,7 @@ Knows one partition's files. Nothing is guessed: no offset, length or record of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from barnabas.logfiles.data_directory import PartitionFiles
@@ -88,7 +88,9 @@ class _Batch(NamedTuple):
 class Planner:
     """Walks one partition."""
 
-    def __init__(self, files: PartitionFiles, checkpoint: LogCheckpoint) -> None:
+    def __init__(self, files: PartitionFiles, checkpoint: LogCheckpoint, missing: Iterable[int] = ()) -> None:
+        """`missing`: base offsets of segments that were there, and are gone unless their offsets are elsewhere."""
+        self._missing = list(missing)
         self._checkpoint = checkpoint
         self._open: set[int] = set()  # producers with data in a transaction that has not ended
         self._epoch = 0
@@ -131,6 +133,9 @@ class Planner:
                     return
                 if good is not None:
                     self._account(good)
+        after = files.limit(number)
+        if after is not None and any(self.next_offset <= base_offset < after for base_offset in self._missing):
+            self._damaged(number, (size, 0), None, "the segment behind it is gone")
 
     def _account(self, batch: _Batch) -> None:
         header, data = batch.header, batch.found.batch
@@ -148,7 +153,7 @@ class Planner:
             if marker is not None:
                 self._open.discard(marker.producer_id)
 
-    def _damaged(self, number: int, bad: tuple[int, int], behind: _Batch | None) -> bool:
+    def _damaged(self, number: int, bad: tuple[int, int], behind: _Batch | None, what: str = "damaged") -> bool:
         """A stretch (position, size), and the batch behind it. False if the log ends there."""
         files, (position, size) = self.plan.files, bad
         base_offset, path = files.segments[number].base_offset, files.log_path(number)
@@ -158,12 +163,12 @@ class Planner:
         if behind is None and is_last:
             why = "the log ends in bytes that are no batch"
         elif is_unsynced:
-            why = "damaged where nothing is known to have been synced, so the log ends here"
+            why = f"{what} where nothing is known to have been synced, so the log ends here"
         elif self._open:
-            why = "damaged while a transaction is open, whose end may be in it, so the log ends here"
+            why = f"{what} while a transaction is open, whose end may be in it, so the log ends here"
         else:
             assert after is not None, "a batch or a segment is behind it"
-            self.plan.losses.append(Loss(path, position, size, self.next_offset, after, "damaged"))
+            self.plan.losses.append(Loss(path, position, size, self.next_offset, after, what))
             stretch = Stretch(position, size, self.next_offset, after, self._epoch, self._timestamp)
             self.plan.stretches.setdefault(base_offset, []).append(stretch)
             return True

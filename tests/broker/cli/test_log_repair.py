@@ -10,11 +10,15 @@ import pytest
 from barnabas.broker.cli.log import run
 from barnabas.protocol.files.checkpoints import decode_offsets, encode_offsets
 from barnabas.protocol.records.batch import iter_batches
+from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
+from barnabas.storage.errors import CorruptFile
 from barnabas.storage.log_directory import LogDirectory
 from tests.support.files.data_directory import open_catalogue
+from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, start
 from tests.support.files.small_partition import CONFIG, Content, look, sound
 from tests.support.files.small_partition import opened as opened_in_memory
+from tests.support.records.batches import batch_of
 from tests.support.worlds.log import ROOT
 
 FIRST, SECOND, THIRD = (f"t-0/{base:020d}.log" for base in (0, 5, 11))
@@ -190,3 +194,53 @@ def test_a_directory_that_is_gone_is_made_anew_behind_what_was_lost(
     log = directory.open_log("t", 0, topic_id, CONFIG, 0)
     assert (log.log_start_offset, log.log_end_offset) == (7, 7)
     directory.close(clean=True)
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_where_a_segment_between_others_is_gone_a_batch_without_records_takes_its_offsets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_clean: bool
+) -> None:
+    path = tmp_path / "data"
+    config = CONFIG._replace(segment_bytes=2 * len(batch_of([1_000])))
+    directory = start(RealFiles(), str(path))
+    log = directory.open_log("t", 0, TOPIC_ID, config, 1_000)
+    for _ in range(9):
+        log.append(batch_of([1_000]), leader_epoch=0, now_ms=1_000)
+    flush(log)
+    checkpoint(directory)
+    directory.close(clean=is_clean)
+    for each in path.glob(f"t-0/{4:020d}.*"):
+        each.unlink()
+    assert run(["verify", str(path)]) == 1
+    with pytest.raises(CorruptFile, match="it is missing, by segment-checksums: offsets 4 to 5 are gone"):
+        opened_again(path, config)
+    capsys.readouterr()
+    assert run(["repair", str(path)]) == 1
+    assert f"{path}/t-0/{2:020d}.log @ 156: 0 bytes, offsets 4 to 5: the segment behind it is gone" in (
+        capsys.readouterr().out
+    )
+    assert run(["repair", str(path), "--yes"]) == 0
+    assert run(["verify", str(path)]) == 0
+    assert run(["repair", str(path)]) == 0
+    assert opened_again(path, config) == (0, 9)
+
+
+def opened_again(path: Path, config: LogConfig) -> tuple[int, int]:
+    directory = start(RealFiles(), str(path))
+    try:
+        log = directory.open_log("t", 0, TOPIC_ID, config, 1_000)
+        return log.log_start_offset, log.log_end_offset
+    finally:
+        directory.close(clean=False)
+
+
+def test_where_a_segment_is_gone_in_an_open_transaction_the_log_ends(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for each in data_dir.glob(f"t-0/{5:020d}.*"):
+        each.unlink()
+    assert run(["repair", str(data_dir), "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert "the segment behind it is gone while a transaction is open" in said
+    assert offsets_in(data_dir) == [1, 2, 3, 4]
+    assert run(["verify", str(data_dir)]) == 0
