@@ -53,7 +53,10 @@ def _checksum(fields: Mapping[str, str]) -> str:
 
 def decode(data: bytes) -> MetaProperties:
     """What the file says; DecodeError with a sentence for people if it says too little or something else."""
-    fields = properties.decode(data)
+    try:
+        fields = properties.decode(data)
+    except DecodeError as error:
+        raise DecodeError(f"meta.properties: {error}") from error
     version = fields.get("version", "0")
     if version != _VERSION:
         raise DecodeError(f"meta.properties has version {version}, only {_VERSION} is supported")
@@ -70,6 +73,8 @@ def decode(data: bytes) -> MetaProperties:
     if not node_id.isdecimal():
         raise DecodeError(f"meta.properties: node.id {node_id!r} is no number")
     directory_id = None
+    if "directory.id" not in fields and not data.endswith((b"\n", b"\r")):  # it would be given another id
+        raise DecodeError("meta.properties is cut off: it ends within a line, and has no directory.id")
     if "directory.id" in fields:
         try:
             directory_id = uuid_bytes(fields["directory.id"].strip())
