@@ -276,8 +276,7 @@ class Broker:
         self.watch.stop()
         self.room.stop()
         are_finished = True
-        coordinators = [member.services.deferred_transactions.built for member in self.members]
-        for transactions in filter(None, coordinators):
+        for transactions in filter(None, [member.services.deferred_transactions.built for member in self.members]):
             are_finished &= await finish_transactions(transactions)
         for member in self.members:
             member.close_coordinators()
@@ -290,10 +289,12 @@ class Broker:
         self.flush.close()
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
+        is_noted = False
         try:
             self.catalogue.close()
+            is_noted = are_finished
         finally:
-            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch, leave_marker=are_finished)
+            self._directory.close(clean=True, broker_epoch=self.catalogue.broker_epoch, leave_marker=is_noted)
             self._close_http()
         _log.info(line("broker stopped"))
 

@@ -94,7 +94,7 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:
                 _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
-                directory.forget((topic, number))  # what its rows say is of the copy
+                directory.checkpoints.forget((topic, number))  # what its rows say is of the copy, which stays
 
 
 def _is_place(directory: LogDirectory, named: Partition, directories: LogDirectories) -> bool:

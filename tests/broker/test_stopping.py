@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 
 import pytest
 
@@ -11,6 +12,7 @@ from barnabas.broker.partitions.walks import Walking
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.storage.errors import StorageError
 from tests.support.worlds.broker import BrokerWorld, settle
 
 TIMEOUT_S = 10
@@ -83,3 +85,18 @@ async def test_a_peer_that_does_not_read_holds_no_stop_up_while_the_clock_stands
     await asyncio.wait_for(world.close(), TIMEOUT_S)
     assert peer.is_closed
     assert world.clock.now_ms() == began_ms
+
+
+async def test_a_stop_that_cannot_note_where_the_catalogue_ends_leaves_no_marker_and_the_next_start_is_right() -> None:
+    world = BrokerWorld()
+    world.services.catalogue.create_topic("t", 1)
+    world.services.partitions.append("t", 0, bytearray(world.batch(b"v")))
+    world.files.fail("pwrite", errno.ENOSPC, path="catalogue-end")
+    with pytest.raises(StorageError, match="catalogue-end"):
+        await world.close()
+    world.files.heal()
+    assert ".kafka_cleanshutdown" not in world.files.peek_names("/data")
+    again = BrokerWorld(files=world.files)
+    assert again.services.partitions.get("t", 0).log_end_offset == 1
+    await again.close()
+    assert ".kafka_cleanshutdown" in world.files.peek_names("/data")
