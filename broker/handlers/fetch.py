@@ -20,7 +20,7 @@ and do not keep the others from waiting.
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.catalogue.image import NO_LEADER
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Sized
 
     from barnabas.broker.partitions.waiters import PartitionKey, Waiting, Woken
-    from barnabas.broker.slices import Slices, Work
     from barnabas.protocol.hot.writing import Topic
     from barnabas.storage.log.log import PartitionLog
+    from barnabas.storage.steps import Steps
 
 _TOPIC_IDS_SINCE: Final = 13
 _STORAGE_ERROR_SINCE: Final = 6
@@ -66,7 +66,7 @@ def handle(request: FetchRequest, context: RequestContext) -> FetchAnswer | Wait
     fetch = _Fetch(request, session, context)
     results = fetch.read()
     if fetch.opens_later:
-        opened = services.slices.in_slices(partial(fetch.open_all, services.slices))
+        opened = services.slices.in_slices(fetch.open_all)
         return answer_after(opened, lambda: fetch.answer(fetch.read()))
     return fetch.answer(results)
 
@@ -162,20 +162,16 @@ class _Fetch:
         read = self._read_partition
         return [read(topic, asked) for topic, asked in self._wanted]
 
-    def open_all(self, slices: Slices) -> Work[None]:
-        """Open what is not open: the read to come finds all of them open, or has their error to tell."""
+    def open_all(self) -> Steps[None]:
+        """Open what is not open: the read to come finds all of them open, or has their error to tell.
+
+        Whatever else is done in a turn of the loop, there is a slice for this: it never waits for somebody to be done.
+        """
         for topic, asked in self._wanted:
-            while True:
-                yield None
-                try:
-                    name = topic if type(topic) is str else self._name(topic)
-                    self._partitions.get_in_turn(name, asked.partition, self._any_replica)
-                except OpensLater:
-                    yield slices.next_turn()
-                    continue
-                except KafkaError:
-                    pass  # the read meets it again
-                break
+            yield
+            with suppress(KafkaError):  # the read meets it again
+                name = topic if type(topic) is str else self._name(topic)
+                self._partitions.get_to_read(name, asked.partition, self._any_replica, False)
 
     def _finish(self, woken: Woken) -> FetchAnswer:
         """The answer once it has waited long enough, when something happened to those that were `woken`."""
@@ -206,7 +202,7 @@ class _Fetch:
         for key in keys:
             asked = self._wanted[self._waits_for[key]][1]
             try:
-                log = self._partitions.get_in_turn(*key, self._any_replica)
+                log = self._partitions.get_to_read(*key, self._any_replica, False)
             except StillRecovering:
                 continue
             check_leader_epoch(log, asked.current_leader_epoch)
@@ -229,7 +225,7 @@ class _Fetch:
         partition, leader_epoch, offset, last_epoch, _, limit = asked
         try:
             name = topic if type(topic) is str else self._name(topic)
-            log = self._partitions.get_in_turn(name, partition, self._any_replica)
+            log = self._partitions.get_to_read(name, partition, self._any_replica, True)
             if leader_epoch != NOT_CHECKED:
                 check_leader_epoch(log, leader_epoch)
             if self._rack:

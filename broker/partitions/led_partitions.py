@@ -65,14 +65,14 @@ class LedPartitions(Partitions):
         self.past_appends = shared.past_appends
         shared.when_let_go.append(self.resign)
 
-    def get_in_turn(self, topic: str, partition: int, any_replica: bool) -> PartitionLog:
-        """As `Partitions.get_in_turn`."""
+    def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
+        """As `Partitions.get_to_read`."""
         if self.exists(topic, partition):  # else the shared ones refuse it
             if any_replica:
                 self._cluster.check_may_read(topic, partition)
             else:
                 self._cluster.check_leads(topic, partition)
-        return self._shared.get_in_turn(topic, partition, any_replica)
+        return self._shared.get_to_read(topic, partition, any_replica, in_turn)
 
     def open_log(
         self, topic: str, partition: int, *, in_background: bool = False, in_turn: bool = False

@@ -104,10 +104,10 @@ class Partitions:
         log = self._open.get((topic, partition))
         return log if log is not None else self.open_log(topic, partition)
 
-    def get_in_turn(self, topic: str, partition: int, any_replica: bool) -> PartitionLog:
-        """As `get`, for one of very many: OpensLater too. any_replica: it may be read where it is not led."""
+    def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
+        """As `get`, for a Fetch. any_replica: it may be read where it is not led. in_turn: as `open_log`."""
         log = self._open.get((topic, partition))
-        return log if log is not None else self.open_log(topic, partition, in_turn=True)
+        return log if log is not None else self.open_log(topic, partition, in_turn=in_turn)
 
     def get_led(self, topic: str, partition: int) -> PartitionLog:
         """The log, for appending: its leader epoch is on the disk. KafkaError as `get`."""

@@ -316,7 +316,7 @@ async def test_an_exception_nobody_expected_is_answered_and_logged_with_its_stac
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(world.services.partitions, "get_led", broken)
-    monkeypatch.setattr(world.services.partitions, "get_in_turn", broken)
+    monkeypatch.setattr(world.services.partitions, "get_to_read", broken)
     peer: Peer = world.connect()
     with caplog.at_level(logging.ERROR, "barnabas"):
         peer.ask(produce(world, b"v"), VERSION)

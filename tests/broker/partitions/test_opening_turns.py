@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 
+from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
+from barnabas.storage.steps import Steps
 from tests.support.worlds.broker import BrokerWorld, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
@@ -57,6 +60,23 @@ async def test_others_are_served_while_a_fetch_opens_partitions() -> None:
     (result,) = fetched(reader)
     assert (result.error_code, result.high_watermark) == (E.NONE, 2)
     assert not waiting.frames()
+    await world.close()
+
+
+async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() -> None:
+    world = await cleanly_stopped(1)
+
+    def without_end() -> Steps[None]:
+        while True:
+            yield
+
+    busy = world.services.upkeep.in_slices(without_end, Kind(slice_ms=10))
+    assert isinstance(busy, asyncio.Future)
+    peer = world.connect()
+    peer.ask(fetch(world, *range(MANY)))
+    await peer.until_answered()
+    assert [each.error_code for each in fetched(peer)] == [E.NONE] * MANY
+    busy.cancel()
     await world.close()
 
 
