@@ -73,14 +73,19 @@ def _look_up(topic: str, timestamp: int) -> bytes:
     return request_frame(ListOffsetsRequest(replica_id=-1, topics=topics), LIST_OFFSETS_VERSION)
 
 
-def _requests(topic: str, length: int, begun_ms: int, isolation_level: int = 0) -> dict[str, Frames]:
-    """Produce; a Fetch of 16 KB from anywhere in the log, `length` behind its beginning; a look-up of any time."""
+def _requests(topic: str, length: int, begun_ms: int, isolation_level: int = 0, first: int = 0) -> dict[str, Frames]:
+    """Produce; a Fetch of 16 KB from anywhere in the log, `length` behind its beginning; a look-up of any time.
+
+    first: where the Fetches begin, so that all of them find the same in both brokers.
+    """
     plain = produce(topic, batch(1, 1000))
     ended_ms = _now_ms()
     anywhere = random.Random(length)
     return {
         "Produce": lambda: plain,
-        "Fetch from anywhere": lambda: _fetch(topic, anywhere.randrange(BEGINNING + length - FETCHED), isolation_level),
+        "Fetch from anywhere": lambda: _fetch(
+            topic, anywhere.randrange(first, BEGINNING + length - FETCHED), isolation_level
+        ),
         "ListOffsets by time": lambda: _look_up(topic, anywhere.randint(begun_ms, ended_ms)),
     }
 
@@ -122,7 +127,7 @@ async def _more_aborted(bench: Bench, count: int) -> dict[str, Frames]:
         while bench.state_of("grows") is not TransactionState.COMPLETE_ABORT:
             assert bench.state_of("grows") is TransactionState.PREPARE_ABORT, "a request was refused"
             await bench.turn()
-    return _requests(topic, 2 * count, begun_ms, READ_COMMITTED)
+    return _requests(topic, 2 * count, begun_ms, READ_COMMITTED, first=BEGINNING)
 
 
 class Grown(NamedTuple):
