@@ -106,13 +106,17 @@ class LogCheckpoints:
         for checkpoint in self._all:
             checkpoint.update({key: None})
 
-    def forget_durably(self, *keys: TopicPartition) -> None:
-        """As `forget`, and the files have no such rows on return: before a new directory of that name."""
+    def forget_durably(self, *keys: TopicPartition) -> bool:
+        """As `forget`, and the files have no such rows on return: before a new directory of that name.
+
+        Whether a file had some.
+        """
         for key in keys:
             self.forget(key)
-        for checkpoint in self._all:
-            if any(map(checkpoint.is_written, keys)):
-                checkpoint.write()
+        stale = [checkpoint for checkpoint in self._all if any(map(checkpoint.is_written, keys))]
+        for checkpoint in stale:
+            checkpoint.write()
+        return bool(stale)
 
     def write(self) -> None:
         """Bring the files to what is in memory. Durable on return."""

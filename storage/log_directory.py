@@ -244,9 +244,12 @@ class LogDirectory:
         elif self.resting.is_missing((topic, partition)):
             self.forget((topic, partition))
 
-    def forget(self, *keys: TopicPartition) -> None:
-        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError."""
-        self.checkpoints.forget_durably(*keys)
+    def forget(self, *keys: TopicPartition) -> bool:
+        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError.
+
+        Whether a file had rows of them.
+        """
+        return self.checkpoints.forget_durably(*keys)
 
     def set_aside(self, topic: str, partition: int) -> None:
         """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
@@ -353,9 +356,8 @@ class LogDirectory:
         """As long as there may be rows of the partition, a start sees in the directory's name that it is deleted."""
         self.deletions.schedule(due_ms, directory, files=files, before_last=lambda: self._forget_gone(key))
 
-    def _forget_gone(self, key: TopicPartition) -> None:
-        if key not in self._live:
-            self.forget(key)
+    def _forget_gone(self, key: TopicPartition) -> bool:
+        return key not in self._live and self.forget(key)
 
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
         """Rename a partition's directory out of sight, and forget its rows. None if there is none."""

@@ -19,10 +19,11 @@ class _Doomed(NamedTuple):
     directory: Directory
     names: list[str] | None
     files: list[DiskFile]
-    before_last: Callable[[], None] | None
+    before_last: Callable[[], bool] | None
     has_failed: bool = False
 
-    def remove(self) -> None:
+    def remove(self) -> bool:
+        """Whether something else had to be synced first."""
         for file in self.files:
             file.close()
         if self.names is None:
@@ -30,18 +31,18 @@ class _Doomed(NamedTuple):
             if parent is not None and parent.is_dirty:
                 parent.sync()  # or a power cut could bring the name back, of a directory with half of its files
             self.directory.remove_files()
-            self._settle()
+            has_synced = self._settle()
             self.directory.remove_tree()
-            return
+            return has_synced
         for name in self.names[:-1]:
             self.directory.remove(name)
-        self._settle()
+        has_synced = self._settle()
         for name in self.names[-1:]:
             self.directory.remove(name)
+        return has_synced
 
-    def _settle(self) -> None:
-        if self.before_last is not None:
-            self.before_last()
+    def _settle(self) -> bool:
+        return self.before_last is not None and self.before_last()
 
 
 class Deletions:
@@ -60,14 +61,14 @@ class Deletions:
         directory: Directory,
         names: Iterable[str] | None = None,
         files: Iterable[DiskFile] = (),
-        before_last: Callable[[], None] | None = None,
+        before_last: Callable[[], bool] | None = None,
     ) -> None:
         """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
 
         The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
         are closed first, since a removed file keeps its room on the disk while it is open. `before_last` makes durable
-        what a start reads out of the names, before the last of them (of a directory: its own) goes. StorageError leaves
-        that one, and most of the room is free.
+        what a start reads out of the names, before the last of them (of a directory: its own) goes, and says whether
+        that took a sync. StorageError leaves that one, and most of the room is free.
         """
         self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files), before_last))
 
@@ -91,17 +92,19 @@ class Deletions:
     def remove_due(self, now_ms: int, at_most: int = sys.maxsize) -> int | None:
         """Remove what is due, `at_most` so many entries; returns when the next is due, None if nothing waits.
 
+        One that took a sync counts as many.
+
         StorageError if something could not be removed; it stays on the list, and is due again in a minute.
         """
         while self._due and self._due[0][0] <= now_ms and at_most > 0:
-            at_most -= 1
             _, _, doomed = heapq.heappop(self._due)
             try:
-                doomed.remove()
+                at_most -= _LIKE_A_SYNC if doomed.remove() else 1
             except BaseException:
                 self._add(now_ms + RETRY_MS, doomed._replace(has_failed=True))
                 raise
         return self._due[0][0] if self._due else None
 
 
+_LIKE_A_SYNC = 10  # removals take about as long
 RETRY_MS = 60_000  # a file that cannot be removed now may be later

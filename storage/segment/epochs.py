@@ -110,10 +110,15 @@ class LeaderEpochs:
         """The file as it should be now, for a SyncJob to write."""
         return self._file.replacement(self.content())
 
-    def write(self) -> None:
-        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError."""
-        if self.is_dirty:
+    def write(self) -> bool:
+        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError.
+
+        Whether it said something else.
+        """
+        was_dirty = self.is_dirty
+        if was_dirty:
             self._file.write(self.content())
+        return was_dirty
 
     def give_up(self) -> None:
         """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""

@@ -177,6 +177,8 @@ async def test_where_no_process_starts_the_job_is_done_in_slices(program: list[s
         async with asyncio.timeout(TIMEOUT_S):
             done = await asyncio.gather(*(workers.run(Count(str(tmp_path))) for _ in range(3)))
         assert not workers.has_processes
+        workers.close()
+        await workers.ended()  # a second one may be about to start
     assert [pid for _, pid in done] == [os.getpid()] * 3
 
 

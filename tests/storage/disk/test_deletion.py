@@ -35,6 +35,14 @@ def test_files_go_when_they_are_due_and_not_before() -> None:
     assert partition.names() == ["c.log"]
 
 
+def test_what_takes_a_sync_first_counts_as_many() -> None:
+    (_, partition), deletions = open_partition(), Deletions()
+    for number in range(30):
+        deletions.schedule(0, partition, [f"{number}.deleted"], before_last=lambda: True)
+    assert deletions.remove_due(0, at_most=25) == 0
+    assert len(deletions) == 27
+
+
 def test_a_directory_goes_with_all_in_it() -> None:
     files, partition = open_partition()
     deletions = Deletions()
