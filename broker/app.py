@@ -15,8 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas import form
-from barnabas.broker.api.dispatch import Dispatcher
-from barnabas.broker.api.table import API_TABLE, offered_apis, table_for
+from barnabas.broker.api.table import offered_apis, table_for
 from barnabas.broker.catalogue import Catalogue
 from barnabas.broker.cluster.cluster import Cluster
 from barnabas.broker.config import BrokerConfig
@@ -39,6 +38,7 @@ from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
+from barnabas.broker.preloading import preload
 from barnabas.broker.room.watch import RoomWatch
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
@@ -59,9 +59,7 @@ if TYPE_CHECKING:
 
 _log = logger("app")
 _DRAIN_MS = 1_500
-_PRELOAD_PAUSE_MS = 20
 _LOAD_TRANSACTIONS_MS = 1_000
-_PRELOADED = ("api_versions", "metadata", "produce", "fetch", "init_producer_id", "list_offsets", "find_coordinator")
 _STARTING, _RUNNING, _STOPPING = 1, 3, 6  # as Kafka numbers a broker's states
 
 
@@ -89,15 +87,15 @@ class Broker:
         self.bound = bound
         self._directory = directory
         self._environment = environment
-        self._clock = clock = environment.clock
+        self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
         self.state = _STARTING
-        self.watch = DirectoryWatch(directory, clock)
+        self.watch = DirectoryWatch(directory, machine_clock)
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
         self.catalogue = open_catalogue(config, directory, environment)
-        waiters, stopwatch = Waiters(clock, loop), environment.stopwatch
+        waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
@@ -105,10 +103,10 @@ class Broker:
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
-        parts = Parts(config, self.catalogue, clock, upkeep, producer_ids, environment.random)
+        parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes)
         groups, transactions = deferred_coordinators(parts, partitions)
-        waited_for = flush, waiters, clock, stopwatch, loop, upkeep, workers
-        self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, environment.random))
+        waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
+        self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, random_bytes))
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
@@ -121,10 +119,10 @@ class Broker:
             deferred_cleaner=self._maintenance.cleaner,
             deferred_groups=groups,
             deferred_transactions=transactions,
-            deferred_telemetry=Deferred(lambda: open_telemetry(self.catalogue, config, environment.random, clock)),
+            deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
             transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,
-            fetch_sessions=open_fetch_sessions(config, clock, environment.random),
+            fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
             waiters=waiters,
             room=self.room,
             slices=slices,
@@ -133,7 +131,7 @@ class Broker:
             workers=workers,
             offered_apis=offered_apis(table_for(config)),
         )
-        self.recovery = RecoveryPass(partitions, clock, upkeep)
+        self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
@@ -147,6 +145,7 @@ class Broker:
             config,
             cluster,
             clock=self._clock,
+            machine_clock=self._machine_clock,
             upkeep=upkeep,
             workers=workers,
             waiters=waiters,
@@ -157,11 +156,11 @@ class Broker:
     def _open_housekeeping(
         self, config: BrokerConfig, waiters: Waiters, slices: Slices
     ) -> tuple[Housekeeping, RoomWatch]:
-        partitions, clock, loop = self._partitions, self._clock, self._loop
+        partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
         in_thread = self._in_flush_thread
-        housekeeping = Housekeeping(partitions, config, clock, loop, waiters, slices, self.flush, in_thread)
+        housekeeping = Housekeeping(partitions, config, *waited_for, waiters, slices, self.flush, in_thread)
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
-        room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, clock, loop)
+        room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         return housekeeping, room
 
@@ -176,7 +175,8 @@ class Broker:
         of_node = {self.services.node.node_id: self.services}
         if self.together is not None:
             self.services, of_node = self.together.everything, self.together.of_node
-        listening = partial(open_listener, self.services.config, self._clock, self._environment.network, sockets_max)
+        on_machine = self._machine_clock, self._environment.network
+        listening = partial(open_listener, self.services.config, *on_machine, sockets_max)
         return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
     def _open_lifecycle(self, together: Together) -> Lifecycle:
@@ -209,7 +209,7 @@ class Broker:
         self.recovery.begin()
         self.watch.start()
         self.state = _RUNNING
-        self._preload(dispatcher, [row for row in API_TABLE if row.handler in _PRELOADED])
+        preload(dispatcher, self._machine_clock)
         _log.info(
             line(
                 "broker started",
@@ -226,9 +226,9 @@ class Broker:
         from barnabas.broker.api.metering import Meter
         from barnabas.broker.http.front import open_http
 
-        stopwatch = self._environment.stopwatch
+        stopwatch, network = self._environment.stopwatch, self._environment.network
         self._meter = Meter(lambda: int(stopwatch() * 1e9))
-        self._http = await open_http(self, self._meter, sockets, self._environment.network)
+        self._http = await open_http(self, self._meter, sockets, network, self._machine_clock)
 
     def _close_http(self) -> None:
         if self._http is not None:
@@ -248,7 +248,7 @@ class Broker:
         if TRANSACTION_STATE_TOPIC not in self.catalogue.topics:
             return
         if self._directory.was_clean:
-            self._clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
+            self._machine_clock.call_later(_LOAD_TRANSACTIONS_MS, self._load_transactions)
         else:
             for member in self._running():
                 await recover_transactions(member.services.transactions)
@@ -334,15 +334,6 @@ class Broker:
             await self._in_flush_thread(lambda: None)  # comes back after what the thread is at now
         while self.services.partitions.recoveries.is_syncing or self._maintenance.is_busy:
             await self._loop.run_in_executor(None, lambda: None)
-
-    def _preload(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
-        """Import what the first client will need while nobody waits for it, one API at a time."""
-        if rows:
-            self._clock.call_later(_PRELOAD_PAUSE_MS, lambda: self._preload_first(dispatcher, rows))
-
-    def _preload_first(self, dispatcher: Dispatcher, rows: list[Any]) -> None:
-        dispatcher.preload(rows[0])
-        self._preload(dispatcher, rows[1:])
 
     def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:
         if self._flush_thread is None:

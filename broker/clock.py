@@ -1,9 +1,10 @@
 """Time as a parameter: the wall clock, the monotonic clock and the timers of one broker, and its stopwatch.
 
-Nothing else in the broker asks the machine what time it is. The clock is for what happens: timestamps and timeouts.
-How long work may go on before others have their turn is measured with the stopwatch, which no test stops. Timers live
-in our own heap (`TimerQueue`), so that a clock can be moved by hand and everything that falls due runs in order; the
-event loop only knows the earliest of them.
+Nothing else in the broker asks the machine what time it is. There are two clocks: what clients are told goes by one,
+what is about this machine and its connections by the other (environment.py says which is which). How long work may go
+on before others have their turn is measured with the stopwatch, which no test stops. Timers live in our own heap
+(`TimerQueue`), so that a clock can be moved by hand and everything that falls due runs in order; the event loop only
+knows the earliest of them.
 
 Invariants: callbacks run in order of their due time, then of their creation; a cancelled timer never runs; a callback
 that raises is reported through `on_error` and stops no other timer. Cancelled timers never outnumber the live ones by

@@ -25,6 +25,7 @@ class Parts(NamedTuple):
     config: BrokerConfig
     catalogue: Catalogue
     clock: Clock
+    machine_clock: Clock
     upkeep: Slices
     producer_ids: ProducerIds
     random_bytes: Callable[[int], bytes]
@@ -41,6 +42,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
             catalogue=parts.catalogue,
             partitions=partitions,
             clock=parts.clock,
+            machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             random_bytes=parts.random_bytes,
             racks=racks,
@@ -70,6 +72,7 @@ def deferred_transactions(
             marked=marked,
             offsets=offsets,
             clock=parts.clock,
+            machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             fresh_producer_id=parts.producer_ids.next,
         )

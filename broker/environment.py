@@ -4,10 +4,12 @@ The composition root (`broker/app.py`) is given it, and gives each part what tha
 broker knows this value, or makes anything of it itself. What configuration a start reads from KAFKA_* variables is
 `broker/config/environment.py`'s business.
 
-There are two kinds of time. The clock is what requests and records go by: timestamps, timers, timeouts, retention. A
-test stops it and moves it. The stopwatch only tells how long the event loop has been busy with something. Whatever
-takes turns measures its turn with the stopwatch and goes on in the loop's next turn, so a clock that stands still
-neither holds up what was begun nor makes a turn endless. How long a stop waits for peers is the loop's time, too.
+There are three kinds of time. The clock is what clients are told, what requests and records go by: timestamps, timers,
+timeouts, retention. Somebody may stop it and move it. The machine's clock is what connections, disks and processes go
+by: peers that are idle or stalled, calls that are tried again after they failed, flushes, what is told of recovery. It
+goes on whatever is done to the other. The stopwatch only tells how long the event loop has been busy with something.
+Whatever takes turns measures its turn with the stopwatch and goes on in the loop's next turn, so a clock that stands
+still neither holds up what was begun nor makes a turn endless. How long a stop waits for peers is the loop's time, too.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Environment:
     """This machine's, unless given. To be made on the event loop the broker will run on."""
 
     clock: Clock = field(default_factory=_system_clock)
+    machine_clock: Clock = field(default_factory=_system_clock)
     stopwatch: Stopwatch = monotonic
     files: Files = field(default_factory=RealFiles)
     network: Network = field(default_factory=LoopNetwork)

@@ -31,6 +31,7 @@ class Needs(NamedTuple):
     flush: GroupFlush
     waiters: Waiters
     clock: Clock
+    machine_clock: Clock
     stopwatch: Stopwatch
     loop: AbstractEventLoop
     upkeep: Slices
@@ -79,6 +80,7 @@ class Maintenance:
             needs.flush,
             needs.waiters,
             needs.clock,
+            needs.machine_clock,
             needs.loop,
             needs.random_bytes,
             lambda: needs.config.integer("log.segment.delete.delay.ms"),

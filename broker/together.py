@@ -97,8 +97,9 @@ class Together:
 
     def _partitions(self, cluster: Cluster) -> LedPartitions:
         parts, waiters = self._parts, self._alone.waiters
+        clocks = parts.clock, parts.machine_clock
         return LedPartitions(
-            self._shared, cluster, parts.catalogue, parts.config, parts.clock, parts.upkeep, waiters, self._flush
+            self._shared, cluster, parts.catalogue, parts.config, *clocks, parts.upkeep, waiters, self._flush
         )
 
     # --- what nodes ask of each other --------------------------------------------------------------------------------

@@ -146,6 +146,7 @@ async def _run(
         asyncio.get_running_loop().add_signal_handler(
             number, lambda: os._exit(1) if stopping.is_set() else stopping.set()
         )
+    environment = Environment(helper_processes_max=helper_processes_max())
     broker = await start_broker(
         config,
         bound[0],
@@ -153,7 +154,7 @@ async def _run(
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
         http=http,
-        environment=Environment(helper_processes_max=helper_processes_max()),
+        environment=environment,
         others=bound[1:],
     )
     broker.watch.when_failed = stopping.set
@@ -163,7 +164,7 @@ async def _run(
         print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:
         _stop_with_stdin(asyncio.get_running_loop(), stopping)
-    _keep_collections_short(broker.services.clock)
+    _keep_collections_short(environment.machine_clock)
     await stopping.wait()
     await broker.stop()
     return 0

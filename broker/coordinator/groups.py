@@ -1,9 +1,8 @@
 """The group coordinator: what handlers ask of it.
 
-Finds the partition of a group, asks the decisions in `group/`, and has the runtime carry them out. Methods return
-their reply, or a future of it where the request has to wait: for the other members, or for the disk. They raise
-KafkaError where Kafka answers with an error for the whole request. What is pure is in `group/`; what is parked, timed
-and written is in `runtime`; this module only connects them.
+Finds the partition of a group, asks the decisions in `group/`, and has the `runtime` carry them out: park, time and
+write. Methods return their reply, or a future of it where the request has to wait: for the other members, or for the
+disk. They raise KafkaError where Kafka answers with an error for the whole request.
 """
 
 from __future__ import annotations
@@ -77,6 +76,7 @@ class GroupCoordinator:
         topic: OffsetsTopic,
         config: GroupConfig,
         clock: Clock,
+        machine_clock: Clock,
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
@@ -89,10 +89,10 @@ class GroupCoordinator:
         self._topic = topic
         self._create_future = upkeep.loop.create_future
         self._upkeep = upkeep
-        self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
+        self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
         self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
         """Groups of the consumer protocol (KIP-848)."""
-        self._removals = OffsetRemovals(clock, upkeep, topic_ids, self._execute_unasked)
+        self._removals = OffsetRemovals(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
 
     @classmethod
@@ -103,6 +103,7 @@ class GroupCoordinator:
         catalogue: Catalogue,
         partitions: Partitions,
         clock: Clock,
+        machine_clock: Clock,
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
@@ -129,6 +130,7 @@ class GroupCoordinator:
             ),
             config=group_config(config),
             clock=clock,
+            machine_clock=machine_clock,
             upkeep=upkeep,
             random_bytes=random_bytes,
             topic_ids=topic_id,

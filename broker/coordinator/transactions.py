@@ -82,6 +82,7 @@ class TransactionCoordinator:
         markers: MarkerWriter,
         config: TransactionConfig,
         clock: Clock,
+        machine_clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
@@ -91,11 +92,12 @@ class TransactionCoordinator:
         self.markers = markers
         self._topic = topic
         self.clock = clock
+        self._machine_clock = machine_clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
-        self._partitions = CoordinatorPartitions(topic, clock, upkeep, self._build, self._on_loaded)
+        self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
         self._timers: dict[str, Timer] = {}
         self._sweeps: set[Future[None]] = set()  # those that are not over
         self.timed_out = 0
@@ -114,6 +116,7 @@ class TransactionCoordinator:
         partitions: Partitions,
         offsets: Callable[[], OffsetMarkers],
         clock: Clock,
+        machine_clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
         marked: Partitions | None = None,
@@ -123,9 +126,10 @@ class TransactionCoordinator:
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(marked or partitions, offsets, clock=clock, upkeep=upkeep),
+            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep),
             config=transaction_config(config),
             clock=clock,
+            machine_clock=machine_clock,
             upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
@@ -288,7 +292,7 @@ class TransactionCoordinator:
             coordinator_epoch = self._topic.leader_epoch(partition.index)
         except KafkaError as refusal:
             _log.error(line("transaction not finished yet", transactional_id=transactional_id, reason=refusal))
-            self.clock.call_later(_RETRY_MS, partial(self._finish, partition, transactional_id))
+            self._machine_clock.call_later(_RETRY_MS, partial(self._finish, partition, transactional_id))
             return
         self.markers.finish(
             transactional_id,

@@ -11,6 +11,7 @@ from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.clock import Clock
     from barnabas.broker.context import Services
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
@@ -40,9 +41,10 @@ def awaited(broker: Observed) -> list[str]:
     return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
-async def open_http(broker: Observed, meter: Meter, sockets: Sequence[socket.socket], network: Network) -> HttpServer:
-    """Serve the broker's pages on bound sockets."""
-    clock = broker.services.clock
+async def open_http(
+    broker: Observed, meter: Meter, sockets: Sequence[socket.socket], network: Network, clock: Clock
+) -> HttpServer:
+    """Serve the broker's pages on bound sockets. `clock` is the machine's, for what peers do and for a page's age."""
 
     async def scrape() -> bytes:
         from barnabas.broker.http.metrics.scrape import scrape

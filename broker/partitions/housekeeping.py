@@ -1,6 +1,8 @@
 """What a broker does by the clock: retention, background flushes, checkpoints, expiry of producers, removals.
 
 Knows when; what is done is the logs' and the log directory's business. The intervals are Kafka's configuration keys.
+What happens to records goes by the clock that clients are told; flushes and checkpoints, which save work and records
+from a crash of this machine, go by the machine's.
 Disk work that can take long runs in the flush thread; the rest is short and spread out, one partition after another.
 
 A retention pass also looks at partitions nobody has used in this run: each is opened for it in turn, with a pause
@@ -11,6 +13,7 @@ it waits for those that are not recovered yet (recovery_pass.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.log_lines import line, logger
@@ -50,6 +53,7 @@ class Housekeeping:
         partitions: Partitions,
         config: BrokerConfig,
         clock: Clock,
+        machine_clock: Clock,
         loop: AbstractEventLoop,
         waiters: Waiters,
         slices: Slices,
@@ -60,6 +64,7 @@ class Housekeeping:
         self._directory = partitions.directory
         self._config = config
         self._clock = clock
+        self._machine_clock = machine_clock
         self._loop = loop
         self._waiters = waiters
         self._slices = slices
@@ -74,13 +79,14 @@ class Housekeeping:
 
     def start(self) -> None:
         """Begin; nothing happens now."""
-        self._repeat("flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
-        self._repeat("checkpoint", self._checkpoint, self._checkpoint_interval_ms)
+        clock, machine_clock = self._clock, self._machine_clock
+        self._repeat(machine_clock, "flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
+        self._repeat(machine_clock, "checkpoint", self._checkpoint, self._checkpoint_interval_ms)
         expiry_interval_ms = self._config.integer("producer.id.expiration.check.interval.ms")
-        self._repeat("producers", self._expire_producers, lambda: expiry_interval_ms)
-        self._repeat("removal", self.remove_due, lambda: _REMOVAL_CHECK_MS)
+        self._repeat(clock, "producers", self._expire_producers, lambda: expiry_interval_ms)
+        self._repeat(clock, "removal", self.remove_due, lambda: _REMOVAL_CHECK_MS)
         if not self._is_retaining:
-            self._later("retention", _FIRST_RETENTION_MS, self._begin_retention)
+            self._later(clock, "retention", _FIRST_RETENTION_MS, self._begin_retention)
 
     def stop(self) -> None:
         """Nothing happens by the clock any more."""
@@ -90,18 +96,18 @@ class Housekeeping:
         for timer in self._timers.values():
             timer.cancel()
 
-    def _later(self, name: str, delay_ms: float, action: Callable[[], None]) -> None:
+    def _later(self, clock: Clock, name: str, delay_ms: float, action: Callable[[], None]) -> None:
         if not self._is_stopped:
-            self._timers[name] = self._clock.call_later(delay_ms, action)
+            self._timers[name] = clock.call_later(delay_ms, action)
 
-    def _repeat(self, name: str, action: Callable[[], None], interval_ms: Callable[[], int]) -> None:
+    def _repeat(self, clock: Clock, name: str, action: Callable[[], None], interval_ms: Callable[[], int]) -> None:
         def run() -> None:
             try:
                 action()
             finally:
-                self._repeat(name, action, interval_ms)
+                self._repeat(clock, name, action, interval_ms)
 
-        self._later(name, interval_ms(), run)
+        self._later(clock, name, interval_ms(), run)
 
     # --- retention -------------------------------------------------------------------------------------------------
 
@@ -128,7 +134,8 @@ class Housekeeping:
             return
         if not left:
             self._is_retaining = False
-            self._later("retention", self._config.integer("log.retention.check.interval.ms"), self._begin_retention)
+            interval_ms = self._config.integer("log.retention.check.interval.ms")
+            self._later(self._clock, "retention", interval_ms, self._begin_retention)
             return
         topic, partition = left.pop()
         was_used = not was_recovered and self._partitions.is_used(topic, partition)
@@ -157,7 +164,9 @@ class Housekeeping:
             self._settling.add_done_callback(retain)
 
     def _retain_next(self, left: list[tuple[str, int]]) -> None:
-        self._later("retention", _BETWEEN_PARTITIONS_MS, lambda: self._go_on_with_retention(left))
+        """A pass that was begun goes on, whether the clock stands or not."""
+        go_on = partial(self._go_on_with_retention, left)
+        self._later(self._machine_clock, "retention", _BETWEEN_PARTITIONS_MS, go_on)
 
     def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
         """Have the segments know how old they are: done when the future is, None if they do."""
@@ -213,7 +222,7 @@ class Housekeeping:
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 
     def _flush_due(self) -> None:
-        now_ms = self._clock.now_ms()
+        now_ms = self._machine_clock.now_ms()
         for log in self._partitions.open_logs():
             if log.flush_due(now_ms):
                 self._flush.request(log)

@@ -76,6 +76,7 @@ class Moves:
         flush: GroupFlush,
         waiters: Waiters,
         clock: Clock,
+        machine_clock: Clock,
         loop: AbstractEventLoop,
         random_bytes: Callable[[int], bytes],
         delete_delay_ms: Callable[[], int],
@@ -85,6 +86,7 @@ class Moves:
         self._flush = flush
         self._waiters = waiters
         self._clock = clock
+        self._machine_clock = machine_clock
         self._loop = loop
         self._random_bytes = random_bytes
         self._delete_delay_ms = delete_delay_ms
@@ -163,7 +165,7 @@ class Moves:
             self._failed(moving, error)
 
     def _try_again(self, moving: _Moving) -> None:
-        self._clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
+        self._machine_clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
 
     def _copy(self, moving: _Moving, copy: Move, next_round: Round) -> None:
         def ended(done: Future[StorageError | None]) -> None:

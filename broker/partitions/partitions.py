@@ -3,11 +3,11 @@
 Knows the catalogue (what exists) and the log directory (what is on disk); knows no request. Everything that changes a
 partition goes through here or is reported here, so that parked requests wake up.
 
-Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes more than a moment
-the caller gets StillRecovering, and the log is there later (recoveries.py); a failure is remembered
-(failed_openings.py). The first append also raises the leader epoch, durably, through the catalogue; reads do not, but
-see the log in that epoch already, as clients get it from the start. When a topic is deleted, its logs are
-closed at once, and their directories renamed away; whoever waits for them is woken and finds nothing.
+Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes long the caller gets
+StillRecovering, and the log is there later (recoveries.py); a failure is remembered (failed_openings.py). The first
+append also raises the leader epoch, durably, through the catalogue; reads do not, but see the log in that epoch
+already, as clients get it from the start. When a topic is deleted, its logs are closed at once, and their directories
+renamed away; whoever waits is woken.
 
 Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
 recovered; an open log has the leader epoch that Metadata announces, and for one in `led` it is on the disk; logs of
@@ -67,6 +67,7 @@ class Partitions:
         cluster: Cluster,
         *,
         clock: Clock,
+        machine_clock: Clock,
         upkeep: Slices,
         workers: Workers,
         waiters: Waiters,
@@ -81,8 +82,8 @@ class Partitions:
         self._waiters = waiters
         self._flush = flush
         self._random_bytes = random_bytes
-        self.storage_failed = StorageFailures(clock).note
-        self.failed = FailedOpenings(clock)
+        self.storage_failed = StorageFailures(machine_clock).note
+        self.failed = FailedOpenings(machine_clock)
         self.workers = workers
         self.recoveries = Recoveries(upkeep, workers, config, self._recovered)
         self._open: dict[PartitionKey, PartitionLog] = {}

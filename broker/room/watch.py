@@ -92,6 +92,7 @@ class RoomWatch:
         housekeeping: MakesRoom,
         reserved_bytes: int,
         clock: Clock,
+        machine_clock: Clock,
         loop: AbstractEventLoop,
     ) -> None:
         """`open_logs`: those of all directories. `reserved_bytes`: what producers leave free, on a large disk."""
@@ -100,6 +101,7 @@ class RoomWatch:
         self._housekeeping = housekeeping
         self._reserved_bytes = reserved_bytes
         self._clock = clock
+        self._machine_clock = machine_clock
         self._loop = loop
         self._rooms = {each: _Room(each) for each in directories.every}
         self._timer: Timer | None = None
@@ -174,7 +176,7 @@ class RoomWatch:
         if self._timer is not None:
             self._timer.cancel()
         after_ms = min(self._look_at(room) for room in self._rooms.values())
-        self._timer = self._clock.call_later(after_ms, self._look)
+        self._timer = self._machine_clock.call_later(after_ms, self._look)
 
     def _look_at(self, room: _Room) -> int:
         """Returns when to look again."""
@@ -194,7 +196,7 @@ class RoomWatch:
         return decisions.LOOK_WHILE_FULL_MS if room.is_full else decisions.look_after_ms(volume, reserve)
 
     def _now_ms(self) -> float:
-        return self._clock.monotonic() * 1000
+        return self._machine_clock.monotonic() * 1000
 
     def _enter(self, room: _Room, reason: str) -> None:
         room.since_ms = room.tried_ms = now_ms = self._now_ms()

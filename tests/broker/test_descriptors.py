@@ -75,7 +75,9 @@ def descriptors() -> list[str]:
 
 async def test_five_hundred_topics_filled_and_deleted_give_every_descriptor_and_the_room_back(tmp_path: Path) -> None:
     clock, data = VirtualClock(), tmp_path / "data"
-    environment = Environment(clock=clock, stopwatch=lambda: 0.0, files=RealFiles(), network=MemoryNetwork())
+    environment = Environment(
+        clock=clock, machine_clock=clock, stopwatch=lambda: 0.0, files=RealFiles(), network=MemoryNetwork()
+    )
     address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
     bound = BoundAddress(address, address, [])
     broker = await start_broker(

@@ -39,7 +39,12 @@ def quick() -> Stopwatch:
 async def test_a_broker_starts_serves_and_stops_on_what_it_is_given() -> None:
     network, files, clock = MemoryNetwork(), MemoryFiles(0), VirtualClock()
     given = Environment(
-        clock=clock, stopwatch=lambda: 0.0, files=files, network=network, random=random.Random(0).randbytes
+        clock=clock,
+        machine_clock=clock,
+        stopwatch=lambda: 0.0,
+        files=files,
+        network=network,
+        random=random.Random(0).randbytes,
     )
     address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
     bound = BoundAddress(address, address, [cast("Any", "a socket")])
@@ -52,6 +57,35 @@ async def test_a_broker_starts_serves_and_stops_on_what_it_is_given() -> None:
     await broker.stop()
     assert listening.is_closed
     assert files.calls[-1].path.startswith("/data")
+
+
+# --- what goes by the machine's clock --------------------------------------------------------------------------------
+
+
+async def test_peers_are_swept_by_the_machines_clock_while_the_other_stands_still() -> None:
+    world = BrokerWorld({"connections.max.idle.ms": "60000"}, machine_clock=VirtualClock())
+    world.listener.watch_idle()
+    peer = world.connect()
+    await settle()
+    world.clock.advance(10 * MINUTE_MS)
+    await settle()
+    assert not peer.is_closed
+    world.machine_clock.advance(2 * MINUTE_MS)
+    await settle()
+    assert peer.is_closed
+    await world.close()
+
+
+async def test_a_transaction_times_out_by_the_clock_and_not_by_the_machines() -> None:
+    world = TransactionalBroker(machine_clock=VirtualClock())
+    producer = await world.producer()
+    await producer.send(b"open")
+    world.broker.machine_clock.advance(60 * MINUTE_MS)
+    await settle()
+    assert world.txn().state.name == "ONGOING"
+    await world.advance(2 * MINUTE_MS)
+    assert world.txn().state.name == "COMPLETE_ABORT"
+    await world.close()
 
 
 # --- on a clock that stands still ------------------------------------------------------------------------------------

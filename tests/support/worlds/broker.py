@@ -71,20 +71,23 @@ class BrokerWorld:
         cluster: Callable[[int, Catalogue], Cluster] = Cluster,
         nodes: int = 1,
         helper_processes_max: int = 0,
+        machine_clock: VirtualClock | None = None,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
         `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's. `nodes`: how many are
-        in this process, on ports from 9092 on.
+        in this process, on ports from 9092 on. `machine_clock`: unless it is the same as `self.clock`.
         """
         self.is_closed = False
         self.clock = VirtualClock()
+        self.machine_clock = machine_clock or self.clock
         self.files = files or MemoryFiles(0)
         self.config = BrokerConfig({"log.dirs": "/data", **(settings or {})})
         self.dice = random.Random(0)
         self.network = MemoryNetwork()
         self.environment = Environment(
             clock=self.clock,
+            machine_clock=self.machine_clock,
             stopwatch=stopwatch,
             files=self.files,
             network=network or self.network,

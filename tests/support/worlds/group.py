@@ -68,6 +68,7 @@ class GroupWorld:
             topic=self.topic,
             config=self.config,
             clock=self.clock,
+            machine_clock=self.clock,
             upkeep=self.upkeep,
             random_bytes=self._random_bytes,
             topic_ids=self.topic_ids.get,

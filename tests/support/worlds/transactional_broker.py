@@ -25,6 +25,7 @@ from barnabas.protocol.hot.produce import PartitionResult
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
+from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import BrokerWorld, settle
 
 T = TypeVar("T")
@@ -40,12 +41,13 @@ class TransactionalBroker:
         settings: dict[str, str] | None = None,
         files: MemoryFiles | None = None,
         stopwatch: Stopwatch = lambda: 0.0,
+        machine_clock: VirtualClock | None = None,
     ) -> None:
         self.settings = {"transaction.state.log.num.partitions": str(STATE_PARTITIONS), **(settings or {})}
         self.files = files or MemoryFiles(0)
         self._cut: BaseException | None = None
         asyncio.get_running_loop().set_exception_handler(self._on_exception)
-        self.broker = BrokerWorld(self.settings, self.files, stopwatch)
+        self.broker = BrokerWorld(self.settings, self.files, stopwatch, machine_clock=machine_clock)
         if "t" not in self.broker.services.catalogue.topics:
             self.broker.services.catalogue.create_topic("t", 3)
 

@@ -61,6 +61,7 @@ class _Broker:
             config,
             Cluster(1, self.catalogue),
             clock=self.clock,
+            machine_clock=self.clock,
             upkeep=upkeep,
             workers=Workers(self.loop, upkeep, files),
             waiters=Waiters(self.clock, self.loop),
@@ -72,6 +73,7 @@ class _Broker:
             catalogue=self.catalogue,
             partitions=self.partitions,
             clock=self.clock,
+            machine_clock=self.clock,
             upkeep=upkeep,
             random_bytes=randomness.randbytes,
         )
