@@ -42,6 +42,7 @@ from barnabas.broker.preloading import preload
 from barnabas.broker.room.watch import RoomWatch
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
+from barnabas.broker.time_control import in_its_time, open_time_control
 from barnabas.broker.workers.workers import Workers
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
@@ -162,6 +163,10 @@ class Broker:
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
+        root = self._directory.root
+        self.time_control = Deferred(
+            lambda: open_time_control(self._environment, self._loop, self.services, housekeeping, self.flush, root)
+        )
         return housekeeping, room
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
@@ -291,6 +296,8 @@ class Broker:
             self._flush_thread.shutdown()
         is_noted = False
         try:
+            if self.time_control.built is not None:
+                self.time_control.built.close()
             self.catalogue.close()
             is_noted = are_finished
         finally:
@@ -367,7 +374,7 @@ async def start_broker(
         broker = Broker(
             config,
             directory,
-            environment,
+            in_its_time(environment, directory.root),
             asyncio.get_running_loop(),
             bound,
             sockets_max=sockets_max(descriptor_limit, 1 + len(others)),

@@ -76,16 +76,24 @@ class TimerQueue:
 
     def run_due(self, now: float) -> None:
         """Run every timer due at `now`, those included that the callbacks add."""
-        while (due := self.next_due()) is not None and due <= now:
-            timer = heapq.heappop(self._heap)[2]
-            callback, timer.callback = timer.callback, None
-            assert callback is not None, "next_due() leaves a live timer in front"
-            try:
-                callback()
-            except Exception as error:
-                if self._on_error is None:
-                    raise
-                self._on_error(error)
+        while self.run_next(now):
+            pass
+
+    def run_next(self, now: float) -> bool:
+        """Run the earliest timer due at `now`; whether there was one."""
+        due = self.next_due()
+        if due is None or due > now:
+            return False
+        timer = heapq.heappop(self._heap)[2]
+        callback, timer.callback = timer.callback, None
+        assert callback is not None, "next_due() leaves a live timer in front"
+        try:
+            callback()
+        except Exception as error:
+            if self._on_error is None:
+                raise
+            self._on_error(error)
+        return True
 
     def note_cancelled(self) -> None:
         """A timer was cancelled: forget the cancelled ones once they are the majority."""
@@ -98,6 +106,17 @@ class TimerQueue:
 
 class Clock(Protocol):
     """What the broker may ask of time."""
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether somebody moves it ahead just now: what is due by then is done without pauses."""
+
+    def until_next(self, interval_ms: float) -> float:
+        """Milliseconds until something is to be done that is done every so often, again and again.
+
+        While somebody moves the clock ahead it may be many intervals, but never so many that the last time before the
+        end of the move is left out: what is done in between would only be done over.
+        """
 
     def now_ms(self) -> int:
         """Wall-clock milliseconds since the epoch: record timestamps, retention, expiry."""
@@ -117,6 +136,13 @@ class SystemClock:
         self._timers = TimerQueue(on_error)
         self._armed: TimerHandle | None = None
         self._armed_for = 0.0
+
+    @property
+    def is_moving(self) -> bool:
+        return False
+
+    def until_next(self, interval_ms: float) -> float:
+        return interval_ms
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000

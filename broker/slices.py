@@ -32,6 +32,7 @@ from math import inf
 from typing import Any, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Stopwatch, monotonic
+from barnabas.broker.idle import Idle
 
 T = TypeVar("T")
 
@@ -99,6 +100,8 @@ class Slices:
         """Whether the broker stops, and what is asked for now is given up unless it is short."""
         self._spent_s = 0.0  # in this turn of the loop
         self._rest_s = 0.0
+        self.idle = Idle(loop, lambda: not self._jobs)
+        """When nothing is left for a later turn."""
 
     @property
     def under_way(self) -> int:
@@ -295,6 +298,7 @@ class Slices:
         """It is over, or given up."""
         if self._jobs.pop(future, None) is None:
             return
+        self.idle.tell()
         line = self._in_line[job.kind]
         if not job.has_room:
             line.pop(future, None)

@@ -27,6 +27,7 @@ PARTS = (
     "cleaner",
     "cluster",
     "config",
+    "control",
     "coordinator",
     "http",
     "net",

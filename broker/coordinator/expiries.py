@@ -50,7 +50,8 @@ class OffsetExpiries:
             self._timer.cancel()
 
     def _arm(self) -> None:
-        self._timer = self._clock.call_later(self._config.offsets_retention_check_interval_ms, self._expire)
+        delay_ms = self._clock.until_next(self._config.offsets_retention_check_interval_ms)
+        self._timer = self._clock.call_later(delay_ms, self._expire)
 
     def _expire(self) -> None:
         """Drop what is too old, in the partitions used in this run; the others wait until they are."""

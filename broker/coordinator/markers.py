@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -143,6 +144,8 @@ class MarkerWriter:
         self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
+        self.idle = Idle(upkeep.loop, lambda: self.is_settled)
+        """When everything is finished that may be: `is_settled`."""
 
     @property
     def is_settled(self) -> bool:
@@ -348,6 +351,7 @@ class MarkerWriter:
         self._tell_of_change()
 
     def _tell_of_change(self) -> None:
+        self.idle.tell()
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
 

@@ -330,7 +330,13 @@ class TransactionCoordinator:
             self._arm(name, interval_ms, action)
             action()
 
-        self._timers[name] = self.clock.call_later(interval_ms, run)
+        delay_ms = self.clock.until_next(interval_ms)
+        if (
+            delay_ms > interval_ms and name == "timeouts"
+        ):  # the clock is moved ahead, but not past what is to be aborted
+            found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
+            delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
+        self._timers[name] = self.clock.call_later(delay_ms, run)
 
     def _abort_timed_out(self) -> None:
         for index in self._partitions.failed():

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -52,6 +53,8 @@ class GroupFlush:
         self._syncing: set[PartitionLog] = set()
         self._held: set[PartitionLog] = set()
         self._is_running = False
+        self.idle = Idle(loop, lambda: not self._is_running)
+        """When no round is running or about to."""
 
     @property
     def is_busy(self) -> bool:
@@ -104,6 +107,7 @@ class GroupFlush:
             self._is_running = False
             if not are_all:
                 self._start_soon()
+            self.idle.tell()
             return
         self._syncing = {log for log, _ in plans}
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
@@ -139,6 +143,7 @@ class GroupFlush:
         self._is_running = False
         if self._waiting:
             self._start_soon()
+        self.idle.tell()
 
     def _answer(self, log: PartitionLog) -> None:
         """Resolve those whose offset is reached; the others wait for the next round."""

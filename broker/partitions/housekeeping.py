@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
@@ -74,13 +75,16 @@ class Housekeeping:
         self._settling: Future[None] | None = None
         self._is_stopped = False
         self._is_retaining = False
+        self._is_removing = False
+        self.idle = Idle(loop, lambda: not (self._is_retaining or self._is_removing))
+        """When no retention is under way, and nothing is left to remove that is due."""
         self.is_checkpointing = False
         """A checkpoint is being written in the thread."""
 
     def start(self) -> None:
         """Begin; nothing happens now."""
         clock, machine_clock = self._clock, self._machine_clock
-        self._repeat(machine_clock, "flush", self._flush_due, lambda: _FLUSH_CHECK_MS)
+        self._repeat(machine_clock, "flush", self.flush_due, lambda: _FLUSH_CHECK_MS)
         self._repeat(machine_clock, "checkpoint", self._checkpoint, self._checkpoint_interval_ms)
         expiry_interval_ms = self._config.integer("producer.id.expiration.check.interval.ms")
         self._repeat(clock, "producers", self._expire_producers, lambda: expiry_interval_ms)
@@ -95,6 +99,8 @@ class Housekeeping:
             self._settling.cancel()
         for timer in self._timers.values():
             timer.cancel()
+        self._is_retaining = self._is_removing = False
+        self.idle.tell()
 
     def _later(self, clock: Clock, name: str, delay_ms: float, action: Callable[[], None]) -> None:
         if not self._is_stopped:
@@ -107,7 +113,7 @@ class Housekeeping:
             finally:
                 self._repeat(clock, name, action, interval_ms)
 
-        self._later(clock, name, interval_ms(), run)
+        self._later(clock, name, clock.until_next(interval_ms()), run)
 
     # --- retention -------------------------------------------------------------------------------------------------
 
@@ -134,7 +140,8 @@ class Housekeeping:
             return
         if not left:
             self._is_retaining = False
-            interval_ms = self._config.integer("log.retention.check.interval.ms")
+            self.idle.tell()
+            interval_ms = self._clock.until_next(self._config.integer("log.retention.check.interval.ms"))
             self._later(self._clock, "retention", interval_ms, self._begin_retention)
             return
         topic, partition = left.pop()
@@ -166,7 +173,10 @@ class Housekeeping:
     def _retain_next(self, left: list[tuple[str, int]]) -> None:
         """A pass that was begun goes on, whether the clock stands or not."""
         go_on = partial(self._go_on_with_retention, left)
-        self._later(self._machine_clock, "retention", _BETWEEN_PARTITIONS_MS, go_on)
+        if self._clock.is_moving:
+            self._loop.call_soon(go_on)
+        else:
+            self._later(self._machine_clock, "retention", _BETWEEN_PARTITIONS_MS, go_on)
 
     def _settle_ages(self, topic: str, partition: int) -> Future[None] | None:
         """Have the segments know how old they are: done when the future is, None if they do."""
@@ -216,12 +226,17 @@ class Housekeeping:
         except StorageError as error:
             _log.error(line("removal failed", reason=error))
             return
+        finally:
+            self._is_removing = False
+            self.idle.tell()
         if due_ms is not None and due_ms <= now_ms:
+            self._is_removing = True
             self._loop.call_soon(self.remove_due)
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 
-    def _flush_due(self) -> None:
+    def flush_due(self) -> None:
+        """Have synced in the background what is to be by now."""
         now_ms = self._machine_clock.now_ms()
         for log in self._partitions.open_logs():
             if log.flush_due(now_ms):

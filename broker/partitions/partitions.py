@@ -5,9 +5,8 @@ partition goes through here or is reported here, so that parked requests wake up
 
 Theory of operation: a log is opened (and recovered) at its first use in this run. Where that takes long the caller gets
 StillRecovering, and the log is there later (recoveries.py); a failure is remembered (failed_openings.py). The first
-append also raises the leader epoch, durably, through the catalogue; reads do not, but see the log in that epoch
-already, as clients get it from the start. When a topic is deleted, its logs are closed at once, and their directories
-renamed away; whoever waits is woken.
+append also raises the leader epoch, durably; reads do not, but see the log in that epoch already. When a topic is
+deleted, its logs are closed at once and their directories renamed; whoever waits is woken.
 
 Invariants: only what this node leads is open; at most one open log per partition, and none while it is being
 recovered; an open log has the leader epoch that Metadata announces, and for one in `led` it is on the disk; logs of

@@ -15,6 +15,13 @@ class VirtualClock:
         self._elapsed_ms = 0.0
         self._timers = TimerQueue()
 
+    @property
+    def is_moving(self) -> bool:
+        return False
+
+    def until_next(self, interval_ms: float) -> float:
+        return interval_ms
+
     def now_ms(self) -> int:
         return self._start_ms + round(self._elapsed_ms)
 

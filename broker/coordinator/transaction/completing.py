@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import inf
+
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.transitions import Go
 from barnabas.broker.coordinator.transaction.model import (
@@ -43,13 +46,19 @@ def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
     return written(completed)
 
 
+def until_timeout_ms(transactions: Iterable[Transaction], now_ms: int, interval_ms: int) -> float:
+    """How many milliseconds, whole intervals, until the first of those that are open has taken too long."""
+    first_ms = min((txn.start_timestamp_ms + txn.timeout_ms for txn in transactions if _may_time_out(txn)), default=inf)
+    return inf if first_ms == inf else max(1, (first_ms - now_ms) // interval_ms + 1) * interval_ms
+
+
 def timed_out(txn: Transaction, now_ms: int) -> bool:
     """Whether the transaction is open for longer than its producer asked for; one of a two-phase commit never is."""
-    return (
-        txn.state is TransactionState.ONGOING
-        and txn.timeout_ms != NO_TIMEOUT_MS
-        and txn.start_timestamp_ms + txn.timeout_ms < now_ms
-    )
+    return _may_time_out(txn) and txn.start_timestamp_ms + txn.timeout_ms < now_ms
+
+
+def _may_time_out(txn: Transaction) -> bool:
+    return txn.state is TransactionState.ONGOING and txn.timeout_ms != NO_TIMEOUT_MS
 
 
 def expired(txn: Transaction, now_ms: int, config: TransactionConfig) -> TransactionOutcome | None:

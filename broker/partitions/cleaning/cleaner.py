@@ -87,7 +87,8 @@ class Cleaner:
         if not self._is_stopped:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._around.clock.call_later(max(1, self._around.settings.backoff_ms), self._look)
+            clock = self._around.clock
+            self._timer = clock.call_later(clock.until_next(max(1, self._around.settings.backoff_ms)), self._look)
 
     def _look(self) -> None:
         self._look_later()

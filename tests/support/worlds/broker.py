@@ -24,6 +24,8 @@ from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.network import Network
+from barnabas.broker.time_control import in_its_time
+from barnabas.broker.time_control.movable_clock import MovableClock
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
@@ -72,11 +74,13 @@ class BrokerWorld:
         nodes: int = 1,
         helper_processes_max: int = 0,
         machine_clock: VirtualClock | None = None,
+        movable: bool = False,
     ) -> None:
         """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
 
         `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's. `nodes`: how many are
-        in this process, on ports from 9092 on. `machine_clock`: unless it is the same as `self.clock`.
+        in this process, on ports from 9092 on. `machine_clock`: unless it is the same as `self.clock`. `movable`:
+        whether the clock that clients are told is one over `self.clock` which `broker.time_control` moves.
         """
         self.is_closed = False
         self.clock = VirtualClock()
@@ -86,7 +90,7 @@ class BrokerWorld:
         self.dice = random.Random(0)
         self.network = MemoryNetwork()
         self.environment = Environment(
-            clock=self.clock,
+            clock=MovableClock(self.clock) if movable else self.clock,
             machine_clock=self.machine_clock,
             stopwatch=stopwatch,
             files=self.files,
@@ -100,7 +104,7 @@ class BrokerWorld:
         self.broker = Broker(
             self.config,
             directory,
-            self.environment,
+            in_its_time(self.environment, directory.root),
             asyncio.get_running_loop(),
             bound[0],
             cluster=cluster,
@@ -127,7 +131,7 @@ class BrokerWorld:
         producer_id, producer_epoch, base_sequence = producer or (-1, -1, -1)
         return bytes(
             build_batch(
-                [NewRecord(None, value, (), self.clock.now_ms()) for value in values],
+                [NewRecord(None, value, (), self.services.clock.now_ms()) for value in values],
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
                 base_sequence=base_sequence,

@@ -42,12 +42,13 @@ class TransactionalBroker:
         files: MemoryFiles | None = None,
         stopwatch: Stopwatch = lambda: 0.0,
         machine_clock: VirtualClock | None = None,
+        movable: bool = False,
     ) -> None:
         self.settings = {"transaction.state.log.num.partitions": str(STATE_PARTITIONS), **(settings or {})}
         self.files = files or MemoryFiles(0)
         self._cut: BaseException | None = None
         asyncio.get_running_loop().set_exception_handler(self._on_exception)
-        self.broker = BrokerWorld(self.settings, self.files, stopwatch, machine_clock=machine_clock)
+        self.broker = BrokerWorld(self.settings, self.files, stopwatch, machine_clock=machine_clock, movable=movable)
         if "t" not in self.broker.services.catalogue.topics:
             self.broker.services.catalogue.create_topic("t", 3)
 

@@ -1,0 +1,110 @@
+"""What somebody may do to the clock of a running broker: stop it, let it run, move it ahead. Each change is logged.
+
+Knows the clock, when a broker is settled, and where is noted how far ahead the clock is; not who asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.log_lines import line, logger
+from barnabas.broker.time_control import ahead_note
+from barnabas.broker.time_control.movable_clock import ClockRefused
+from barnabas.broker.time_control.settling import Unsettled
+from barnabas.broker.time_control.words import moment_text
+
+if TYPE_CHECKING:
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.time_control.movable_clock import MovableClock
+    from barnabas.broker.time_control.settling import Settling
+    from barnabas.storage.disk.directory import Directory
+
+_log = logger("control")
+
+
+class ClockState(NamedTuple):
+    """What a clock shows. state: running, frozen or advancing. ahead_ms: of the machine's clock."""
+
+    state: str
+    now_ms: int
+    now: str
+    ahead_ms: int
+
+
+class TimeControl:
+    """Of one broker. Everything raises ClockRefused, with a sentence, or StorageError."""
+
+    def __init__(self, clock: MovableClock, machine_clock: Clock, settling: Settling, root: Directory) -> None:
+        """root: where is noted how far ahead the clock is."""
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._settling = settling
+        self._root = root
+        self._is_closed = False
+
+    @property
+    def state(self) -> ClockState:
+        """The clock as it is now."""
+        clock = self._clock
+        state = "advancing" if clock.is_moving else "frozen" if clock.is_frozen else "running"
+        now_ms = clock.now_ms()
+        return ClockState(state, now_ms, moment_text(now_ms), clock.ahead_ms)
+
+    def freeze(self) -> ClockState:
+        """Have the clock stand still."""
+        self._check_open()
+        self._clock.freeze()
+        return self._changed("clock frozen")
+
+    def run(self) -> ClockState:
+        """Have the clock go on from where it stands."""
+        self._check_open()
+        self._clock.run()
+        return self._changed("clock runs")
+
+    async def advance(self, by_ms: float) -> ClockState:
+        """Move the clock ahead; return when all that fell due is done. It stands or runs then as it did before."""
+        self._check_open()
+        try:
+            await self._clock.advance(by_ms, self._settled, begins=self._begins)
+        except Unsettled as unsettled:
+            raise self._given_up(unsettled) from unsettled
+        return self._changed("clock advanced", by_ms=round(by_ms))
+
+    async def at(self, wall_ms: int) -> ClockState:
+        """Have the clock stand at a moment to come, in ms since 1970, once all that fell due by then is done."""
+        self._check_open()
+        try:
+            await self._clock.advance_to(wall_ms, self._settled, begins=self._begins)
+        except Unsettled as unsettled:
+            raise self._given_up(unsettled) from unsettled
+        return self._changed("clock frozen")
+
+    def close(self) -> None:
+        """The broker stops. A clean stop leaves a note of how far ahead the clock is now: StorageError."""
+        self._is_closed = True
+        ahead_note.write(self._root, self._clock.ahead_ms)
+
+    def _begins(self, wall_ms: int) -> None:
+        self._settling.flush_due()
+        ahead_ms = wall_ms - self._machine_clock.now_ms()
+        if ahead_ms > 0:
+            ahead_note.write(self._root, ahead_ms)
+
+    async def _settled(self) -> None:
+        self._check_open()
+        await self._settling()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClockRefused("the broker stops")
+
+    def _changed(self, event: str, **facts: int) -> ClockState:
+        state = self.state
+        _log.info(line(event, **facts, now=state.now, ahead_ms=state.ahead_ms))
+        return state
+
+    def _given_up(self, unsettled: Unsettled) -> ClockRefused:
+        now = self.state.now
+        _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
+        return ClockRefused(f"the clock came to {now} and no further: {unsettled}")
