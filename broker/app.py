@@ -29,6 +29,7 @@ from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
 from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.own_time import in_its_time
 from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
@@ -42,7 +43,7 @@ from barnabas.broker.preloading import preload
 from barnabas.broker.room.watch import RoomWatch
 from barnabas.broker.slices import Slices
 from barnabas.broker.telemetry import open_telemetry
-from barnabas.broker.time_control import in_its_time, open_time_control
+from barnabas.broker.time_control import open_time_control
 from barnabas.broker.workers.workers import Workers
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.catalogue.topics import NewTopic
+    from barnabas.broker.control.admission import Admission
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
@@ -163,10 +165,8 @@ class Broker:
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
-        root = self._directory.root
-        self.time_control = Deferred(
-            lambda: open_time_control(self._environment, self._loop, self.services, housekeeping, self.flush, root)
-        )
+        parts = housekeeping, self.flush, self._directory.root
+        self.time_control = Deferred(lambda: open_time_control(*waited_for, self.services, *parts))
         return housekeeping, room
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:
@@ -226,14 +226,14 @@ class Broker:
             )
         )
 
-    async def open_http(self, sockets: Sequence[socket.socket]) -> None:
-        """Tell over HTTP how the broker is, and count for it. Before `start`."""
+    async def open_http(self, sockets: Sequence[socket.socket], control: Admission | None = None) -> None:
+        """Tell over HTTP how the broker is, and count for it; do what `control` admits. Before `start`."""
         from barnabas.broker.api.metering import Meter
         from barnabas.broker.http.front import open_http
 
         stopwatch, network = self._environment.stopwatch, self._environment.network
         self._meter = Meter(lambda: int(stopwatch() * 1e9))
-        self._http = await open_http(self, self._meter, sockets, network, self._machine_clock)
+        self._http = await open_http(self, self._meter, sockets, network, self._machine_clock, control)
 
     def _close_http(self) -> None:
         if self._http is not None:
@@ -358,15 +358,17 @@ async def start_broker(
     topics: Iterable[NewTopic] = (),
     features: Mapping[str, int] | None = None,
     http: Sequence[socket.socket] = (),
+    control: Admission | None = None,
     environment: Environment | None = None,
     others: Sequence[Sequence[BoundAddress]] = (),
 ) -> Broker:
     """A broker over the configuration's directory that accepts connections, on the running loop.
 
     `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
-    sockets to tell on how the broker is, from before it can be used until it has stopped. `environment`: this
-    machine's unless given. `others`: where the other nodes are to be reached. CatalogueError, StorageError and
-    KafkaError say why it cannot be; then the directory is as a kill leaves it, and one that is new is gone again.
+    sockets to tell on how the broker is, from before it can be used until it has stopped. `control`: who may change its
+    clock there, which has to be movable. `environment`: this machine's unless given. `others`: where the other nodes
+    are to be reached. CatalogueError, StorageError and KafkaError say why it cannot be; then the directory is as a kill
+    leaves it, and one that is new is gone again.
     """
     environment = environment or Environment()
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
@@ -386,7 +388,7 @@ async def start_broker(
             if topic.name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
         if http:
-            await broker.open_http(http)
+            await broker.open_http(http, control)
     except BaseException:
         directory.give_up()
         raise

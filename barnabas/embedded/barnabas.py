@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+from barnabas.embedded.clock import Clock
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
-from barnabas.embedded.running import Running
+from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
 
@@ -70,6 +71,8 @@ class Barnabas:
         self._snapshots = 0
         self._log = ""
         self._turn = threading.RLock()
+        self.clock = Clock(self._ask)
+        """What the broker goes by: `clock.advance("7d")`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
@@ -296,9 +299,9 @@ class Barnabas:
             )
         return self._running
 
-    def _ask(self, name: str, *arguments: object) -> Any:
+    def _ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         with self._turn:
-            return self._present().ask(name, *arguments)
+            return self._present().ask(name, *arguments, timeout_s=timeout_s)
 
     def _partition_count(self, topic: str) -> int:
         count: int | None = self._ask("topics").get(topic)

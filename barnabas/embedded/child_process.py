@@ -13,11 +13,10 @@ from typing import Any
 from barnabas.embedded import pool
 from barnabas.embedded.channel import encode, receive
 from barnabas.embedded.errors import BarnabasError, NotRunning
-from barnabas.embedded.running import LOG_NAME
+from barnabas.embedded.running import ANSWER_TIMEOUT_S, LOG_NAME
 from barnabas.embedded.settings import Wire
 
 START_TIMEOUT_S = 60.0
-ANSWER_TIMEOUT_S = 60.0
 _END_TIMEOUT_S = 10.0
 _LAST_LINES = 20
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+ANSWER_TIMEOUT_S = 60.0
 LOG_NAME = "broker.log"
 """In a broker's home."""
 

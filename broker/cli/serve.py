@@ -23,6 +23,7 @@ from barnabas.broker.cli.serve_options import (
     Options,
     Wishes,
     brokers_count,
+    control_admission,
     http_address,
     load,
     parse,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.control.admission import Admission
     from barnabas.broker.net.bound import BoundAddress
 
 _KAFKAS_LINES = """\
@@ -66,6 +68,7 @@ def _serve(options: Options) -> int:
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
     wished, address, count = wishes(options), http_address(options), brokers_count(options)
+    control = control_admission(options, os.environ)
     config = _config(options)
     bound: list[list[BoundAddress]] = []
     try:
@@ -80,7 +83,7 @@ def _serve(options: Options) -> int:
     asyncio.set_event_loop(loop)
     try:
         ends_with_stdin = "--stop-with-stdin" in options
-        return loop.run_until_complete(_run(config, bound, wished, http, ends_with_stdin=ends_with_stdin))
+        return loop.run_until_complete(_run(config, bound, wished, http, control, ends_with_stdin=ends_with_stdin))
     finally:
         for each in itertools.chain.from_iterable(bound):
             close_sockets(each)
@@ -132,6 +135,7 @@ async def _run(
     bound: list[list[BoundAddress]],
     wished: Wishes,
     http: list[socket.socket],
+    control: Admission | None,
     *,
     ends_with_stdin: bool,
 ) -> int:
@@ -147,6 +151,10 @@ async def _run(
             number, lambda: os._exit(1) if stopping.is_set() else stopping.set()
         )
     environment = Environment(helper_processes_max=helper_processes_max())
+    if control is not None:
+        from barnabas.broker.own_time import movable
+
+        environment = movable(environment)
     broker = await start_broker(
         config,
         bound[0],
@@ -154,6 +162,7 @@ async def _run(
         topics=[NewTopic(name, partitions) for name, partitions in wished.topics],
         features=wished.features,
         http=http,
+        control=control,
         environment=environment,
         others=bound[1:],
     )

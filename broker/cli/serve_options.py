@@ -12,6 +12,7 @@ from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import LoadedConfig
+    from barnabas.broker.control.admission import Admission
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
@@ -19,6 +20,7 @@ DEFAULT_DATA_DIR = "./data"
 BROKERS_MAX = 16
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
+_TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"
 
 Options = dict[str, list[str]]
 """The words given for each option, in order."""
@@ -38,6 +40,8 @@ OPTIONS: Table = {
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
     "--http": ("HOST:PORT", "tell /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
+    "--control": (None, "let tests move the clock over HTTP, below /control: from this machine, or with the token"),
+    "--control-token": ("TOKEN", "what has to be known for that, from wherever (or $BARNABAS_CONTROL_TOKEN)"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
     "--log-format": ("FORMAT", "text (default) or json, one object to a line"),
 }
@@ -126,6 +130,22 @@ def http_address(options: Options) -> tuple[str, int] | None:
     if not colon or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
         raise UsageError(f"--http {given} is not HOST:PORT")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def control_admission(options: Options, variables: Mapping[str, str]) -> Admission | None:
+    """Who may move the clock, if anybody may. UsageError."""
+    token = options.get("--control-token", [variables.get(_TOKEN_VARIABLE) or None])[-1]
+    if "--control" not in options:
+        if "--control-token" in options:
+            raise UsageError("serve: --control-token is for --control: barnabas serve --control --http HOST:PORT …")
+        return None
+    if "--http" not in options:
+        raise UsageError("serve: --control is served over HTTP: barnabas serve --control --http 127.0.0.1:9404")
+    if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+        raise UsageError("serve: a --control-token has visible ASCII characters, and no space around them")
+    from barnabas.broker.control.admission import Admission
+
+    return Admission(token)
 
 
 def brokers_count(options: Options) -> int:

@@ -1,9 +1,10 @@
 """One HTTP connection: bytes in, one request at a time, its answer out. h11 knows the protocol.
 
-A peer can hold little: a request's head of 16 KiB at most, no body, and each request has to be whole within some
-seconds of its first byte; nothing is received while an answer is made or waits for the peer to take it, and a peer
-that takes nothing is cut off. HEAD is GET without the body. POST is for /clean, whose answer comes bit by
-bit; it is refused where it comes from a page in a browser. Other methods are refused.
+A peer can hold little: a request's head of 16 KiB at most, a body only where an application takes it, and each request
+has to be whole within some seconds of its first byte; nothing is received while an answer is made or waits for the peer
+to take it, and a peer that takes nothing is cut off. HEAD is GET without the body. POST is for /clean, whose answer
+comes bit by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the
+path of an application (asgi.py) is the application's, whatever the method.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import h11
 
-from barnabas.broker.http.pages import FORBIDDEN, JSON_LINES, METHOD_NOT_ALLOWED, OK, Lines, Page, Pages
+from barnabas.broker.http.asgi import AsgiRequest, Mounted
+from barnabas.broker.http.pages import FORBIDDEN, JSON, JSON_LINES, METHOD_NOT_ALLOWED, OK, Lines, Page, Pages
 from barnabas.broker.log_lines import line, logger
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class Server(Protocol):
 
     clock: Clock
     pages: Pages
+    mounted: Mounted | None
     is_closing: bool
 
     def connection_opened(self, connection: HttpConnection) -> None:
@@ -57,8 +60,11 @@ class HttpConnection(asyncio.Protocol):
         self._answering: asyncio.Task[None] | None = None
         self._target = b""
         self._is_head = self._is_post = False
+        self._request: h11.Request | None = None
+        self._body = bytearray()
         self._is_writable = True
         self.peer = self._host = "?"
+        self._port = 0
 
     # --- from the event loop ---------------------------------------------------------------------------------------
 
@@ -66,7 +72,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=0)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
-        self._host = host
+        self._host, self._port = host, port
         self.peer = f"{host}:{port}" if ":" not in host else f"[{host}]:{port}"
         self._expect("no whole request came in time")
         self._server.connection_opened(self)
@@ -109,7 +115,7 @@ class HttpConnection(asyncio.Protocol):
                 if isinstance(event, h11.Request):
                     self._refuse_or_note(event)
                 elif isinstance(event, h11.Data):
-                    self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
+                    self._take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
                     self._answer()
                 elif isinstance(event, h11.ConnectionClosed):
@@ -121,11 +127,27 @@ class HttpConnection(asyncio.Protocol):
 
     def _refuse_or_note(self, request: h11.Request) -> None:
         self._target, self._is_head = request.target, request.method == b"HEAD"
+        self._request, self._is_post = None, False
+        self._body.clear()
+        mounted = self._server.mounted
+        if mounted is not None and mounted.has(request.target):
+            self._request = request
+            return
         self._is_post = request.method == b"POST"
         if request.method not in _METHODS or (self._is_post and self._target.partition(b"?")[0] != b"/clean"):
             self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are known here\n"), is_last=True)
         elif self._is_post and any(name == b"origin" for name, _ in request.headers):
             self._send(Page(FORBIDDEN, b"not from a browser\n"), is_last=True)
+
+    def _take(self, data: bytes) -> None:
+        mounted = self._server.mounted
+        if self._request is None or mounted is None:
+            self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
+        elif len(self._body) + len(data) > mounted.body_bytes_max:
+            why = b'{"error":"the body has more than %d bytes"}' % mounted.body_bytes_max
+            self._send(Page(_CONTENT_TOO_LARGE, why, JSON), is_last=True)
+        else:
+            self._body += data
 
     def _answer(self) -> None:
         self._stop_waiting()
@@ -136,7 +158,10 @@ class HttpConnection(asyncio.Protocol):
         path, _, query = target.decode("ascii", "replace").partition("?")
         try:
             pages = self._server.pages
-            page = pages.act(query, self._host) if self._is_post else await pages.page(path)
+            if self._request is not None:
+                page: Page | Lines = await self._of_application(self._request)
+            else:
+                page = pages.act(query, self._host) if self._is_post else await pages.page(path)
             if not isinstance(page, Page):
                 await self._stream(page)
                 self._answering = None
@@ -152,6 +177,12 @@ class HttpConnection(asyncio.Protocol):
             self._answered()
         else:
             self._expect("the answer was not taken in time")
+
+    async def _of_application(self, request: h11.Request) -> Page:
+        assert self._server.mounted is not None
+        method, peer = request.method.decode("ascii", "replace"), (self._host, self._port)
+        asked = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
+        return await self._server.mounted.answer(asked)
 
     async def _stream(self, lines: Lines) -> None:
         """An answer as it comes. The connection ends with it: who sees no end of it knows that it was cut off."""
@@ -182,7 +213,8 @@ class HttpConnection(asyncio.Protocol):
 
     def _send(self, page: Page, *, is_last: bool) -> None:
         headers = [("content-type", page.content_type), ("content-length", str(len(page.body)))]
-        headers += [("allow", "GET, HEAD")] if page.status == METHOD_NOT_ALLOWED else []
+        headers += [("allow", "GET, HEAD")] if page.status == METHOD_NOT_ALLOWED and not page.headers else []
+        headers += page.headers
         headers += [("connection", "close")] if is_last else []
         phrase = HTTPStatus(page.status).phrase.encode()
         response = h11.Response(status_code=page.status, headers=headers, reason=phrase)

@@ -12,11 +12,14 @@ from barnabas.broker.http.server import HttpServer
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.clock import Clock
-    from barnabas.broker.context import Services
+    from barnabas.broker.context import Deferred, Services
+    from barnabas.broker.control.admission import Admission
+    from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
+    from barnabas.broker.time_control.time_control import TimeControl
 
 
 class Observed(Protocol):
@@ -26,6 +29,7 @@ class Observed(Protocol):
     state: int
     """Kafka's number of it: metrics/sources.py."""
     recovery: RecoveryPass
+    time_control: Deferred[TimeControl]
 
     @property
     def members(self) -> Sequence[Member]:
@@ -41,10 +45,26 @@ def awaited(broker: Observed) -> list[str]:
     return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
+def _control(broker: Observed, admission: Admission) -> Mounted:
+    from barnabas.broker.control.application import application
+    from barnabas.broker.control.changes import BODY_BYTES_MAX
+    from barnabas.broker.http.asgi import Mounted
+
+    return Mounted(b"/control", application(broker.time_control.get(), admission), BODY_BYTES_MAX)
+
+
 async def open_http(
-    broker: Observed, meter: Meter, sockets: Sequence[socket.socket], network: Network, clock: Clock
+    broker: Observed,
+    meter: Meter,
+    sockets: Sequence[socket.socket],
+    network: Network,
+    clock: Clock,
+    control: Admission | None = None,
 ) -> HttpServer:
-    """Serve the broker's pages on bound sockets. `clock` is the machine's, for what peers do and for a page's age."""
+    """Serve the broker's pages on bound sockets.
+
+    clock: the machine's, for what peers do and for a page's age. control: who may change something, if anybody may.
+    """
 
     async def scrape() -> bytes:
         from barnabas.broker.http.metrics.scrape import scrape
@@ -65,6 +85,7 @@ async def open_http(
             compaction = Compaction(broker.services)
         return compaction.begin(query)
 
-    server = HttpServer(clock, Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker)))
+    pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker))
+    server = HttpServer(clock, pages, None if control is None else _control(broker, control))
     await server.listen(sockets, network)
     return server

@@ -26,6 +26,7 @@ OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, SERVICE_UNA
     503,
 )
 PLAIN_TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
 METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _FRESH_S = 1.0
@@ -47,6 +48,8 @@ class Page(NamedTuple):
     status: int
     body: bytes
     content_type: str = PLAIN_TEXT
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further ones."""
 
 
 Lines = AsyncGenerator[bytes, None]

@@ -14,6 +14,7 @@ from barnabas.broker.log_lines import Seldom, line, logger
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
+    from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.http.pages import Pages
     from barnabas.broker.net.network import Listening, Network
@@ -25,9 +26,11 @@ CONNECTIONS_MAX = 16
 class HttpServer:
     """Serves `pages` on bound sockets."""
 
-    def __init__(self, clock: Clock, pages: Pages) -> None:
+    def __init__(self, clock: Clock, pages: Pages, mounted: Mounted | None = None) -> None:
+        """mounted: an application below a path of its own."""
         self.clock = clock
         self.pages = pages
+        self.mounted = mounted
         self.is_closing = False
         self._connections: dict[HttpConnection, None] = {}
         self._listening: list[Listening] = []

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _log = logger("control")
 
 
+class GaveUp(ClockRefused):
+    """The clock came not so far, or can be moved no more."""
+
+
 class ClockState(NamedTuple):
     """What a clock shows. state: running, frozen or advancing. ahead_ms: of the machine's clock."""
 
@@ -97,14 +101,14 @@ class TimeControl:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise ClockRefused("the broker stops")
+            raise GaveUp("the broker stops")
 
     def _changed(self, event: str, **facts: int) -> ClockState:
         state = self.state
         _log.info(line(event, **facts, now=state.now, ahead_ms=state.ahead_ms))
         return state
 
-    def _given_up(self, unsettled: Unsettled) -> ClockRefused:
+    def _given_up(self, unsettled: Unsettled) -> GaveUp:
         now = self.state.now
         _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
-        return ClockRefused(f"the clock came to {now} and no further: {unsettled}")
+        return GaveUp(f"the clock came to {now} and no further: {unsettled}")

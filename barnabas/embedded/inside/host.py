@@ -17,7 +17,11 @@ from barnabas.broker.catalogue.topics import NewTopic
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
+from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
+from barnabas.broker.own_time import movable
+from barnabas.broker.time_control.movable_clock import ClockRefused
+from barnabas.broker.time_control.words import duration_ms, moment_ms
 from barnabas.embedded.inside import questions
 from barnabas.embedded.snapshots import copy_directory
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -25,8 +29,9 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes
+    from barnabas.broker.time_control.time_control import ClockState, TimeControl
 
-FORESEEN = (CatalogueError, ConfigError, KafkaError, OSError, StorageError)
+FORESEEN = (CatalogueError, ClockRefused, ConfigError, KafkaError, OSError, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
@@ -48,6 +53,11 @@ class Host:
             "start_node": self._start_node,
             "stop_node": self._stop_node,
             "snapshot": self._snapshot,
+            "clock_state": lambda: self._clock.state.state,
+            "clock_freeze": lambda: self._done(self._clock.freeze()),
+            "clock_run": lambda: self._done(self._clock.run()),
+            "clock_advance": self._advance,
+            "clock_at": self._advance_to,
         }
 
     @property
@@ -96,6 +106,19 @@ class Host:
         assert self.broker.lifecycle is not None
         await self.broker.lifecycle.settled()
 
+    @property
+    def _clock(self) -> TimeControl:
+        return self.broker.time_control.get()
+
+    def _done(self, state: ClockState) -> None:
+        """What was to be done is."""
+
+    async def _advance(self, by: str | int) -> None:
+        await self._clock.advance(duration_ms(by) if isinstance(by, str) else by)
+
+    async def _advance_to(self, moment: str) -> None:
+        await self._clock.at(moment_ms(moment))
+
     def _nodes(self) -> Nodes:
         if self.broker.together is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "there is one node: Barnabas(brokers=3) has more")
@@ -126,6 +149,7 @@ async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit
             descriptor_limit=descriptor_limit,
             topics=[NewTopic(name, partitions, configs=config) for name, partitions, config in settings["topics"]],
             features=settings["features"],
+            environment=movable(Environment()),
             others=bound[1:],
         )
     except BaseException:

@@ -18,9 +18,8 @@ from barnabas.broker import log_lines
 from barnabas.broker.ephemeral import EphemeralDirectory
 from barnabas.embedded.errors import BarnabasError, NotRunning
 from barnabas.embedded.inside.host import FORESEEN, Host, open_host
-from barnabas.embedded.running import LOG_NAME
+from barnabas.embedded.running import ANSWER_TIMEOUT_S, LOG_NAME
 
-ANSWER_TIMEOUT_S = 60.0
 _DESCRIPTORS = 1024  # what a process may have open where nobody says otherwise; its limit is the user's to raise
 
 _homes: dict[str, EphemeralDirectory] = {}

@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, configs, doctor, log, handover"
+ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, configs, doctor, log, handover"
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
@@ -81,6 +81,12 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
             "configs describe: unrecognized arguments: --foo (see barnabas configs describe --help)",
         ),
         (["log", "dump", "--foo", "x"], "log dump: unrecognized arguments: --foo (see barnabas log dump --help)"),
+        (["clock"], "clock: the following arguments are required: COMMAND"),
+        (["clock", "advance"], "clock advance: the following arguments are required: TIME"),
+        (["clock", "at"], "clock at: the following arguments are required: MOMENT"),
+        (["clock", "back"], "clock: argument COMMAND: invalid choice: 'back'"),
+        (["clock", "run", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
+        (["clock", "run", "--token", "a\nb"], "clock: --token: "),
         (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
         (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],

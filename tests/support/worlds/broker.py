@@ -24,7 +24,7 @@ from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.network import Network
-from barnabas.broker.time_control import in_its_time
+from barnabas.broker.own_time import in_its_time
 from barnabas.broker.time_control.movable_clock import MovableClock
 from barnabas.protocol.headers import encode_request_header, parse_response_header
 from barnabas.protocol.records.builder import NewRecord, build_batch

@@ -1,4 +1,7 @@
-"""From an environment to one whose clock can be moved, or goes on where the last one was."""
+"""From an environment to one whose clock can be moved, or goes on as far ahead of the machine's as it was.
+
+What is seldom needed costs a start nothing: the movable clock is imported only here, and only where there is to be one.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.broker.log_lines import line, logger
-from barnabas.broker.time_control.movable_clock import MovableClock
+from barnabas.broker.time_control import ahead_note
 
 if TYPE_CHECKING:
     from barnabas.broker.environment import Environment
+    from barnabas.storage.disk.directory import Directory
 
 _log = logger("control")
 
 
+def in_its_time(environment: Environment, root: Directory) -> Environment:
+    """With a clock that is as far ahead of the machine's as it was when the broker last ran on `root`. StorageError."""
+    ahead_ms = ahead_note.read(root)
+    if not ahead_ms:
+        return environment
+    _log.warning(line("the clock is ahead of the machine's, as it was moved", ahead_ms=ahead_ms))
+    return movable(environment, ahead_ms)
+
+
 def movable(environment: Environment, ahead_ms: int = 0) -> Environment:
     """The same with a clock that can be stopped and moved, unless it has one."""
+    from barnabas.broker.time_control.movable_clock import MovableClock
+
     clock, machine_clock = environment.clock, environment.machine_clock
     if isinstance(clock, MovableClock):
         clock.start_ahead(ahead_ms)
@@ -26,9 +41,3 @@ def movable(environment: Environment, ahead_ms: int = 0) -> Environment:
 
     made = MovableClock(machine_clock, failed, ahead_ms=ahead_ms, stopwatch=environment.stopwatch)
     return replace(environment, clock=made)
-
-
-def moved_ahead(environment: Environment, ahead_ms: int) -> Environment:
-    """The same with a clock that is so far ahead of the machine's, as it was when the broker last ran."""
-    _log.warning(line("the clock is ahead of the machine's, as it was moved", ahead_ms=ahead_ms))
-    return movable(environment, ahead_ms)

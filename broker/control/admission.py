@@ -1,0 +1,70 @@
+"""Who may ask for changes: peers on this machine, or whoever knows the token; no page of another site in a browser.
+
+Pure. A page in a browser on this machine can send requests, too: it is told by its Origin, and where it hides behind a
+name of its own that leads here, by the Host. Without a token the Host has to be an address or localhost; with one it
+may be any name, since whoever knows the token is meant to ask. Ports in the Host are not compared: a container's port
+is mapped to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hmac import compare_digest
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+UNAUTHORIZED, FORBIDDEN = 401, 403
+
+
+class Refusal(NamedTuple):
+    """Why not. status: of the answer."""
+
+    status: int
+    why: str
+
+
+class Admission(NamedTuple):
+    """token: what has to be known, None where peers on this machine may ask for anything."""
+
+    token: str | None = None
+
+    def refusal(self, headers: Mapping[str, str], peer_is_local: bool) -> Refusal | None:
+        """None if the request may be answered. headers: by names in small letters."""
+        host = headers.get("host", "")
+        if not host:
+            return Refusal(FORBIDDEN, "a request names its Host")
+        origin = headers.get("origin")
+        if origin is not None and _authority(origin) != host.lower():
+            return Refusal(FORBIDDEN, "not from a page of another site")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return Refusal(FORBIDDEN, "not from a page of another site")
+        if self.token is not None:
+            scheme, _, given = headers.get("authorization", "").partition(" ")
+            if scheme.lower() == "bearer" and compare_digest(given.strip().encode(), self.token.encode()):
+                return None
+            return Refusal(UNAUTHORIZED, "the token of --control-token is needed: Authorization: Bearer TOKEN")
+        if not peer_is_local:
+            return Refusal(FORBIDDEN, "only from this machine, unless serve is given a --control-token")
+        if not _is_plain_host(host):
+            return Refusal(FORBIDDEN, "the Host is neither an address nor localhost, and there is no --control-token")
+        return None
+
+
+def _authority(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _is_plain_host(host: str) -> bool:
+    """Whether it is an address or localhost, with a port or without."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        if name == "localhost" or name.endswith(".localhost"):
+            return True
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

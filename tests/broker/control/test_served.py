@@ -1,0 +1,251 @@
+"""`barnabas serve --control`: a real process, over real HTTP, with our own client beside it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.broker.cli import main
+from barnabas.client.client import Client
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
+from barnabas.client.produce.producer import Producer
+from barnabas.client.transactions.producer import TransactionalProducer
+from barnabas.protocol.errors import KafkaError
+from tests.broker.cli.test_serve_http import TIMEOUT_S, Served
+from tests.support.clients.heartbeats import heartbeat
+from tests.support.command_line import Barnabas, run_here
+from tests.support.own_logging import kept_logging
+from tests.support.source_tree import ROOT
+
+DAY_MS = 86_400_000
+
+
+def ask(
+    address: str, method: str, body: Any = None, path: str = "/control/clock", **headers: str
+) -> tuple[int, dict[str, Any]]:
+    connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    answer = connection.getresponse()
+    found = json.loads(answer.read())
+    connection.close()
+    return answer.status, found
+
+
+class Running:
+    """A broker that is served with --control, and its addresses."""
+
+    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
+        words = ["--port", "0", "--data-dir", str(data), "--http", "127.0.0.1:0", "--log-format", "json", "--control"]
+        self.served = Served(*words, *arguments, environment=environment)
+        self.http = str(self.served.first_event("http listening")["address"])
+        assert self.served.process.stdout is not None
+        self.address = self.served.process.stdout.readline().split()[2]
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.served.process.kill()
+        self.served.process.communicate()
+
+
+@pytest.fixture
+def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
+    """The command line, run in this process."""
+    with kept_logging():
+        yield run_here(main, capfdbinary)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with Running(tmp_path / "d", "--topic", "t:2") as it:
+        yield it
+
+
+def test_a_transaction_that_nobody_ends_is_aborted_when_its_time_is_over(running: Running) -> None:
+    with Client(running.address) as client:
+        tx = TransactionalProducer(client, "tx", timeout_ms=600_000)
+        tx.init()
+        tx.begin()
+        tx.send("t", b"open", partition=0)
+        tx.flush()
+        assert ask(running.http, "POST", {"freeze": True})[0] == 200
+        status, state = ask(running.http, "POST", {"advance": "11m"})
+        assert (status, state["state"]) == (200, "frozen")
+        found = list_offsets(client, {("t", 0): LATEST}, isolation=READ_COMMITTED)
+        assert found["t", 0].offset == 2, "behind the record and its marker"
+        with pytest.raises(KafkaError):
+            tx.commit()
+
+
+def test_a_member_that_says_nothing_loses_its_partitions_to_the_other(running: Running) -> None:
+    with Client(running.address) as silent, Client(running.address) as client:
+        heartbeat(silent, "g", "silent", topics=["t"])
+        answer = heartbeat(client, "g", "other", topics=["t"])
+        ask(running.http, "POST", {"freeze": True})
+        ask(running.http, "POST", {"advance": "44s"})
+        answer = heartbeat(client, "g", "other", answer.member_epoch)
+        ask(running.http, "POST", {"advance": "2s"})
+        answer = heartbeat(client, "g", "other", answer.member_epoch)
+        assert answer.assignment is not None
+        assert [each.partitions for each in answer.assignment.topic_partitions] == [[0, 1]]
+        with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+            heartbeat(silent, "g", "silent", 1)
+
+
+def test_a_group_consumer_reads_on_while_the_clock_is_moved(running: Running) -> None:
+    with Client(running.address) as client:
+        with Producer(client) as producer:
+            for number in range(5):
+                producer.send("t", b"%d" % number, partition=0)
+        with GroupConsumer(client, "readers", ["t"], auto_offset_reset="earliest") as consumer:
+            seen: list[bytes | None] = []
+            while len(seen) < 5:
+                seen += [consumed.record.value for consumed in consumer.poll(timeout_ms=1000)]
+            assert ask(running.http, "POST", {"advance": "2s"})[0] == 200
+            with Producer(client) as producer:
+                producer.send("t", b"later", partition=1)
+            while len(seen) < 6:
+                seen += [consumed.record.value for consumed in consumer.poll(timeout_ms=1000)]
+    assert sorted(seen, key=str) == [b"0", b"1", b"2", b"3", b"4", b"later"]
+
+
+def test_bodies_are_bounded_and_the_connection_goes_on(running: Running) -> None:
+    connection = http.client.HTTPConnection(running.http, timeout=TIMEOUT_S)
+    for body, status in ((b'{"freeze": true}', 200), (b"{}", 400), (b'{"run": true}', 200)):
+        connection.request("POST", "/control/clock", body)
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("content-type")) == (status, "application/json")
+        answer.read()
+    connection.request("POST", "/control/clock", iter([b'{"run":', b" true}"]), encode_chunked=True)
+    assert json.loads(connection.getresponse().read())["state"] == "running"
+    connection.request("HEAD", "/control/clock")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    connection.request("POST", "/control/clock", b" " * 5000)
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())) == (413, {"error": "the body has more than 4096 bytes"})
+    connection.close()
+    assert ask(running.http, "GET")[0] == 200
+
+
+def test_a_mapped_port_is_served_and_another_site_is_not(running: Running) -> None:
+    assert ask(running.http, "GET", Host="localhost:49153")[0] == 200
+    assert ask(running.http, "GET", Host="evil.example")[0] == 403
+    assert ask(running.http, "POST", {"freeze": True}, Origin="http://evil.example")[0] == 403
+
+
+def test_the_token_of_the_variable_or_the_flag_is_needed(tmp_path: Path) -> None:
+    with Running(tmp_path / "d", BARNABAS_CONTROL_TOKEN="from-the-variable") as it:
+        assert ask(it.http, "GET")[0] == 401
+        assert ask(it.http, "GET", Authorization="Bearer from-the-variable")[0] == 200
+        assert it.served.stop().status == 0
+
+
+def test_each_change_is_a_line_in_the_log_and_the_next_run_is_not_behind(running: Running, tmp_path: Path) -> None:
+    ask(running.http, "POST", {"advance": "1d"})
+    told = running.served.first_event("clock advanced")
+    assert (told["logger"], told["by_ms"]) == ("control", DAY_MS)
+    running.served.process.kill()
+    running.served.process.wait()
+    assert (tmp_path / "d" / "barnabas-clock-ahead").exists()
+    with Running(tmp_path / "d") as after:
+        state = ask(after.http, "GET")[1]
+        assert (state["state"], state["ahead_ms"] // 1000) == ("running", DAY_MS // 1000)
+
+
+def test_without_control_there_is_none(tmp_path: Path) -> None:
+    words = ["--port", "0", "--data-dir", str(tmp_path / "d"), "--http", "127.0.0.1:0", "--log-format", "json"]
+    with Served(*words) as it:
+        address = str(it.first_event("http listening")["address"])
+        connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
+        connection.request("POST", "/control/clock", b'{"freeze": true}')
+        assert connection.getresponse().status == 405
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--control"], "--control is served over HTTP: barnabas serve --control --http 127.0.0.1:9404"),
+        (["--control-token", "x"], "--control-token is for --control"),
+        (["--control", "--http", "127.0.0.1:0", "--control-token", ""], "has visible ASCII characters"),
+        (["--control", "--http", "127.0.0.1:0", "--control-token", "a\nb"], "has visible ASCII characters"),
+        (["--control=yes", "--http", "127.0.0.1:0"], "--control takes no value"),
+    ],
+)
+def test_usage_errors(offline: Barnabas, words: list[str], said: str) -> None:
+    status, _, err = offline("serve", "--ephemeral", "--port", "0", *words)
+    assert status == 2
+    assert said in err
+
+
+def test_nothing_of_it_is_imported_unless_it_is_asked_for() -> None:
+    program = """
+import sys
+sys.argv[1:] = ["serve", "--ephemeral", "--port", "0", "--stop-with-stdin", "--http", "127.0.0.1:0"]
+from barnabas.broker.cli import main
+main()
+print(*sys.modules)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    loaded = ran.stdout.split()
+    assert "barnabas.broker.app" in loaded
+    control = [name for name in loaded if name.startswith(("starlette", "anyio", "barnabas.broker.control"))]
+    assert not control
+    assert "barnabas.broker.time_control.movable_clock" not in loaded
+
+
+# --- barnabas clock --------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_moves_the_clock(running: Running, offline: Barnabas) -> None:
+    status, out, _ = offline("clock", "freeze", "--http", running.http)
+    assert (status, out.split()[1]) == (0, "frozen,")
+    state = json.loads(offline("clock", "--json", "advance", "1h30m", "--http", running.http).stdout)
+    assert state["state"] == "frozen"
+    shown = offline("clock", "show", "--http", running.http).stdout
+    assert "ahead of the machine's clock" in shown
+    assert shown.split()[0] == state["now"]
+    later = str(state["now_ms"] + 1000)
+    assert json.loads(offline("clock", "at", later, "--json", "--http", running.http).stdout)["now_ms"] == int(later)
+    assert offline("clock", "run", "--http", running.http).stdout.split()[1] == "running,"
+    assert offline("clock", "at", "2020-01-01", "--http", running.http) == (
+        2,
+        "",
+        "barnabas: clock: the clock does not go back\n",
+    )
+    status, _, err = offline("clock", "advance", "soon", "--http", running.http)
+    assert (status, "is no length of time" in err) == (2, True)
+
+
+def test_the_command_line_says_the_token_and_who_is_not_there(
+    tmp_path: Path, offline: Barnabas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Running(tmp_path / "d", "--control-token", "secret") as it:
+        assert offline("clock", "show", "--http", it.http, "--token", "secret").status == 0
+        status, _, err = offline("clock", "show", "--http", it.http)
+        assert (status, "the token of --control-token is needed" in err) == (1, True)
+        monkeypatch.setenv("BARNABAS_CONTROL_TOKEN", "secret")
+        assert offline("clock", "show", "--http", it.http).status == 0
+        it.served.stop()
+        status, _, err = offline("clock", "show", "--http", it.http)
+        assert (status, "is a broker running with --http --control there?" in err) == (1, True)
+
+
+def test_a_broker_without_control_is_told_from_one_with(tmp_path: Path, offline: Barnabas) -> None:
+    words = ["--port", "0", "--data-dir", str(tmp_path / "d"), "--http", "127.0.0.1:0", "--log-format", "json"]
+    with Served(*words) as it:
+        address = str(it.first_event("http listening")["address"])
+        status, _, err = offline("clock", "show", "--http", address)
+        assert (status, err) == (1, f"barnabas: {address}: this is no broker that is served with --control\n")
