@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from barnabas.broker.catalogue.identity import Identity
@@ -17,6 +18,7 @@ from barnabas.broker.doctor.finding import Finding, note, ok, problem, warning
 from barnabas.broker.doctor.look_only import LookOnlyFiles
 from barnabas.broker.doctor.machine import examine_volume
 from barnabas.broker.doctor.processes import named
+from barnabas.broker.time_control import ahead_note
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
@@ -98,7 +100,7 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
     except DecodeError as error:
         advice = "a Kafka with ZooKeeper made it: migrate it to KRaft with Apache Kafka 3.9 first"
         return [problem(_CHECK, f"{root.path}: {error}", advice if b"version=0" in data else None)]
-    findings = [*_examine_owner(root, config, meta), *_set_aside(root)]
+    findings = [*_examine_owner(root, config, meta), *_set_aside(root), *_clock(root)]
     holder = lock_holder(root.path_of(names.LOCK))
     if holder is not None:
         who = "a process that cannot be seen from here" if holder.pid is None else named(holder.pid)
@@ -117,6 +119,19 @@ def _set_aside(root: Directory) -> list[Finding]:
         warning("compaction", f"{where} is not compacted any more: {reason}", advice)
         for where, _, reason in (line.partition(" ") for line in lines)
     ]
+
+
+def _clock(root: Directory) -> list[Finding]:
+    """Whether the clock of whoever runs here is ahead of the machine's."""
+    try:
+        ahead_ms = ahead_note.read(root)
+    except StorageError as unreadable:
+        return [problem("clock", str(unreadable))]
+    if not ahead_ms:
+        return []
+    ahead = timedelta(seconds=ahead_ms // 1000)
+    advice = "for the machine's time begin with another directory"
+    return [warning("clock", f"it was moved ahead of the machine's by {ahead}, and stays so in {root.path}", advice)]
 
 
 def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[Finding]:

@@ -80,3 +80,8 @@ def test_what_is_advertised_under_bitnamis_name_moves_no_listener(script: Script
         "KAFKA_CFG_ADVERTISED_LISTENERS=PLAINTEXT://localhost:29092"
     ]
     assert "KAFKA_LISTENERS=PLAINTEXT://:29092" in script.run(KAFKA_ADVERTISED_LISTENERS="PLAINTEXT://localhost:29092")
+
+
+def test_the_clock_may_be_moved_where_a_variable_says_so(script: Script) -> None:
+    assert "--control" not in script.run()[0].split()
+    assert script.run(BARNABAS_CONTROL="1")[0].endswith("--http 0.0.0.0:9404 --control")

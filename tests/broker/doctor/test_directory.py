@@ -183,6 +183,18 @@ def test_the_newest_change_is_that_of_the_files_right_in_it(used: Path) -> None:
     assert meta_properties.decode((used / "meta.properties").read_bytes()).cluster_id == "blue"
 
 
+def test_a_clock_that_was_moved_ahead_is_told(used: Path) -> None:
+    (used / "barnabas-clock-ahead").write_text("694800000\n")
+    (found,) = (each for each in examine(used) if each.check == "clock")
+    assert (found.level, found.says) == (
+        "warning",
+        f"it was moved ahead of the machine's by 8 days, 1:00:00, and stays so in {used}",
+    )
+    (used / "barnabas-clock-ahead").write_text("soon\n")
+    (found,) = (each for each in examine(used) if each.check == "clock")
+    assert found.level == "problem"
+
+
 def test_partitions_that_the_cleaner_set_aside_are_told(used: Path) -> None:
     (used / "uncleanable-partitions").write_text("orders-0 x.log: the CRC of the batch at offset 2 is wrong\n")
     (found,) = (each for each in examine(used) if each.check == "compaction")
