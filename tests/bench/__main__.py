@@ -28,6 +28,7 @@ from tests.bench import (
     hostile,
     measured_form,
     micro,
+    moved_clock,
     report,
     restarts,
     starting,
@@ -39,7 +40,7 @@ from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
-ALONE = {"clean", "restart", "start", "txn"}
+ALONE = {"clean", "clock", "restart", "start", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -108,7 +109,7 @@ def main() -> int:
         action="append",
         choices=[*WORKLOADS, *ALONE],
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
-        " restart: starts over many partitions, clean: compaction; each alone",
+        " restart: starts over many partitions, clean: compaction, clock: a clock moved by days; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument(
@@ -137,6 +138,9 @@ def main() -> int:
             parser.error(f"--workload {name} stands alone")
         if name == "start":
             return starting.main(rounds=2 * plan.rounds - 1, alone=options.alone, path=options.json, say=say)
+        if name == "clock":
+            rounds = moved_clock.QUICK_ROUNDS if options.quick else moved_clock.ROUNDS
+            return moved_clock.main(rounds=rounds, path=options.json, say=say)
         if name == "clean":
             to_clean = cleaning.QUICK if options.quick else cleaning.FULL
             return cleaning.main(to_clean, alone=options.alone, path=options.json, say=say)
