@@ -32,7 +32,7 @@ from math import inf
 from typing import Any, TypeAlias, TypeVar
 
 from barnabas.broker.clock import Stopwatch, monotonic
-from barnabas.broker.idle import Idle
+from barnabas.broker.under_way import UnderWay
 
 T = TypeVar("T")
 
@@ -100,8 +100,8 @@ class Slices:
         """Whether the broker stops, and what is asked for now is given up unless it is short."""
         self._spent_s = 0.0  # in this turn of the loop
         self._rest_s = 0.0
-        self.idle = Idle(loop, lambda: not self._jobs)
-        """When nothing is left for a later turn."""
+        self.under_way_now = UnderWay(loop, lambda: self._jobs)
+        """What is left for a later turn."""
 
     @property
     def under_way(self) -> int:
@@ -298,7 +298,7 @@ class Slices:
         """It is over, or given up."""
         if self._jobs.pop(future, None) is None:
             return
-        self.idle.tell()
+        self.under_way_now.ended(future)
         line = self._in_line[job.kind]
         if not job.has_room:
             line.pop(future, None)

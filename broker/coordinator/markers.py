@@ -25,7 +25,7 @@ after `close` nothing is begun.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
-from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices, Work
+from barnabas.broker.under_way import UnderWay
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import EndTxnMarker
@@ -80,6 +80,9 @@ class _Waits(Enum):
     LOADING = "a partition that loads"
     ROOM = "room on the disk"
     BROKEN = "something nobody here can do anything about"
+
+
+_STUCK = (_Waits.ROOM, _Waits.BROKEN)
 
 
 class _Job:
@@ -144,13 +147,13 @@ class MarkerWriter:
         self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
-        self.idle = Idle(upkeep.loop, lambda: self.is_settled)
-        """When everything is finished that may be: `is_settled`."""
+        self.under_way = UnderWay(upkeep.loop, self._unsettled)
+        """What is to be finished, and may be."""
 
     @property
     def is_settled(self) -> bool:
         """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
-        return all(job.waits in (_Waits.BROKEN, _Waits.ROOM) for job in self._jobs.values())
+        return next(self._unsettled(), None) is None
 
     def next_change(self) -> Future[None]:
         """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
@@ -201,6 +204,7 @@ class MarkerWriter:
         """The broker stops; what is not finished is found prepared at the next start."""
         self._is_closed = True
         self._jobs.clear()
+        self.under_way.every_one_ended()
         self._tell_of_change()
 
     def _finish_one(
@@ -344,14 +348,19 @@ class MarkerWriter:
 
     def _park(self, job: _Job, waits: _Waits) -> None:
         job.waits = waits
+        if waits in _STUCK:
+            self.under_way.ended(job.key)
         self._tell_of_change()
 
     def _forget(self, job: _Job) -> None:
         self._jobs.pop(job.key, None)
+        self.under_way.ended(job.key)
         self._tell_of_change()
 
+    def _unsettled(self) -> Iterator[_Key]:
+        return (key for key, job in self._jobs.items() if job.waits not in _STUCK)
+
     def _tell_of_change(self) -> None:
-        self.idle.tell()
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
 

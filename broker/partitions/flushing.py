@@ -15,11 +15,11 @@ future fails, and the directory is offline (see `barnabas.storage.disk.disk`).
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -53,8 +53,6 @@ class GroupFlush:
         self._syncing: set[PartitionLog] = set()
         self._held: set[PartitionLog] = set()
         self._is_running = False
-        self.idle = Idle(loop, lambda: not self._is_running)
-        """When no round is running or about to."""
 
     @property
     def is_busy(self) -> bool:
@@ -84,6 +82,11 @@ class GroupFlush:
         self._start_soon()
         return future
 
+    def all_synced(self) -> Future[list[object]] | None:
+        """Done once all that is in the logs now that somebody had synced is on disk, or failed; None without any."""
+        waiting = [self.synced(log, log.log_end_offset) for log in list(self._waiting) if log not in self._held]
+        return gather(*waiting, return_exceptions=True) if waiting else None
+
     def _start_soon(self) -> None:
         if not self._is_running:
             self._is_running = True
@@ -107,7 +110,6 @@ class GroupFlush:
             self._is_running = False
             if not are_all:
                 self._start_soon()
-            self.idle.tell()
             return
         self._syncing = {log for log, _ in plans}
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
@@ -143,7 +145,6 @@ class GroupFlush:
         self._is_running = False
         if self._waiting:
             self._start_soon()
-        self.idle.tell()
 
     def _answer(self, log: PartitionLog) -> None:
         """Resolve those whose offset is reached; the others wait for the next round."""

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.idle import Idle
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.slices import Kind
+from barnabas.broker.under_way import UnderWay
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -40,6 +40,7 @@ _FIRST_RETENTION_MS = 30_000
 _BETWEEN_PARTITIONS_MS = 5
 _FLUSH_CHECK_MS = 1_000
 _REMOVAL_CHECK_MS = 10_000
+_RETENTION, _REMOVAL = "retention", "removal"
 _SETTLING = Kind(under_way_max=1)
 """Reading how old segments are: of a kind of its own, or it would wait in line behind clients' look-ups by time."""
 REMOVED_IN_A_TURN = 25
@@ -76,8 +77,8 @@ class Housekeeping:
         self._is_stopped = False
         self._is_retaining = False
         self._is_removing = False
-        self.idle = Idle(loop, lambda: not (self._is_retaining or self._is_removing))
-        """When no retention is under way, and nothing is left to remove that is due."""
+        self.under_way = UnderWay(loop, self._names_under_way)
+        """A pass of retention, and removals that are due."""
         self.is_checkpointing = False
         """A checkpoint is being written in the thread."""
 
@@ -100,7 +101,10 @@ class Housekeeping:
         for timer in self._timers.values():
             timer.cancel()
         self._is_retaining = self._is_removing = False
-        self.idle.tell()
+        self.under_way.every_one_ended()
+
+    def _names_under_way(self) -> list[str]:
+        return [_RETENTION] * self._is_retaining + [_REMOVAL] * self._is_removing
 
     def _later(self, clock: Clock, name: str, delay_ms: float, action: Callable[[], None]) -> None:
         if not self._is_stopped:
@@ -140,7 +144,7 @@ class Housekeeping:
             return
         if not left:
             self._is_retaining = False
-            self.idle.tell()
+            self.under_way.ended(_RETENTION)
             interval_ms = self._clock.until_next(self._config.integer("log.retention.check.interval.ms"))
             self._later(self._clock, "retention", interval_ms, self._begin_retention)
             return
@@ -220,18 +224,16 @@ class Housekeeping:
         """Remove from the disk what is due, in turns."""
         if self._is_stopped:
             return
-        now_ms = self._clock.now_ms()
+        now_ms, due_ms = self._clock.now_ms(), None
         try:
             due_ms = self._directory.delete_due(now_ms, REMOVED_IN_A_TURN)
         except StorageError as error:
             _log.error(line("removal failed", reason=error))
-            return
-        finally:
-            self._is_removing = False
-            self.idle.tell()
-        if due_ms is not None and due_ms <= now_ms:
-            self._is_removing = True
+        self._is_removing = due_ms is not None and due_ms <= now_ms
+        if self._is_removing:
             self._loop.call_soon(self.remove_due)
+        else:
+            self.under_way.ended(_REMOVAL)
 
     # --- flushes and checkpoints -----------------------------------------------------------------------------------
 

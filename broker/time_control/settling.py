@@ -5,16 +5,17 @@ has to do: a member that is expected to rejoin, an answer that is to be read.
 
 Theory of operation: whatever a timer brings about either ends in its own callback, or is something that one of the
 parts below knows to be under way, and tells the end of: work in slices, with the threads and processes that it waits
-for; syncs; a pass of retention or removals; markers to write. What one ends may begin another. So all are asked anew
-after each, and the event loop turns a few times after the last, for callbacks that are due at once.
+for; syncs; a pass of retention or removals; markers to write. What one ends may begin another: a look for transactions
+that take too long begins their markers, and these a sync. So all are asked anew when what was under way has ended, and
+after some turns of the event loop, for callbacks that are due at once. Clients may keep a part busy for ever: what they
+begin meanwhile is not told from the rest, so after some such passes it is not waited for any more.
 """
 
 from __future__ import annotations
 
 import asyncio
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 """Of the machine's time: what takes longer is told, and not waited for any more."""
 _QUIET_TURNS = 3
+_PASSES_MAX = 16
 
 
 class Unsettled(Exception):
@@ -48,35 +50,31 @@ class Settling:
         self._patience_s = patience_s
 
     async def __call__(self) -> None:
-        """Return when nothing is under way. Unsettled when one thing alone has gone on for too long."""
-        quiet_turns = 0
-        while quiet_turns < _QUIET_TURNS:
-            waits = next(self._waits(), None)
-            if waits is None:
-                quiet_turns += 1
-                await self._services.upkeep.next_turn()
-                continue
-            quiet_turns = 0
-            what, ends = waits
-            await asyncio.wait([ends], timeout=self._patience_s)
-            if not ends.done():
-                raise Unsettled(f"{what} for more than {self._patience_s:g} s")
+        """Return when nothing is under way that was begun before. Unsettled when something has gone on for too long."""
+        for _ in range(_PASSES_MAX):
+            waits = self._waits()
+            for _ in range(_QUIET_TURNS):
+                if not waits:
+                    await self._services.upkeep.next_turn()
+                    waits = self._waits()
+            if not waits:
+                return
+            _, pending = await asyncio.wait(waits, timeout=self._patience_s)
+            if pending:
+                raise Unsettled(f"{waits[pending.pop()]} for more than {self._patience_s:g} s")
 
     def flush_due(self) -> None:
         """Sync what is to be synced by now, and not when the machine's time says so: only that is compacted."""
         self._housekeeping.flush_due()
 
-    def _waits(self) -> Iterator[tuple[str, Future[None]]]:
-        """What goes on, in words, and what is done when it has ended."""
+    def _waits(self) -> dict[Future[Any], str]:
+        """What is done when all that goes on now has ended, and what that is, in words."""
         services = self._services
-        parts = [
-            ("logs are cleaned, recovered or looked through", services.upkeep.idle),
-            ("records are synced", self._flush.idle),
-            ("retention or removals go on", self._housekeeping.idle),
+        parts: list[tuple[Future[Any] | None, str]] = [
+            (services.upkeep.under_way_now.all_ended(), "logs are cleaned, recovered or looked through"),
+            (self._flush.all_synced(), "records are synced"),
+            (self._housekeeping.under_way.all_ended(), "retention or removals go on"),
         ]
         built = [node.deferred_transactions.built for node in services.every_node]
-        parts += [("transactions are ended", each.markers.idle) for each in built if each is not None]
-        for what, idle in parts:
-            ends = idle.wait()
-            if ends is not None:
-                yield what, ends
+        parts += [(each.markers.under_way.all_ended(), "transactions are ended") for each in built if each is not None]
+        return {ended: what for ended, what in parts if ended is not None}

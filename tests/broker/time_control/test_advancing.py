@@ -217,6 +217,39 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     await world.close()
 
 
+async def test_clients_that_never_leave_a_part_without_work_do_not_hold_a_move_up() -> None:
+    world = TransactionalBroker({"log.flush.interval.messages": "1"}, movable=True)
+    services, has_moved = world.broker.services, False
+    log = world.log(2)
+    syncs = rounds = 0
+
+    def again(_: object = None) -> None:
+        nonlocal syncs
+        if not has_moved:
+            syncs += 1
+            services.partitions.append("t", 2, bytearray(world.broker.batch(b"v")))
+            world.broker.broker.flush.synced(log, log.log_end_offset).add_done_callback(again)
+
+    def work() -> Work[None]:
+        nonlocal rounds
+        yield services.upkeep.next_turn()
+        rounds += 1
+        if not has_moved:
+            services.upkeep.in_slices(work, Kind(under_way_max=10))
+
+    producer = await world.producer()
+    await producer.send(b"open")
+    again()
+    services.upkeep.in_slices(work, Kind(under_way_max=10))
+    await control_of(world.broker).advance(2 * MINUTE_MS)
+    has_moved = True
+    assert world.txn().state.name == "COMPLETE_ABORT"
+    assert syncs > 1
+    assert rounds > 1
+    await settle()
+    await world.close()
+
+
 async def test_a_stop_ends_a_move() -> None:
     world = BrokerWorld(movable=True)
     await world.broker.start()
