@@ -84,7 +84,7 @@ def side_by_side(
     return 0
 
 
-def main() -> int:
+def _parser() -> argparse.ArgumentParser:
     described = "Measure Barnabas beside Apache Kafka."
     parser = argparse.ArgumentParser(prog="scripts/bench", description=described, allow_abbrev=False)
     parser.add_argument(
@@ -122,6 +122,27 @@ def main() -> int:
         "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
     )
     measured_form.add_option(parser)
+    return parser
+
+
+def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
+    """A workload that stands alone."""
+    is_quick, compared = options.quick, {"alone": options.alone, "path": options.json, "say": say}
+    match name:
+        case "start":
+            return starting.main(rounds=2 * plan.rounds - 1, **compared)
+        case "clock":
+            rounds = moved_clock.QUICK_ROUNDS if is_quick else moved_clock.ROUNDS
+            return moved_clock.main(rounds=rounds, path=options.json, say=say)
+        case "clean":
+            return cleaning.main(cleaning.QUICK if is_quick else cleaning.FULL, **compared)
+        case "restart":
+            return restarts.main(restarts.QUICK if is_quick else restarts.FULL, **compared)
+    return transactions.main(plan, **compared)
+
+
+def main() -> int:
+    parser = _parser()
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker outlives a run that is ended
     print(measured_form.in_words(options.form), flush=True)
@@ -136,18 +157,7 @@ def main() -> int:
     for name in ALONE.intersection(options.workload or []):
         if options.workload != [name]:
             parser.error(f"--workload {name} stands alone")
-        if name == "start":
-            return starting.main(rounds=2 * plan.rounds - 1, alone=options.alone, path=options.json, say=say)
-        if name == "clock":
-            rounds = moved_clock.QUICK_ROUNDS if options.quick else moved_clock.ROUNDS
-            return moved_clock.main(rounds=rounds, path=options.json, say=say)
-        if name == "clean":
-            to_clean = cleaning.QUICK if options.quick else cleaning.FULL
-            return cleaning.main(to_clean, alone=options.alone, path=options.json, say=say)
-        if name == "restart":
-            size = restarts.QUICK if options.quick else restarts.FULL
-            return restarts.main(size, alone=options.alone, path=options.json, say=say)
-        return transactions.main(plan, alone=options.alone, path=options.json, say=say)
+        return _alone(name, options, plan)
     names = options.workload or (QUICK_NAMES if options.quick else list(WORKLOADS))
     return side_by_side(
         names,
