@@ -154,12 +154,14 @@ def test_each_change_is_a_line_in_the_log_and_the_next_run_is_not_behind(running
     ask(running.http, "POST", {"advance": "1d"})
     told = running.served.first_event("clock advanced")
     assert (told["logger"], told["by_ms"]) == ("control", DAY_MS)
+    assert str(told["time"]) < str(told["now"]), "the log goes by the machine's time"
     running.served.process.kill()
     running.served.process.wait()
     assert (tmp_path / "d" / "barnabas-clock-ahead").exists()
     with Running(tmp_path / "d") as after:
         state = ask(after.http, "GET")[1]
-        assert (state["state"], state["ahead_ms"] // 1000) == ("running", DAY_MS // 1000)
+        assert state["state"] == "running"
+        assert DAY_MS - TIMEOUT_S * 1000 < state["ahead_ms"] <= DAY_MS  # less what the move took of the machine's time
 
 
 def test_without_control_there_is_none(tmp_path: Path) -> None:
