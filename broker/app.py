@@ -166,7 +166,7 @@ class Broker:
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         parts = housekeeping, self.flush, self._directory.root
-        self.time_control = Deferred(lambda: open_time_control(*waited_for, self.services, *parts))
+        self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
         return housekeeping, room
 
     def _join(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts) -> Together:

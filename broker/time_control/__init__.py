@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def open_time_control(
     clock: Clock,
-    machine_clock: Clock,
     loop: AbstractEventLoop,
     services: Services,
     housekeeping: Housekeeping,
@@ -31,4 +30,4 @@ def open_time_control(
 
     if not isinstance(clock, MovableClock):
         raise ClockRefused("the clock of this broker is the machine's: serve it with --control")
-    return TimeControl(clock, machine_clock, Settling(loop, services, housekeeping, flush), root)
+    return TimeControl(clock, Settling(loop, services, housekeeping, flush), root)

@@ -92,7 +92,7 @@ class MovableClock:
     @property
     def ahead_ms(self) -> int:
         """How far it is ahead of the machine's wall clock; below zero if it stood for long."""
-        return self.now_ms() - self._machine.now_ms()
+        return self._ahead_ms if self._stands_at_s is None else self.now_ms() - self._machine.now_ms()
 
     def start_ahead(self, ahead_ms: int) -> None:
         """So far ahead of the machine's clock from the start: before anybody has asked it anything."""
@@ -115,11 +115,11 @@ class MovableClock:
         """Move ahead, and return when all that fell due on the way is done. ClockRefused.
 
         settled: is asked before, and after each time at which something fell due, and returns when nothing goes on. An
-        exception of it ends the move where it has come. begins: is told the time at the end, before the move begins.
+        exception of it ends the move where it has come. begins: is told before how far ahead it will be at most.
         """
         async with self._moving:
             _check(by_ms)
-            begins(self.now_ms() + round(by_ms))
+            begins(self.ahead_ms + round(by_ms))
             await self._move(by_ms, settled)
 
     async def advance_to(
@@ -129,9 +129,9 @@ class MovableClock:
         async with self._moving:
             by_ms = wall_ms - self.now_ms()
             _check(by_ms)
-            begins(wall_ms)
+            begins(self.ahead_ms + by_ms)
             self.freeze()
-            await self._move(wall_ms - self.now_ms(), settled)
+            await self._move(max(0, wall_ms - self.now_ms()), settled)
 
     # --- helpers ---
 

@@ -14,7 +14,6 @@ from barnabas.broker.time_control.settling import Unsettled
 from barnabas.broker.time_control.words import moment_text
 
 if TYPE_CHECKING:
-    from barnabas.broker.clock import Clock
     from barnabas.broker.time_control.movable_clock import MovableClock
     from barnabas.broker.time_control.settling import Settling
     from barnabas.storage.disk.directory import Directory
@@ -38,10 +37,9 @@ class ClockState(NamedTuple):
 class TimeControl:
     """Of one broker. Everything raises ClockRefused, with a sentence, or StorageError."""
 
-    def __init__(self, clock: MovableClock, machine_clock: Clock, settling: Settling, root: Directory) -> None:
+    def __init__(self, clock: MovableClock, settling: Settling, root: Directory) -> None:
         """root: where is noted how far ahead the clock is."""
         self._clock = clock
-        self._machine_clock = machine_clock
         self._settling = settling
         self._root = root
         self._is_closed = False
@@ -89,9 +87,8 @@ class TimeControl:
         self._is_closed = True
         ahead_note.write(self._root, self._clock.ahead_ms)
 
-    def _begins(self, wall_ms: int) -> None:
+    def _begins(self, ahead_ms: int) -> None:
         self._settling.flush_due()
-        ahead_ms = wall_ms - self._machine_clock.now_ms()
         if ahead_ms > 0:
             ahead_note.write(self._root, ahead_ms)
 

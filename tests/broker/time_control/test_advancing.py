@@ -197,7 +197,7 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     world = BrokerWorld(movable=True)
     clock, services, broker = world.environment.clock, world.services, world.broker
     settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    control = TimeControl(clock, world.clock, settling, broker._directory.root)  # type: ignore[arg-type]  # because it is movable
+    control = TimeControl(clock, settling, broker._directory.root)  # type: ignore[arg-type]  # because it is movable
     endless: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def begin() -> None:
