@@ -1,4 +1,4 @@
-"""The composition root: builds a broker from its parts, starts it, stops it.
+"""The composition root: a broker built from its parts, which starts and stops.
 
 The only place that knows every part. Order of a start: sockets (so that a port in use is said first), data directory,
 catalogue, partitions, coordinators, transactions a killed run left half finished, then listening. Order of a stop: no
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +23,19 @@ from barnabas.broker.context import Deferred, Services
 from barnabas.broker.coordinator.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.coordinators import Parts, deferred_coordinators
-from barnabas.broker.data import open_catalogue, open_directory, sockets_max, state_of
+from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
 from barnabas.broker.net.bound import BoundAddress
-from barnabas.broker.own_time import in_its_time
 from barnabas.broker.partitions.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.recovery_pass import RecoveryPass
 from barnabas.broker.partitions.settling import settle
-from barnabas.broker.partitions.sync_rounds import SYNC_HELPERS_MAX, SyncRounds
+from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
 from barnabas.broker.partitions.walks import Walks
 from barnabas.broker.preloading import preload
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from barnabas.broker.api.metering import Meter
-    from barnabas.broker.catalogue.topics import NewTopic
     from barnabas.broker.control.admission import Admission
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
@@ -348,53 +346,3 @@ class Broker:
 
             self._flush_thread = ThreadPoolExecutor(1, "flush")
         return self._loop.run_in_executor(self._flush_thread, action)
-
-
-async def start_broker(
-    config: BrokerConfig,
-    bound: Sequence[BoundAddress],
-    *,
-    descriptor_limit: int,
-    topics: Iterable[NewTopic] = (),
-    features: Mapping[str, int] | None = None,
-    http: Sequence[socket.socket] = (),
-    control: Admission | None = None,
-    environment: Environment | None = None,
-    others: Sequence[Sequence[BoundAddress]] = (),
-) -> Broker:
-    """A broker over the configuration's directory that accepts connections, on the running loop.
-
-    `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
-    sockets to tell on how the broker is, from before it can be used until it has stopped. `control`: who may change its
-    clock there, which has to be movable. `environment`: this machine's unless given. `others`: where the other nodes
-    are to be reached. CatalogueError, StorageError and KafkaError say why it cannot be; then the directory is as a kill
-    leaves it, and one that is new is gone again.
-    """
-    environment = environment or Environment()
-    directory = open_directory(config, environment.files, environment.random, descriptor_limit)
-    try:
-        broker = Broker(
-            config,
-            directory,
-            in_its_time(environment, directory.root),
-            asyncio.get_running_loop(),
-            bound,
-            sockets_max=sockets_max(descriptor_limit, 1 + len(others)),
-            sync_helpers_max=SYNC_HELPERS_MAX,
-            others=others,
-        )
-        broker.catalogue.set_features(features or {})
-        for topic in topics:
-            if topic.name not in broker.catalogue.topics:
-                broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
-        if http:
-            await broker.open_http(http, control)
-    except BaseException:
-        directory.give_up()
-        raise
-    try:
-        await broker.start()
-    except BaseException:
-        directory.close(clean=False)
-        raise
-    return broker

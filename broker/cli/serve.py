@@ -139,9 +139,9 @@ async def _run(
     *,
     ends_with_stdin: bool,
 ) -> int:
-    from barnabas.broker.app import start_broker
     from barnabas.broker.catalogue.topics import NewTopic
     from barnabas.broker.environment import Environment
+    from barnabas.broker.start import start_broker
     from barnabas.broker.workers.helper import helper_processes_max
     from barnabas.storage.disk.files import raise_descriptor_limit
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.app import start_broker
 from barnabas.broker.catalogue import NewTopic
 from barnabas.broker.catalogue.alterations import Alteration
 from barnabas.broker.config import BrokerConfig
@@ -16,6 +15,7 @@ from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.data import open_files_max
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.start import start_broker
 from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from barnabas.broker.app import start_broker
 from barnabas.broker.clock import Stopwatch
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
@@ -16,6 +15,7 @@ from barnabas.broker.coordinator.group.classic.model import CommitRequest, Offse
 from barnabas.broker.coordinator.runtime import loading
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress
+from barnabas.broker.start import start_broker
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.app import start_broker
 from barnabas.broker.cli import main
 from barnabas.broker.config import load_config
 from barnabas.broker.config.environment import Environment, read_environment
 from barnabas.broker.net.bound import bind_listeners, close_sockets
+from barnabas.broker.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline, SystemClock

@@ -11,7 +11,7 @@ from inspect import isawaitable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.app import Broker, start_broker
+from barnabas.broker.app import Broker
 from barnabas.broker.catalogue import CatalogueError
 from barnabas.broker.catalogue.topics import NewTopic
 from barnabas.broker.config import BrokerConfig
@@ -20,6 +20,7 @@ from barnabas.broker.config.load import load_config
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.own_time import movable
+from barnabas.broker.start import start_broker
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
 from barnabas.embedded.inside import questions

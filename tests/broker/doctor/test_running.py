@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.app import start_broker
 from barnabas.broker.catalogue.topics import NewTopic
 from barnabas.broker.config import load_config
 from barnabas.broker.doctor import running
 from barnabas.broker.doctor.finding import Finding
 from barnabas.broker.net.bound import bind_listeners
+from barnabas.broker.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.clock import SystemClock
 from barnabas.protocol.errors import KafkaError
