@@ -25,6 +25,7 @@ from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
+from barnabas.broker.events import Events
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
@@ -86,8 +87,7 @@ class Broker:
         the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
         """
         self.bound = bound
-        self._directory = directory
-        self._environment = environment
+        self._directory, self._environment, self.events = directory, environment, Events()
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
@@ -104,7 +104,7 @@ class Broker:
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
-        parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes)
+        parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
         self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, random_bytes))
@@ -126,6 +126,7 @@ class Broker:
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
             waiters=waiters,
             room=self.room,
+            events=self.events,
             slices=slices,
             walks=Walks(slices),
             upkeep=upkeep,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.moves import Moves
@@ -83,6 +84,8 @@ class Services:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     waiters: Waiters
+    events: Events
+    """Where is told what happens."""
     room: RoomWatch
     """Which data directories are full."""
     slices: Slices

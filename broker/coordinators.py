@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.markers import OffsetMarkers
     from barnabas.broker.coordinator.producer_ids import ProducerIds
     from barnabas.broker.coordinator.topic_view import Racks
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.slices import Slices
 
@@ -29,6 +30,7 @@ class Parts(NamedTuple):
     upkeep: Slices
     producer_ids: ProducerIds
     random_bytes: Callable[[int], bytes]
+    events: Events
 
 
 def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = None) -> Deferred[GroupCoordinator]:
