@@ -1,16 +1,16 @@
-"""An ASGI application behind our HTTP server: one whole request in, one whole answer out.
+"""An ASGI application behind our HTTP server: a whole request in; out comes a whole answer, or one bit by bit.
 
-Knows ASGI's messages, not what the application does. Requests have small bodies that are there already, and answers are
-collected: nothing streams.
+Knows ASGI's messages, not what the application does. Requests have small bodies that are there already. An application
+that answers bit by bit is asked for the next bit when the peer has taken the last, and cancelled when the peer is gone.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from barnabas.broker.http.pages import Page, is_loopback
+from barnabas.broker.http.pages import Page, Stream, is_loopback
 
 Message = MutableMapping[str, Any]
 AsgiApp = Callable[
@@ -40,8 +40,8 @@ class Mounted(NamedTuple):
         path = target.partition(b"?")[0]
         return path == self.path or path.startswith(self.path + b"/")
 
-    async def answer(self, request: AsgiRequest) -> Page:
-        """The application's answer."""
+    async def answer(self, request: AsgiRequest) -> Page | Stream:
+        """The application's answer: whole, or bit by bit where it sends it so."""
         path, _, query = request.target.partition(b"?")
         scope = {
             "type": "http",
@@ -58,32 +58,84 @@ class Mounted(NamedTuple):
             "server": None,
             "barnabas.peer_is_local": is_loopback(request.peer[0]),
         }
-        is_read = False
-        status = 500
-        headers: list[tuple[bytes, bytes]] = []
-        body = bytearray()
-
-        async def receive() -> Message:
-            nonlocal is_read
-            if is_read:
-                await asyncio.Future()  # nothing more comes: the task is cancelled when the peer is gone
-            is_read = True
-            return {"type": "http.request", "body": request.body, "more_body": False}
-
-        async def send(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                headers.extend(message.get("headers", ()))
-            elif message["type"] == "http.response.body":
-                body.extend(message.get("body", b""))
-
-        await self.app(scope, receive, send)
-        return _page(status, headers, bytes(body))
+        exchange = _Exchange(self.app, scope, request.body)
+        try:
+            start, first = await exchange.next(), await exchange.next()
+            if not first.get("more_body", False):
+                await exchange.ended()
+        except BaseException:
+            exchange.cancel()
+            raise
+        status, headers, body = start["status"], start.get("headers", ()), first.get("body", b"")
+        if first.get("more_body", False):
+            return _stream(status, headers, _chunks(exchange, body))
+        return _page(status, headers, body)
 
 
-def _page(status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Page:
+class _Exchange:
+    """An application that answers one request. It runs ahead of whoever takes its answer by one message."""
+
+    def __init__(self, app: AsgiApp, scope: MutableMapping[str, Any], body: bytes) -> None:
+        self._body: bytes | None = body
+        self._messages: asyncio.Queue[Message] = asyncio.Queue(1)
+        self._task = asyncio.ensure_future(app(scope, self._receive, self._messages.put))
+
+    async def next(self) -> Message:
+        """The next message of its answer. What it raised, or RuntimeError if it ended without a whole answer."""
+        message = asyncio.ensure_future(self._messages.get())
+        try:
+            await asyncio.wait({message, self._task}, return_when=asyncio.FIRST_COMPLETED)
+            if not message.done() and not self._messages.empty():
+                await message
+            if message.done():
+                return message.result()
+        finally:
+            message.cancel()
+        self._task.result()
+        raise RuntimeError("the application ended before its answer")
+
+    async def ended(self) -> None:
+        """Its answer is whole: wait until it has come to its end. What it raised."""
+        await self._task
+
+    def cancel(self) -> None:
+        """Nobody wants the answer any more."""
+        self._task.cancel()
+
+    async def _receive(self) -> Message:
+        if self._body is None:
+            await asyncio.Future()  # nothing more comes: the task is cancelled when the peer is gone
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+async def _chunks(exchange: _Exchange, first: bytes) -> AsyncGenerator[bytes, None]:
+    try:
+        yield first
+        while True:
+            message = await exchange.next()
+            if message.get("body"):
+                yield message["body"]
+            if not message.get("more_body", False):
+                break
+        await exchange.ended()
+    finally:
+        exchange.cancel()
+
+
+def _page(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Page:
+    content_type, others = _split(headers)
+    return Page(status, body, content_type, others)
+
+
+def _stream(status: int, headers: Iterable[tuple[bytes, bytes]], chunks: AsyncGenerator[bytes, None]) -> Stream:
+    content_type, others = _split(headers)
+    return Stream(status, content_type, chunks, others)
+
+
+def _split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The content type, and the headers that our server does not send by itself."""
     own = {b"content-length": b"", b"content-type": b"text/plain; charset=utf-8"}
     told = own | {name.lower(): value for name, value in headers}
     others = tuple((name.decode(), value.decode("latin-1")) for name, value in told.items() if name not in own)
-    return Page(status, body, told[b"content-type"].decode("latin-1"), others)
+    return told[b"content-type"].decode("latin-1"), others

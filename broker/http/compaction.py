@@ -9,11 +9,13 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, Lines, Page
+from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, JSON_LINES, OK, Page, Stream
 from barnabas.broker.partitions.cleaning.by_hand import ByHand
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from barnabas.broker.context import Services
 
 _PARTITIONS_MAX = 1_000  # that a query may name
@@ -26,7 +28,7 @@ class Compaction:
         self._services = services
         self._is_under_way = False
 
-    def begin(self, query: str) -> Page | Lines:
+    def begin(self, query: str) -> Page | Stream:
         """The lines that tell, or why there are none."""
         if self._is_under_way:
             return Page(CONFLICT, b"somebody else has logs compacted now\n")
@@ -39,9 +41,9 @@ class Compaction:
             return Page(BAD_REQUEST, f"{wrong}\n".encode())
         except KafkaError as refusal:
             return Page(BAD_REQUEST, f"{refusal}\n".encode())
-        return self._lines(by_hand, keys)
+        return Stream(OK, JSON_LINES, self._lines(by_hand, keys))
 
-    async def _lines(self, by_hand: ByHand, keys: list[tuple[str, int]]) -> Lines:
+    async def _lines(self, by_hand: ByHand, keys: list[tuple[str, int]]) -> AsyncGenerator[bytes, None]:
         self._is_under_way = True
         try:
             async for event in by_hand.clean(keys):

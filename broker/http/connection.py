@@ -4,12 +4,13 @@ A peer can hold little: a request's head of 16 KiB at most, a body only where an
 has to be whole within some seconds of its first byte; nothing is received while an answer is made or waits for the peer
 to take it, and a peer that takes nothing is cut off. HEAD is GET without the body. POST is for /clean, whose answer
 comes bit by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the
-path of an application (asgi.py) is the application's, whatever the method.
+path of an application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import h11
 
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
-from barnabas.broker.http.pages import FORBIDDEN, JSON, JSON_LINES, METHOD_NOT_ALLOWED, OK, Lines, Page, Pages
+from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream
 from barnabas.broker.log_lines import line, logger
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Server(Protocol):
 
     clock: Clock
     pages: Pages
-    mounted: Mounted | None
+    mounted: Sequence[Mounted]
     is_closing: bool
 
     def connection_opened(self, connection: HttpConnection) -> None:
@@ -61,8 +62,10 @@ class HttpConnection(asyncio.Protocol):
         self._target = b""
         self._is_head = self._is_post = False
         self._request: h11.Request | None = None
+        self._mounted: Mounted | None = None  # what the request is for, if it is for an application
         self._body = bytearray()
         self._is_writable = True
+        self._waits_to_write: asyncio.Future[None] | None = None
         self.peer = self._host = "?"
         self._port = 0
 
@@ -100,6 +103,8 @@ class HttpConnection(asyncio.Protocol):
         self._is_writable = True
         if self._answering is not None:
             self._stop_waiting()
+            if self._waits_to_write is not None and not self._waits_to_write.done():
+                self._waits_to_write.set_result(None)
         elif not self._is_closing:
             self._answered()
 
@@ -129,8 +134,8 @@ class HttpConnection(asyncio.Protocol):
         self._target, self._is_head = request.target, request.method == b"HEAD"
         self._request, self._is_post = None, False
         self._body.clear()
-        mounted = self._server.mounted
-        if mounted is not None and mounted.has(request.target):
+        self._mounted = next((each for each in self._server.mounted if each.has(request.target)), None)
+        if self._mounted is not None:
             self._request = request
             return
         self._is_post = request.method == b"POST"
@@ -140,8 +145,8 @@ class HttpConnection(asyncio.Protocol):
             self._send(Page(FORBIDDEN, b"not from a browser\n"), is_last=True)
 
     def _take(self, data: bytes) -> None:
-        mounted = self._server.mounted
-        if self._request is None or mounted is None:
+        mounted = self._mounted
+        if mounted is None:
             self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
         elif len(self._body) + len(data) > mounted.body_bytes_max:
             why = b'{"error":"the body has more than %d bytes"}' % mounted.body_bytes_max
@@ -159,7 +164,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             pages = self._server.pages
             if self._request is not None:
-                page: Page | Lines = await self._of_application(self._request)
+                page: Page | Stream = await self._of_application(self._request)
             else:
                 page = pages.act(query, self._host) if self._is_post else await pages.page(path)
             if not isinstance(page, Page):
@@ -178,25 +183,34 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._expect("the answer was not taken in time")
 
-    async def _of_application(self, request: h11.Request) -> Page:
-        assert self._server.mounted is not None
+    async def _of_application(self, request: h11.Request) -> Page | Stream:
+        assert self._mounted is not None
         method, peer = request.method.decode("ascii", "replace"), (self._host, self._port)
         asked = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
-        return await self._server.mounted.answer(asked)
+        return await self._mounted.answer(asked)
 
-    async def _stream(self, lines: Lines) -> None:
-        """An answer as it comes. The connection ends with it: who sees no end of it knows that it was cut off."""
-        response = h11.Response(status_code=OK, headers=[("content-type", JSON_LINES), ("connection", "close")])
+    async def _stream(self, stream: Stream) -> None:
+        """An answer as it comes, no faster than the peer takes it.
+
+        The connection ends with it: who sees no end of it knows that it was cut off.
+        """
+        headers = [("content-type", stream.content_type), *stream.headers, ("connection", "close")]
+        response = h11.Response(status_code=stream.status, headers=headers)
         self._transport.write(self._http.send(response) or b"")
-        async with aclosing(lines):
-            async for each in lines:
+        async with aclosing(stream.chunks) as chunks:
+            async for each in chunks:
                 if self._is_closing:
                     return
                 self._transport.write(self._http.send(h11.Data(data=each)) or b"")
-                if not self._is_writable and self._timer is None:
+                if not self._is_writable:
                     self._expect("the answer was not taken in time")
+                    await self._writable()
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         self.close()
+
+    async def _writable(self) -> None:
+        self._waits_to_write = asyncio.get_running_loop().create_future()
+        await self._waits_to_write
 
     def _answered(self) -> None:
         """The answer is with the kernel: on to the next request."""

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.http.pages import Lines, Page, Pages
+from barnabas.broker.http.pages import Page, Pages, Stream
 from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
@@ -47,10 +47,12 @@ def awaited(broker: Observed) -> list[str]:
 
 def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.application import application
-    from barnabas.broker.control.changes import BODY_BYTES_MAX
+    from barnabas.broker.control.clock_room import clock_room
+    from barnabas.broker.control.describing import BODY_BYTES_MAX
     from barnabas.broker.http.asgi import Mounted
 
-    return Mounted(b"/control", application(broker.time_control.get(), admission), BODY_BYTES_MAX)
+    rooms = [clock_room(broker.time_control.get())]
+    return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 
 async def open_http(
@@ -77,7 +79,7 @@ async def open_http(
 
     compaction: Compaction | None = None
 
-    def clean(query: str) -> Page | Lines:
+    def clean(query: str) -> Page | Stream:
         nonlocal compaction
         if compaction is None:
             from barnabas.broker.http.compaction import Compaction
@@ -86,6 +88,6 @@ async def open_http(
         return compaction.begin(query)
 
     pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker))
-    server = HttpServer(clock, pages, None if control is None else _control(broker, control))
+    server = HttpServer(clock, pages, [] if control is None else [_control(broker, control)])
     await server.listen(sockets, network)
     return server

@@ -52,8 +52,14 @@ class Page(NamedTuple):
     """Further ones."""
 
 
-Lines = AsyncGenerator[bytes, None]
-"""An answer that comes bit by bit."""
+class Stream(NamedTuple):
+    """An answer that comes bit by bit. It is closed when the peer has gone."""
+
+    status: int
+    content_type: str
+    chunks: AsyncGenerator[bytes, None]
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further ones."""
 
 
 class Pages:
@@ -64,7 +70,7 @@ class Pages:
         clock: Clock,
         unready_reason: Callable[[], str | None],
         scrape: Callable[[], Awaitable[bytes]],
-        clean: Callable[[str], Page | Lines],
+        clean: Callable[[str], Page | Stream],
         awaited: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """unready_reason: why the broker cannot be used now, or None. scrape: makes the text of the metrics. clean: has
@@ -95,7 +101,7 @@ class Pages:
             return Page(OK, b"/live\n/ready\n/metrics\n")
         return Page(NOT_FOUND, b"there are /live, /ready and /metrics\n")
 
-    def act(self, query: str, host: str) -> Page | Lines:
+    def act(self, query: str, host: str) -> Page | Stream:
         """What a POST to /clean does, for whoever is on this machine."""
         if not is_loopback(host):
             return Page(FORBIDDEN, b"only from this machine\n")

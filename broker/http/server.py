@@ -26,8 +26,8 @@ CONNECTIONS_MAX = 16
 class HttpServer:
     """Serves `pages` on bound sockets."""
 
-    def __init__(self, clock: Clock, pages: Pages, mounted: Mounted | None = None) -> None:
-        """mounted: an application below a path of its own."""
+    def __init__(self, clock: Clock, pages: Pages, mounted: Sequence[Mounted] = ()) -> None:
+        """mounted: applications, each below a path of its own."""
         self.clock = clock
         self.pages = pages
         self.mounted = mounted

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
-from barnabas.broker.http.pages import Lines, Page, Pages, is_loopback
+from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
@@ -32,13 +33,13 @@ class Site:
         self.scrapes.append(asyncio.get_running_loop().create_future())
         return self.scrapes[-1]
 
-    def _clean(self, query: str) -> Page | Lines:
+    def _clean(self, query: str) -> Page | Stream:
         if query == "wrong":
             return Page(400, b"wrong\n")
         self.lines: asyncio.Queue[bytes] = asyncio.Queue()
-        return self._lines()
+        return Stream(OK, JSON_LINES, self._lines())
 
-    async def _lines(self) -> Lines:
+    async def _lines(self) -> AsyncGenerator[bytes, None]:
         try:
             while line := await self.lines.get():
                 yield line
