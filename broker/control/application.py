@@ -1,13 +1,11 @@
-"""The application: /control/clock, and its description. Every answer is JSON; a refusal is {"error": a sentence}.
+"""The application: the rooms of /control, and their description. An answer is JSON; a refusal is {"error": a sentence}.
 
-A move of the clock that was asked for goes on to its end, also when who asked for it goes away.
+Lets in who may be (admission.py), and knows nothing of what is done in a room.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,92 +15,44 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from barnabas.broker.control.admission import Admission
-from barnabas.broker.control.changes import Change, read_change
-from barnabas.broker.control.openapi import document
-from barnabas.broker.time_control.movable_clock import ClockRefused
-from barnabas.broker.time_control.time_control import ClockState, GaveUp, TimeControl
-from barnabas.storage.errors import StorageError
-
-BAD_REQUEST, SERVICE_UNAVAILABLE = 400, 503
-_SENTENCES = {404: "there are /control/clock and /control/openapi.json", 405: "this is not asked for like that"}
+from barnabas.broker.control.openapi import OPENAPI, PATH, document
+from barnabas.broker.control.room import Room, refused
 
 
-def application(clock: TimeControl, admission: Admission) -> ASGIApp:
-    """Over the clock of one broker."""
-    pages = _Pages(clock)
-    app = Starlette(
-        routes=[
-            Route("/control/clock", pages.clock, methods=["GET", "POST"]),
-            Route("/control/openapi.json", pages.describe, methods=["GET"]),
-        ],
-        exception_handlers={HTTPException: _http_error},
-    )
-    return _Admitted(app, admission)
+def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:
+    """What is served below /control."""
+    every_room = [*rooms, Room([Route(PATH, _describe, methods=["GET"])], OPENAPI)]
+    routes = [route for room in every_room for route in room.routes]
+    *others, last = dict.fromkeys(route.path for route in routes)
+    there_are = f"there are {', '.join(others)} and {last}" if others else f"there is {last}"
+
+    async def http_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        sentences = {404: there_are, 405: "this is not asked for like that"}
+        return JSONResponse({"error": sentences.get(error.status_code, error.detail)}, error.status_code, error.headers)
+
+    app = Starlette(routes=routes, exception_handlers={HTTPException: http_error})
+    return Admitted(app, admission)
 
 
-class _Admitted:
-    """Lets in who may be."""
+class Admitted:
+    """An application for whoever may be let in."""
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
-        self._app = app
+    def __init__(self, app: Starlette, admission: Admission) -> None:
+        self.app = app
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
         refusal = self._admission.refusal(Request(scope).headers, scope["barnabas.peer_is_local"])
         if refusal is None:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        challenge = {"www-authenticate": "Bearer"} if refusal.status == 401 else None
-        await JSONResponse({"error": refusal.why}, refusal.status, challenge)(scope, receive, send)
+        answer = refused(refusal.why, refusal.status)
+        if refusal.status == 401:
+            answer.headers["www-authenticate"] = "Bearer"
+        await answer(scope, receive, send)
 
 
-class _Pages:
-    def __init__(self, clock: TimeControl) -> None:
-        self._clock = clock
-        self._moves: set[asyncio.Task[ClockState]] = set()
-
-    async def clock(self, request: Request) -> JSONResponse:
-        return await self._change(request) if request.method == "POST" else JSONResponse(self._clock.state._asdict())
-
-    async def describe(self, request: Request) -> JSONResponse:
-        return JSONResponse(document())
-
-    async def _change(self, request: Request) -> JSONResponse:
-        try:
-            state = await self._changed(read_change(await request.body()))
-        except (GaveUp, StorageError) as failure:
-            return _error(SERVICE_UNAVAILABLE, str(failure))
-        except ClockRefused as refusal:
-            return _error(BAD_REQUEST, str(refusal))
-        return JSONResponse(state._asdict())
-
-    async def _changed(self, change: Change) -> ClockState:
-        match change.what:
-            case "freeze":
-                return self._clock.freeze()
-            case "run":
-                return self._clock.run()
-            case "advance":
-                return await self._moved(self._clock.advance(change.ms))
-            case "at":
-                return await self._moved(self._clock.at(change.ms))
-
-    async def _moved(self, move: Coroutine[Any, Any, ClockState]) -> ClockState:
-        task = asyncio.ensure_future(move)
-        self._moves.add(task)
-        task.add_done_callback(self._over)
-        return await asyncio.shield(task)
-
-    def _over(self, task: asyncio.Task[ClockState]) -> None:
-        self._moves.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever is there still is told; the log has it anyway
-
-
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": _SENTENCES.get(error.status_code, error.detail)}, error.status_code, error.headers)
-
-
-def _error(status: int, why: str) -> JSONResponse:
-    return JSONResponse({"error": why}, status)
+async def _describe(request: Request) -> JSONResponse:
+    return JSONResponse(document())

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
 
-BODY_BYTES_MAX = 4 << 10
 EXAMPLES = (
     '{"freeze": true}, {"run": true}, {"advance": "15m"}, {"advance_ms": 900000} or {"at": "2026-11-24T13:20:00Z"}'
 )

@@ -12,6 +12,7 @@ import pytest
 
 from barnabas.broker.control.admission import Admission
 from barnabas.broker.control.application import application
+from barnabas.broker.control.clock_room import clock_room
 from barnabas.broker.control.openapi import document
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from tests.support.source_tree import ROOT
@@ -26,7 +27,7 @@ class Control:
 
     def __init__(self, world: BrokerWorld, admission: Admission, *, is_local: bool = True) -> None:
         self.world = world
-        app: Any = application(world.broker.time_control.get(), admission)
+        app: Any = application([clock_room(world.broker.time_control.get())], admission)
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
             scope["barnabas.peer_is_local"] = is_local
@@ -67,8 +68,8 @@ def test_the_description_in_the_documentation_is_this_one() -> None:
 
 async def test_the_description_is_served_and_names_every_route(control: Control) -> None:
     assert await control.ask("GET", "/control/openapi.json") == (200, DOCUMENT)
-    app: Any = application(control.world.broker.time_control.get(), Admission())
-    routes = {(route.path, method.lower()) for route in app._app.routes for method in route.methods - {"HEAD"}}
+    app: Any = application([clock_room(control.world.broker.time_control.get())], Admission())
+    routes = {(route.path, method.lower()) for route in app.app.routes for method in route.methods - {"HEAD"}}
     assert routes == {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
 
 

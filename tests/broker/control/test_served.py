@@ -130,9 +130,9 @@ def test_bodies_are_bounded_and_the_connection_goes_on(running: Running) -> None
     connection.request("HEAD", "/control/clock")
     answer = connection.getresponse()
     assert (answer.status, answer.read()) == (200, b"")
-    connection.request("POST", "/control/clock", b" " * 5000)
+    connection.request("POST", "/control/clock", b" " * 70_000)
     answer = connection.getresponse()
-    assert (answer.status, json.loads(answer.read())) == (413, {"error": "the body has more than 4096 bytes"})
+    assert (answer.status, json.loads(answer.read())) == (413, {"error": "the body has more than 65536 bytes"})
     connection.close()
     assert ask(running.http, "GET")[0] == 200
 
