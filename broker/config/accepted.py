@@ -283,9 +283,20 @@ _TABLE = (
     Key("ssl.truststore.type", STRING, "JKS", None, PER_BROKER),
     Key("transaction.state.log.load.buffer.size", INT, "5242880", Range(1)),
     Key("transaction.state.log.replication.factor", SHORT, "1", Range(1)),
+    Key("unstable.api.versions.enable", BOOLEAN, "false"),
+    Key("unstable.feature.versions.enable", BOOLEAN, "false"),
 )
 
 ACCEPTED = {key.name: key for key in _TABLE}
+
+INTERNAL = frozenset(
+    {
+        "producer.id.expiration.check.interval.ms",
+        "unstable.api.versions.enable",
+        "unstable.feature.versions.enable",
+    }
+)
+"""Keys, with an effect here or not, that Kafka describes only where they were given a value."""
 
 _LONG_MAX = "9223372036854775807"
 _RATES = (

@@ -228,6 +228,7 @@ _WITHOUT_EFFECT = (
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
     ("metadata.", "The catalogue's log is written as it is."),
+    ("unstable.", "What there is, is offered."),
     ("metric", "Metrics are served in another way."),
     ("kafka.metrics.", "Metrics are served in another way."),
 )
