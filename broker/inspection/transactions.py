@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from barnabas.storage.steps import Steps
 
@@ -53,9 +56,16 @@ def loaded_transactions(services: Services) -> Iterator[Transaction]:
 
 
 def transaction_of(services: Services, transactional_id: str) -> Transaction | None:
-    """The present or last transaction of an id, None for an id nobody knows. KafkaError while its partition loads."""
-    if not _has_transactions(services):
+    """The present or last transaction of an id, None for an id nobody knows.
+
+    KafkaError while its partition loads, and while no node leads it.
+    """
+    topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
+    if topic is None:
         return None
+    index = partition_for(transactional_id, len(topic.partitions))
+    if services.cluster.placement_of(topic.name, index).leader == NO_LEADER:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no node leads {topic.name}-{index}")
     return services.transactions_of(transactional_id).describe(transactional_id)
 
 
