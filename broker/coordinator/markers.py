@@ -161,6 +161,10 @@ class MarkerWriter:
         """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
         return next(self._unsettled(), None) is None
 
+    def jobs_of(self, name: str) -> list[_Job]:
+        """The transactions of this id that are being finished, to be looked at."""
+        return [job for key, job in self._jobs.items() if key[0] == name]
+
     def next_change(self) -> Future[None]:
         """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
         self._changed = self._upkeep.loop.create_future()

@@ -49,9 +49,11 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.application import application
     from barnabas.broker.control.clock_room import clock_room
     from barnabas.broker.control.describing import BODY_BYTES_MAX
+    from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.why.why import Why
 
-    rooms = [clock_room(broker.time_control.get())]
+    rooms = [clock_room(broker.time_control.get()), why_room(Why(broker.services))]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 

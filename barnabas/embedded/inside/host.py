@@ -23,7 +23,7 @@ from barnabas.broker.own_time import movable
 from barnabas.broker.start import start_broker
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
-from barnabas.embedded.inside import questions
+from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.snapshots import copy_directory
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -46,7 +46,7 @@ class Host:
         self.warnings = warnings
         self._data_dir = data_dir
         self._answers: Mapping[str, Answer] = {
-            **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
+            **{name: self._about_services(answer) for name, answer in {**questions.QUESTIONS, **whys.WHYS}.items()},
             "create_topic": self._create_topic,
             "transactions": self._transactions,
             "leader": self._leader,

@@ -14,7 +14,10 @@ from barnabas.broker.control.admission import Admission
 from barnabas.broker.control.application import application
 from barnabas.broker.control.clock_room import clock_room
 from barnabas.broker.control.openapi import document
+from barnabas.broker.control.room import Room
+from barnabas.broker.control.why_room import why_room
 from barnabas.broker.http.asgi import AsgiApp, Mounted
+from barnabas.broker.why.why import Why
 from tests.support.source_tree import ROOT
 from tests.support.worlds.broker import BrokerWorld
 
@@ -22,12 +25,17 @@ DOCUMENT = document()
 DAY_MS = 86_400_000
 
 
+def rooms(world: BrokerWorld) -> list[Room]:
+    """Those that a broker has."""
+    return [clock_room(world.broker.time_control.get()), why_room(Why(world.services))]
+
+
 class Control:
     """Asks as httpx does; every answer is held against the description."""
 
     def __init__(self, world: BrokerWorld, admission: Admission, *, is_local: bool = True) -> None:
         self.world = world
-        app: Any = application([clock_room(world.broker.time_control.get())], admission)
+        app: Any = application(rooms(world), admission)
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
             scope["barnabas.peer_is_local"] = is_local
@@ -38,7 +46,7 @@ class Control:
     async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
         answer = await self._client.request(method, path, **more)
         found = answer.json()
-        operation = DOCUMENT["paths"].get(path, {}).get(method.lower())
+        operation = DOCUMENT["paths"].get(path.partition("?")[0], {}).get(method.lower())
         if operation is not None:
             told = operation["responses"][str(answer.status_code)]
             check(found, told["content"][answer.headers["content-type"]]["schema"])
@@ -68,7 +76,7 @@ def test_the_description_in_the_documentation_is_this_one() -> None:
 
 async def test_the_description_is_served_and_names_every_route(control: Control) -> None:
     assert await control.ask("GET", "/control/openapi.json") == (200, DOCUMENT)
-    app: Any = application([clock_room(control.world.broker.time_control.get())], Admission())
+    app: Any = application(rooms(control.world), Admission())
     routes = {(route.path, method.lower()) for route in app.app.routes for method in route.methods - {"HEAD"}}
     assert routes == {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
 
@@ -131,10 +139,10 @@ async def test_bad_input_is_answered_with_one_sentence(control: Control, body: b
 
 
 async def test_what_there_is_not_is_said(control: Control) -> None:
-    assert await control.ask("GET", "/control") == (
-        404,
-        {"error": "there are /control/clock and /control/openapi.json"},
-    )
+    status, refusal = await control.ask("GET", "/control")
+    assert status == 404
+    assert refusal["error"].startswith("there are /control/clock, ")
+    assert refusal["error"].endswith(" and /control/openapi.json")
     assert (await control.ask("DELETE", "/control/clock"))[0] == 405
     assert (await control.ask("POST", "/control/openapi.json"))[0] == 405
 
