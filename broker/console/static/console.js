@@ -45,3 +45,58 @@ document.addEventListener("visibilitychange", () => (document.hidden ? rest() : 
 window.addEventListener("pagehide", rest);
 window.addEventListener("pageshow", follow);
 follow();
+
+// --- the strip of a log: another view is another address; the server draws it ---
+
+let asked = null; // the view that is on its way
+
+/** Show the page at another address without leaving this one: its live part alone. */
+async function go(href) {
+  asked?.abort();
+  asked = new AbortController();
+  const answer = await fetch(href, { headers: { "x-part": "live" }, signal: asked.signal }).catch(() => null);
+  if (!answer?.ok) return;
+  rest();
+  history.replaceState(null, "", href);
+  show(await answer.text());
+  follow();
+}
+
+/** The view zoomed by a factor around a place of the strip, 0 to 1. */
+function zoom(strip, factor, place) {
+  const [first, end, start, logEnd] = ["first", "end", "start", "logEnd"].map((name) => Number(strip.dataset[name]));
+  const width = Math.min(Math.max(4, Math.round((end - first) * factor)), logEnd - start);
+  const low = Math.min(Math.max(start, Math.round(first + (end - first) * place - width * place)), Math.max(start, logEnd - width));
+  if (width !== end - first) go(`${strip.dataset.path}?from=${low}&to=${low + width}`);
+}
+
+let turned = 0; // how far the wheel was turned since the last view
+document.addEventListener(
+  "wheel",
+  (event) => {
+    const strip = event.target.closest?.("svg.strip");
+    if (!strip || event.ctrlKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
+    event.preventDefault();
+    if (!turned) requestAnimationFrame(() => {
+      const box = strip.getBoundingClientRect();
+      zoom(strip, 1.0015 ** turned, (event.clientX - box.left) / box.width);
+      turned = 0;
+    });
+    turned += event.deltaY;
+  },
+  { passive: false },
+);
+
+const KEYS = { "+": "+", "=": "+", "-": "-", 0: "0", ArrowLeft: "←", ArrowRight: "→", End: "End" };
+document.addEventListener("keydown", (event) => {
+  if (!event.target.closest?.("svg.strip") || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+  const way = [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === KEYS[event.key]);
+  event.preventDefault();
+  if (way) go(way.getAttribute("href"));
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-key], svg.strip a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+});

@@ -18,6 +18,7 @@ BYTES_MAX = 150_000
 PICTURES = {
     "transactions": "/transactions",
     "transaction": "/transaction?id=checkout-7",
+    "partition": "/topics/orders/0?at=84",
 }
 _SIZE = {"width": 1200, "height": 760}
 

@@ -69,8 +69,7 @@ class Scene:
         }
         consumer = Consumer(settings)
         consumer.subscribe([topic])
-        for _ in range(5):
-            assert consumer.poll(_TIMEOUT_S) is not None
+        assert len(consumer.consume(45, _TIMEOUT_S)) == 45
         consumer.commit(asynchronous=False)
         return consumer
 
