@@ -131,6 +131,10 @@ class Waiters:
     def __len__(self) -> int:
         return len(self._parked)
 
+    def parked_on(self, topic: str, partition: int) -> int:
+        """How many requests wait for something of this partition."""
+        return len(self._by_key.get((topic, partition), ()))
+
     def park(
         self,
         keys: Iterable[PartitionKey],

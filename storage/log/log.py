@@ -33,6 +33,7 @@ from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.strip import AbortedRanges, Cell, aborted_ranges, strip
 from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
@@ -209,6 +210,14 @@ class PartitionLog:
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         return self._lookups.find(timestamp, committed=committed)
+
+    def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
+        """The batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
+        return strip(self._segments, self.producers, first, end, cells_max)
+
+    def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
+        """The aborted transactions that touch [first, end), by producer id. StorageError."""
+        return aborted_ranges(self._segments, first, end)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
