@@ -77,6 +77,7 @@ def deferred_transactions(
             machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             fresh_producer_id=parts.producer_ids.next,
+            events=parts.events,
         )
 
     return Deferred(build)

@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
@@ -50,6 +50,7 @@ from barnabas.protocol.records.control import EndTxnMarker
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
@@ -119,6 +120,7 @@ class TransactionCoordinator:
         machine_clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
+        events: Events,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
         """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
@@ -126,7 +128,7 @@ class TransactionCoordinator:
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep),
+            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
             config=transaction_config(config),
             clock=clock,
             machine_clock=machine_clock,
@@ -177,7 +179,7 @@ class TransactionCoordinator:
 
     def add_partitions(self, request: AddRequest) -> Reply[ErrorCode]:
         """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
-        _check_transactional_id(request.transactional_id)
+        check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
         return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
@@ -190,7 +192,7 @@ class TransactionCoordinator:
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, ErrorCode]:
         """Whether each partition is in the transaction; nothing changes."""
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         txn = self._partitions.of(transactional_id).machine.transaction(transactional_id)
         return adding.verify(txn, producer_id, producer_epoch, partitions)
 
@@ -210,7 +212,7 @@ class TransactionCoordinator:
 
     def describe(self, transactional_id: str) -> Transaction | None:
         """One transaction as it now is, or None. Raises KafkaError."""
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         return self._partitions.of(transactional_id).machine.transaction(transactional_id)
 
     def transactions(self) -> list[Transaction]:
@@ -235,6 +237,7 @@ class TransactionCoordinator:
     def stop_deciding(self) -> None:
         """The broker is about to stop: requests are refused from now on."""
         self._is_stopping = True
+        self.markers.let_all_go()
 
     @property
     def is_deciding(self) -> bool:
@@ -247,7 +250,7 @@ class TransactionCoordinator:
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
 
     def _check_request(self, transactional_id: str) -> None:
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         if self._is_stopping:  # else a stop would wait as long as somebody has something to end
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
 
@@ -385,13 +388,6 @@ class TransactionCoordinator:
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
-
-
-def _check_transactional_id(transactional_id: str) -> None:
-    if not transactional_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
-    if not fits_a_key(transactional_id):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {KEY_BYTES_MAX} bytes")
 
 
 def _log_if_not_synced(done: Future[None]) -> None:

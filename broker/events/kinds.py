@@ -25,10 +25,33 @@ class Kind(NamedTuple):
 TRANSACTION_PREPARED = Kind(
     "transaction.prepared",
     "the end of a transaction is decided and in the log; no marker is written yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
+    may_crash=True,
+    may_pause=True,
+)
+MARKER_WRITING = Kind(
+    "transaction.marker_writing",
+    "a marker is about to be written; nth counts the transaction's partitions from 1",
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    may_crash=True,
+    may_pause=True,
+)
+MARKER_WRITTEN = Kind(
+    "transaction.marker_written",
+    "the marker is in the partition's log; readers do not see it yet",
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    may_crash=True,
+    may_pause=True,
+)
+TRANSACTION_MARKED = Kind(
+    "transaction.marked",
+    "every partition has its marker, and readers see the end; the transaction is not complete yet",
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit"),
     may_crash=True,
     may_pause=True,
 )
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (TRANSACTION_PREPARED,)}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (TRANSACTION_PREPARED, MARKER_WRITING, MARKER_WRITTEN, TRANSACTION_MARKED)
+}
 """All of them, by name, in the order in which the documentation lists them."""
