@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from barnabas.broker.cli.control_request import ask, where
+from barnabas.broker.cli.control_request import ask, where_options
 from barnabas.broker.cli.terminal.options import Parser
 from barnabas.broker.cli.terminal.output import print_json
 
@@ -15,7 +15,7 @@ _PATH = "/control/clock"
 def run(arguments: Sequence[str]) -> int:
     """The command's exit status."""
     options = parser().parse_args(arguments)
-    state = ask("clock", options.http, options.token, _PATH, options.change(options))
+    state = ask(options, _PATH, options.change(options))
     if options.json:
         print_json(state)
     else:
@@ -28,10 +28,10 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="barnabas clock",
         description="Stop the clock of a broker that runs, or move it ahead: for tests. It is served with --control.",
-        parents=where(again=False),
+        parents=[where_options("clock")],
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    parents = where(again=True)
+    parents = [where_options("clock", again=True)]
     show = commands.add_parser("show", parents=parents, help="what it shows")
     show.set_defaults(change=lambda _: None)
     freeze = commands.add_parser("freeze", parents=parents, help="have it stand still")

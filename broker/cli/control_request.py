@@ -1,11 +1,16 @@
-"""Asking a broker that is served with --control, over HTTP: the options that say where it is, and one request."""
+"""What commands ask of a broker that is served with --control: where it is, with which token, and how that may fail.
+
+Knows HTTP and the options --http, --token and --json; not what is asked for.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
 from barnabas.broker.cli.serve_options import http_address
@@ -19,9 +24,10 @@ _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"
 _BAD_REQUEST = 400
 
 
-def where(*, again: bool) -> list[Parser]:
-    """Parents of a command's parsers: where the broker is. again: for a subcommand, which may repeat the options."""
+def where_options(command: str, *, again: bool = False) -> Parser:
+    """--http, --token and --json, as a parent of a command's parser. again: for those of its own commands."""
     options = Parser(add_help=False)
+    options.set_defaults(asks=command)
     options.add_argument(
         "--http",
         default=argparse.SUPPRESS if again else DEFAULT_HTTP,
@@ -37,39 +43,54 @@ def where(*, again: bool) -> list[Parser]:
     options.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON"
     )
-    return [options]
+    return options
 
 
-def ask(
-    command: str, address: str, token: str | None, path: str, change: Mapping[str, object] | None = None
-) -> dict[str, Any]:
-    """The answer to a GET, or to a POST of a change. UsageError for what makes no sense to the broker; OSError."""
-    from http.client import HTTPConnection, HTTPException
+def ask(options: argparse.Namespace, path: str, body: object = None, *, method: str | None = None) -> dict[str, Any]:
+    """The broker's answer in JSON. UsageError for what makes no sense to it; OSError.
 
-    host_and_port = http_address({"--http": [address]})
-    assert host_and_port is not None, "an address is given"
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    connection = HTTPConnection(*host_and_port, timeout=TIMEOUT_S)
+    options: as `where_options` reads them. body: sent as JSON with POST, unless `method` is another.
+    """
+    with answered(options, path, body, method=method) as answer:
+        return _checked(options, answer.status, answer.read())
+
+
+@contextmanager
+def answered(
+    options: argparse.Namespace,
+    path: str,
+    body: object = None,
+    *,
+    method: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[HTTPResponse]:
+    """As `ask`, to be read by the caller, from an answer that has come: also one that does not end by itself."""
+    where = http_address({"--http": [options.http]})
+    assert where is not None, "an address is given"
+    sent = {**(headers or {}), **({} if options.token is None else {"Authorization": f"Bearer {options.token}"})}
+    connection = HTTPConnection(*where, timeout=TIMEOUT_S)
     try:
-        if change is None:
-            connection.request("GET", path, headers=headers)
-        else:
-            connection.request("POST", path, json.dumps(change), headers)
-        answer = connection.getresponse()
-        status, text = answer.status, answer.read()
+        text = None if body is None else json.dumps(body)
+        connection.request(method or ("GET" if body is None else "POST"), path, text, sent)
+        yield connection.getresponse()
     except ConnectionRefusedError as refused:
-        why = f"{address}: connection refused (is a broker running with --http --control there?)"
+        why = f"{options.http}: connection refused (is a broker running with --http --control there?)"
         raise OSError(refused.errno, why) from None
     except ValueError as unfit:  # a token that no header can carry
-        raise UsageError(f"{command}: --token: {unfit}") from unfit
+        raise UsageError(f"{options.asks}: --token: {unfit}") from unfit
     except HTTPException as broken:
-        raise OSError(f"{address}: the answer ended early: {broken!r}") from broken
+        raise OSError(f"{options.http}: the answer ended early: {broken!r}") from broken
     finally:
         connection.close()
-    return _answer(command, address, status, text)
 
 
-def _answer(command: str, address: str, status: int, text: bytes) -> dict[str, Any]:
+def check(options: argparse.Namespace, answer: HTTPResponse) -> None:
+    """UsageError or OSError, with the broker's sentence, unless it does what it was asked for."""
+    if answer.status != 200:
+        _checked(options, answer.status, answer.read())
+
+
+def _checked(options: argparse.Namespace, status: int, text: bytes) -> dict[str, Any]:
     try:
         told: Any = json.loads(text)
     except ValueError:
@@ -77,7 +98,7 @@ def _answer(command: str, address: str, status: int, text: bytes) -> dict[str, A
     if status == 200 and isinstance(told, dict):
         return told
     if not isinstance(told, dict) or "error" not in told:
-        raise OSError(f"{address}: this is no broker that is served with --control")
+        raise OSError(f"{options.http}: this is no broker that is served with --control")
     if status == _BAD_REQUEST:
-        raise UsageError(f"{command}: {told['error']}")
-    raise OSError(f"{address}: {told['error']}")
+        raise UsageError(f"{options.asks}: {told['error']}")
+    raise OSError(f"{options.http}: {told['error']}")

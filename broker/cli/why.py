@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from barnabas.broker.cli.control_request import ask, where
+from barnabas.broker.cli.control_request import ask, where_options
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser
 from barnabas.broker.cli.terminal.output import print_json
@@ -20,7 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     about = {name: text for name, text in options.about(options).items() if text is not None}
     query = urlencode(about, errors="surrogateescape")
     path = _PATH if options.command == "hanging" else f"{_PATH}/{options.command}?{query}"
-    told = ask("why", options.http, options.token, path)
+    told = ask(options, path)
     if options.json:
         print_json(told)
     elif options.command == "hanging":
@@ -35,10 +35,10 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="barnabas why",
         description="Why something hangs, or is as it is, in a broker that runs. It is served with --control.",
-        parents=where(again=False),
+        parents=[where_options("why")],
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    parents = where(again=True)
+    parents = [where_options("why", again=True)]
     consumer = commands.add_parser("consumer", parents=parents, help="why a group's consumers get nothing, or stop")
     consumer.add_argument("group", metavar="GROUP")
     consumer.add_argument("topic", metavar="TOPIC", nargs="?", help="only this topic")

@@ -128,11 +128,10 @@ class TransactionCoordinator:
         """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
+        events = None if telling is None else telling.events
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(
-                marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=telling and telling.events
-            ),
+            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
             config=transaction_config(config),
             clock=clock,
             machine_clock=machine_clock,
@@ -242,6 +241,7 @@ class TransactionCoordinator:
     def stop_deciding(self) -> None:
         """The broker is about to stop: requests are refused from now on."""
         self._is_stopping = True
+        self.markers.let_all_go()
 
     @property
     def is_deciding(self) -> bool:

@@ -49,8 +49,9 @@ class Events:
         self._listeners: tuple[tuple[Listener, bool], ...] = ()
 
     def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
-        """Call it at each event from now on. all_requests: events of every request are wanted."""
-        self._set((*self._listeners, (listener, all_requests)))
+        """Call it at each event from now on. all_requests: events of every request are wanted. May be said anew."""
+        others = (each for each in self._listeners if each[0] != listener)
+        self._set((*others, (listener, all_requests)))
 
     def stop_listening(self, listener: Listener) -> None:
         """Call it no more."""

@@ -88,7 +88,7 @@ TRANSACTION_TIMED_OUT = Kind(
 TRANSACTION_PREPARED = Kind(
     "transaction.prepared",
     "the end of a transaction is decided and in the log; no marker is written yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
@@ -97,23 +97,36 @@ MARKER_WRITING = Kind(
     "a marker is about to be written; nth counts the transaction's partitions from 1",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
     may_crash=True,
+    may_pause=True,
 )
 MARKER_WRITTEN = Kind(
     "transaction.marker_written",
-    "the marker is in the partition's log; where there are several partitions readers do not see it yet",
+    "the marker is in the partition's log; readers do not see it yet",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
     may_crash=True,
+    may_pause=True,
 )
 MARKER_REFUSED = Kind(
     "transaction.marker_refused",
     "a partition did not take its marker: it is gone, or is tried again",
-    ("transactional_id", "producer_id", "producer_epoch", "topic", "partition", "error", "is_tried_again"),
+    (
+        "transactional_id",
+        "producer_id",
+        "producer_epoch",
+        "is_commit",
+        "topic",
+        "partition",
+        "nth",
+        "error",
+        "is_tried_again",
+    ),
 )
 TRANSACTION_MARKED = Kind(
     "transaction.marked",
     "every partition has its marker, and readers see the end; the transaction is not complete yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
     may_crash=True,
+    may_pause=True,
 )
 TRANSACTION_COMPLETED = Kind(
     "transaction.completed",

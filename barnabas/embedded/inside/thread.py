@@ -57,6 +57,11 @@ class BrokerThread:
         """Whether the thread is there still."""
         return self._thread.is_alive()
 
+    def wait_ended(self, timeout_s: float) -> bool:
+        """Whether the thread has ended, by itself, within this time."""
+        self._thread.join(timeout_s)
+        return not self.is_running
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none."""
         return self._call(self._host.answer(name, *arguments), timeout_s)
