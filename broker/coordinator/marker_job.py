@@ -107,7 +107,7 @@ class MarkerJob:
             if not self._positions:
                 self._positions = {each: number for number, each in enumerate(sorted(self._partitions), 1)}
             facts["topic"], facts["partition"] = where
-            facts["nth"] = self._positions[where]
+            facts["position"] = self._positions[where]
         return facts
 
 

@@ -31,15 +31,15 @@ TRANSACTION_PREPARED = Kind(
 )
 MARKER_WRITING = Kind(
     "transaction.marker_writing",
-    "a marker is about to be written; nth counts the transaction's partitions from 1",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    "a marker is about to be written; position counts the transaction's partitions from 1",
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
 MARKER_WRITTEN = Kind(
     "transaction.marker_written",
     "the marker is in the partition's log; readers do not see it yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
