@@ -26,6 +26,7 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.events import Events
+from barnabas.broker.faults import open_faults
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
@@ -137,6 +138,7 @@ class Broker:
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
+        self.faults = Deferred(lambda: open_faults(self.members, loop, machine_clock, self.events))
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -272,6 +274,8 @@ class Broker:
             await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()

@@ -30,5 +30,12 @@ TRANSACTION_PREPARED = Kind(
     may_pause=True,
 )
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (TRANSACTION_PREPARED,)}
+FAULT_CHANGED = Kind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))
+FAULT_FIRED = Kind(
+    "fault.fired",
+    "an armed fault did what it does: to a request, at a point or to the disk",
+    ("fault", "does", "api", "node", "client_id", "connection", "point", "disk", "topic", "partition"),
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (TRANSACTION_PREPARED, FAULT_CHANGED, FAULT_FIRED)}
 """All of them, by name, in the order in which the documentation lists them."""
