@@ -68,7 +68,7 @@ class FaultRegistry:
         else:
             self._seldom.line(armed.name, self._clock.now_ms(), "fault fired", fault=armed.name, does=does, **facts)
         if self._events.is_on:
-            self._events.tell(FAULT_FIRED, {"fault": armed.name, "does": does, **facts})
+            self._events.tell(FAULT_FIRED, {"fault": armed.name, "does": does, "count": armed.chances.fired, **facts})
         if armed.chances.is_over:
             self._tell_listeners()
         self._changed()

@@ -38,8 +38,6 @@ class FaultyWorld:
         self.clock: VirtualClock = self.world.machine_clock
         self.node = _Node(self.world)
         self.faults = Faults([self.node], asyncio.get_running_loop(), self.clock, self.world.broker.events)
-        self.told: list[tuple[str, dict[str, Any]]] = []
-        self.world.broker.events.listen(lambda kind, facts: self.told.append((kind.name, dict(facts))))
 
     @property
     def registry(self) -> FaultRegistry:
