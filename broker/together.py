@@ -207,5 +207,5 @@ def join(
     """Make as many nodes of one as there are sets of listeners: ids from the one's on. NodesFileError, StorageError."""
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
-    nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon)
+    nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
     return Together(alone, nodes, parts, flush, fetch_sessions, ports)

@@ -12,7 +12,7 @@ and partitions, which the catalogue has by then, are placed all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import replication_factor_key
@@ -20,6 +20,9 @@ from barnabas.broker.cluster import kept, placement
 from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.topic_configs import effective
+from barnabas.broker.events.events import Events
+from barnabas.broker.events.kind import Kind
+from barnabas.broker.events.kinds import LEADER_MOVED, NODE_STARTED, NODE_STOPPED
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
@@ -52,12 +55,14 @@ class Nodes:
         config: BrokerConfig,
         root: Directory,
         soon: Callable[[Callable[[], None]], object],
+        events: Events | None = None,
     ) -> None:
         """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError.
 
         soon: has a function called in the next turn of the loop.
         """
         self._soon = soon
+        self._events = events or Events()
         self.brokers: Collection[int] = tuple(ids)
         self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
         """The rack of each node; None where it is in none."""
@@ -193,12 +198,17 @@ class Nodes:
             self._placements = after
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
-                    _log.info(line("leader moved", topic=key[0], partition=key[1], was=was, now=now.leader))
+                    self._tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
             led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
             if led_again:
                 self._soon(lambda: self._join_isr(led_again))
         finally:
             self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
+
+    def _tell(self, kind: Kind, text: str, **facts: Any) -> None:
+        _log.info(line(text, **facts))
+        if self._events.is_on:
+            self._events.tell(kind, facts)
 
     def have_stopped(self, wanted: Collection[int]) -> None:
         """Start and stop nodes, so that exactly these are stopped. KafkaError, and then none was; StorageError."""
@@ -221,7 +231,7 @@ class Nodes:
         except BaseException:
             self.stopped.discard(node)
             raise
-        _log.info(line("node stopped", node=node))
+        self._tell(NODE_STOPPED, "node stopped", node=node)
         self.on_stopped(node)
 
     def start(self, node: int) -> None:
@@ -245,7 +255,7 @@ class Nodes:
             self.stopped.add(node)
             self.on_stopped(node)
             raise
-        _log.info(line("node started", node=node))
+        self._tell(NODE_STARTED, "node started", node=node)
 
     def _may_be_unclean(self, topic: str) -> bool:
         return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True

@@ -41,6 +41,7 @@ from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -81,9 +82,10 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
+        telling: Telling | None = None,
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None."""
-        self._config = config
+        self._config, self._telling = config, telling
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic = topic
@@ -107,6 +109,7 @@ class GroupCoordinator:
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
+        telling: Telling | None = None,
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue.
 
@@ -115,11 +118,7 @@ class GroupCoordinator:
         from barnabas.broker.config_resources.groups import GroupConfigs
         from barnabas.broker.coordinator.group_config import ConsumerConfigs, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
-        from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in
-
-        def topic_id(name: str) -> bytes | None:
-            topic = catalogue.topics.get(name)
-            return None if topic is None else topic.topic_id
+        from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in, topic_ids_in
 
         coordinator = cls(
             topic=CoordinatorTopic(
@@ -133,11 +132,12 @@ class GroupCoordinator:
             machine_clock=machine_clock,
             upkeep=upkeep,
             random_bytes=random_bytes,
-            topic_ids=topic_id,
+            topic_ids=topic_ids_in(catalogue),
             consumer=ConsumerContext(
                 ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
                 CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
             ),
+            telling=telling,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -373,9 +373,8 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
         machine = GroupMachine(self._config, self.consumer.context)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        perform, is_deciding = partial(self._perform, index), self.consumer.is_deciding
-        shard = Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, perform, is_deciding)
-        return machine, shard
+        rest = timeout_ms, partial(self._perform, index), self.consumer.is_deciding, self._telling
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, *rest)
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

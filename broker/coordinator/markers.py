@@ -38,7 +38,13 @@ from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.events import Events
 from barnabas.broker.events import Kind as EventKind
-from barnabas.broker.events.kinds import MARKER_WRITING, MARKER_WRITTEN, TRANSACTION_MARKED, TRANSACTION_PREPARED
+from barnabas.broker.events.kinds import (
+    MARKER_REFUSED,
+    MARKER_WRITING,
+    MARKER_WRITTEN,
+    TRANSACTION_MARKED,
+    TRANSACTION_PREPARED,
+)
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.broker.under_way import UnderWay
@@ -246,6 +252,9 @@ class MarkerWriter:
 
     def _refused(self, job: MarkerJob, where: TopicPartition, refusal: KafkaError) -> None:
         code = refusal.code
+        if self._events.is_on and where not in job.parked:
+            why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
+            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
@@ -322,7 +331,10 @@ class MarkerWriter:
         """Tell of a step, once; whether somebody holds the job up there. It goes on by itself then."""
         if not job.comes_to(kind.name, where):
             return False
-        held = self._events.tell(kind, job.facts(where))
+        facts = job.facts(where)
+        if kind is TRANSACTION_PREPARED:
+            facts.update(job.partitions())
+        held = self._events.tell(kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)

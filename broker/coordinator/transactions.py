@@ -24,6 +24,7 @@ from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -50,7 +51,6 @@ from barnabas.protocol.records.control import EndTxnMarker
 if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.events import Events
     from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
@@ -87,6 +87,7 @@ class TransactionCoordinator:
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
+        telling: Telling | None = None,
     ) -> None:
         """`transaction_version` is the feature's level, asked at each decision. `fresh_producer_id` may raise."""
         self.config = config
@@ -96,6 +97,7 @@ class TransactionCoordinator:
         self._machine_clock = machine_clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
+        self._telling = telling
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
@@ -120,7 +122,7 @@ class TransactionCoordinator:
         machine_clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
-        events: Events,
+        telling: Telling | None = None,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
         """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
@@ -128,13 +130,16 @@ class TransactionCoordinator:
 
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
+            markers=MarkerWriter(
+                marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=telling and telling.events
+            ),
             config=transaction_config(config),
             clock=clock,
             machine_clock=machine_clock,
             upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
+            telling=telling,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -256,8 +261,8 @@ class TransactionCoordinator:
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)
-        perform = partial(self._perform, index)
-        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, perform=perform)
+        rest = None, partial(self._perform, index), None, self._telling
+        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, *rest)
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
@@ -334,9 +339,8 @@ class TransactionCoordinator:
             action()
 
         delay_ms = self.clock.until_next(interval_ms)
-        if (
-            delay_ms > interval_ms and name == "timeouts"
-        ):  # the clock is moved ahead, but not past what is to be aborted
+        # The clock is moved ahead, but not past what is to be aborted.
+        if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)

@@ -11,6 +11,8 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
@@ -107,6 +109,10 @@ class PartitionLog:
         self._roller.seal_active()
         self._flusher.flush_now()
         self.abandon()
+
+    def tell_of_rolls(self, tell: Callable[[str, int, bool], None]) -> None:
+        """As `Roller.when_rolls`."""
+        self._roller.when_rolls = tell
 
     def abandon(self) -> None:
         """Give the descriptors back and write nothing, plans that have not run included.

@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from barnabas.broker.events.kinds import LOG_CLEANED
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
 from barnabas.broker.partitions.cleaning.figures import Cleaned, CleanerFigures, SetAside
@@ -216,6 +217,7 @@ class Cleaner:
         if isinstance(outcome, Cleaned):
             self.figures.add(outcome)
             _log.info(line("log cleaned", **outcome._asdict()))
+            self._tell(outcome)
         elif isinstance(outcome, Discarded):
             _log.info(line("cleaning discarded", topic=key[0], partition=key[1], reason=outcome))
         else:
@@ -225,6 +227,12 @@ class Cleaner:
         has_changed = isinstance(outcome, Cleaned) or key in self.figures.set_aside
         if has_changed and self._around.settings.is_enabled:
             self._around.upkeep.loop.call_soon(self._look)
+
+    def _tell(self, cleaned: Cleaned) -> None:
+        if self._around.events.is_on:
+            facts = {"topic": cleaned.topic, "partition": cleaned.partition, "records_kept": cleaned.records_after}
+            sizes = {"bytes_before": cleaned.bytes_before, "bytes_after": cleaned.bytes_after}
+            self._around.events.tell(LOG_CLEANED, {**facts, **sizes})
 
     def _failed(self, key: PartitionKey, error: Exception) -> None:
         """Log it, and set the partition aside unless it is only not to be had now."""

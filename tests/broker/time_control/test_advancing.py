@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.slices import Kind, Work
-from barnabas.broker.time_control.movable_clock import ClockRefused
+from barnabas.broker.time_control.movable_clock import ClockRefused, MovableClock
 from barnabas.broker.time_control.settling import Settling
 from barnabas.broker.time_control.time_control import TimeControl
 from barnabas.protocol.errors import ErrorCode
@@ -197,7 +197,8 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     world = BrokerWorld(movable=True)
     clock, services, broker = world.environment.clock, world.services, world.broker
     settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    control = TimeControl(clock, settling, broker._directory.root)  # type: ignore[arg-type]  # because it is movable
+    assert isinstance(clock, MovableClock)
+    control = TimeControl(clock, settling, broker._directory.root, broker.events)
     endless: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def begin() -> None:
