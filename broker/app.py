@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
@@ -139,8 +140,7 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
-        self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
-        self.faults = Deferred(lambda: open_faults(self.members, loop, machine_clock, self.events))
+        self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -190,7 +190,14 @@ class Broker:
         listening = partial(open_listener, self.services.config, *on_machine, sockets_max, self.events)
         return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
-    def _open_lifecycle(self, together: Together) -> Lifecycle:
+    def _open_faults(self) -> Faults:
+        disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
+        parts = self._loop, self._machine_clock, self.events, disks
+        return open_faults(self.members, *parts, may_crash=owns_process)
+
+    def _open_lifecycle(self, together: Together | None) -> Lifecycle | None:
+        if together is None:
+            return None
         from barnabas.broker.lifecycle import Lifecycle
 
         return Lifecycle(together.nodes, self.members, self._environment.network, lambda: self._meter, _DRAIN_MS)

@@ -12,10 +12,19 @@ if TYPE_CHECKING:
     from barnabas.broker.events import Events
     from barnabas.broker.faults.faults import Faults
     from barnabas.broker.faults.on_requests.wrapping import Intercepted
+    from barnabas.storage.disk.disk import Disk
 
 
-def open_faults(nodes: Sequence[Intercepted], loop: AbstractEventLoop, clock: Clock, events: Events) -> Faults:
-    """The faults of a broker with these nodes, none armed. clock: the machine's."""
+def open_faults(
+    nodes: Sequence[Intercepted],
+    loop: AbstractEventLoop,
+    clock: Clock,
+    events: Events,
+    disks: Sequence[Disk] = (),
+    *,
+    may_crash: bool = True,
+) -> Faults:
+    """The faults of a broker, none armed: as `Faults`."""
     from barnabas.broker.faults.faults import Faults
 
-    return Faults(nodes, loop, clock, events)
+    return Faults(nodes, loop, clock, events, disks, may_crash=may_crash)
