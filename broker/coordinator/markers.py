@@ -256,6 +256,9 @@ class MarkerWriter:
 
     def _refused(self, job: MarkerJob, where: TopicPartition, refusal: KafkaError) -> None:
         code = refusal.code
+        if self._events.is_on and where not in job.parked:
+            why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
+            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if self._events.is_on:
             told = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
@@ -335,7 +338,10 @@ class MarkerWriter:
         """Tell of a step, once; whether somebody holds the job up there. It goes on by itself then."""
         if not job.comes_to(kind.name, where):
             return False
-        held = self._events.tell(kind, job.facts(where))
+        facts = job.facts(where)
+        if kind is TRANSACTION_PREPARED:
+            facts.update(job.partitions())
+        held = self._events.tell(kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)
