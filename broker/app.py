@@ -35,6 +35,7 @@ from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.recovery_pass import RecoveryPass
+from barnabas.broker.partitions.roll_telling import RollTelling
 from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
@@ -86,28 +87,29 @@ class Broker:
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
         the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
         """
-        self.bound = bound
-        self._directory, self._environment, self.events = directory, environment, Events()
+        self.bound, self.state = bound, _STARTING
+        self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
-        self.state = _STARTING
         self.watch = DirectoryWatch(directory, machine_clock)
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
-        self.catalogue = open_catalogue(config, directory, environment)
+        self.catalogue = open_catalogue(config, directory, environment, self.events)
         waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, random_bytes))
+        self._maintenance = Maintenance(
+            Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
+        )
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
@@ -141,6 +143,7 @@ class Broker:
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
     ) -> Partitions:
+        self._directory.when_rolls = RollTelling(self.events).tell
         return Partitions(
             self.catalogue,
             self._directory,
@@ -160,7 +163,9 @@ class Broker:
     ) -> tuple[Housekeeping, RoomWatch]:
         partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
         in_thread = self._in_flush_thread
-        housekeeping = Housekeeping(partitions, config, *waited_for, waiters, slices, self.flush, in_thread)
+        housekeeping = Housekeeping(
+            partitions, config, *waited_for, waiters, slices, self.flush, in_thread, self.events
+        )
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
@@ -180,7 +185,7 @@ class Broker:
         if self.together is not None:
             self.services, of_node = self.together.everything, self.together.of_node
         on_machine = self._machine_clock, self._environment.network
-        listening = partial(open_listener, self.services.config, *on_machine, sockets_max)
+        listening = partial(open_listener, self.services.config, *on_machine, sockets_max, self.events)
         return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
     def _open_lifecycle(self, together: Together) -> Lifecycle:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.context import Services
+    from barnabas.broker.events import Events
     from barnabas.broker.net.bound import BoundAddress
     from barnabas.broker.net.network import Network
     from barnabas.protocol.files.meta_properties import MetaProperties
@@ -76,7 +77,7 @@ async def _listen(
     return dispatcher
 
 
-def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int) -> Listener:
+def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int, events: Events) -> Listener:
     """What accepts a node's connections, nowhere yet."""
     return Listener(
         clock,
@@ -86,6 +87,7 @@ def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_
         connections_max=lambda: config.integer("max.connections"),
         connections_idle_ms_max=config.integer("connections.max.idle.ms"),
         sockets_max=sockets_max,
+        events=events,
     )
 
 

@@ -32,7 +32,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.telling.markers import tell_marked, told
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.events.events import Events
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.broker.under_way import UnderWay
@@ -94,6 +96,7 @@ class _Job:
         "is_holding",
         "marker",
         "name",
+        "nth",
         "parked",
         "syncs",
         "todo",
@@ -121,6 +124,7 @@ class _Job:
         self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
         self.waits = _Waits.NOT
         self.done = done
+        self.nth = 1  # of the marker that is written next
 
     @property
     def key(self) -> _Key:
@@ -138,12 +142,14 @@ class MarkerWriter:
         *,
         clock: Clock,
         upkeep: Slices,
+        events: Events | None = None,
     ) -> None:
         """`offsets` gives the group coordinator, when it is first needed."""
         self._partitions = partitions
         self._offsets = offsets
         self._clock = clock
         self._upkeep = upkeep
+        self._events = events or Events()
         self._jobs: dict[_Key, _Job] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
@@ -220,12 +226,11 @@ class MarkerWriter:
         done: Callable[[], bool],
     ) -> bool:
         """Finish a transaction over one partition without a job; False if the marker was refused, and a job has to."""
-        ((topic, partition),) = partitions
         try:
-            synced = self.write_marker(topic, partition, marker, transaction_version=transaction_version)
+            synced = self._write(name, marker, next(iter(partitions)), transaction_version, False, 1)
         except Exception:
             return False  # `_mark` meets it again: what is to be done about it, or to be logged, is decided there
-        if synced is None and done():
+        if synced is None and self._done(name, marker, done):
             return True
         job = self._jobs[_key(name, marker)] = _Job(name, marker, transaction_version, (), done)
         if synced is None:
@@ -234,6 +239,21 @@ class MarkerWriter:
             job.syncs.append(synced)
             self._complete_when_synced(job)
         return True
+
+    def _write(
+        self, name: str, marker: EndTxnMarker, where: TopicPartition, version: int, hold: bool, nth: int
+    ) -> Future[None] | None:
+        """As `write_marker`; told where somebody listens."""
+        if not self._events.is_on:
+            return self.write_marker(*where, marker, transaction_version=version, hold=hold)
+        write = partial(self.write_marker, *where, marker, transaction_version=version, hold=hold)
+        return told(self._events, name, marker, where, nth, write)
+
+    def _done(self, name: str, marker: EndTxnMarker, done: Callable[[], bool]) -> bool:
+        """Every marker is written, and shown."""
+        if self._events.is_on:
+            tell_marked(self._events, name, marker)
+        return done()
 
     # One job
 
@@ -263,7 +283,7 @@ class MarkerWriter:
 
     def _mark(self, job: _Job, where: TopicPartition) -> None:
         try:
-            synced = self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)
+            synced = self._write(job.name, job.marker, where, job.version, job.is_holding, job.nth)
         except KafkaError as refusal:
             self._refused(job, where, refusal)
             return
@@ -275,6 +295,7 @@ class MarkerWriter:
             return
         if job.parked and job.parked.pop(where, None) is not None:
             _log.info(line("marker written at last", transactional_id=job.name, topic=where[0], partition=where[1]))
+        job.nth += 1
         if job.is_holding:
             job.held.append(where)
         if synced is not None:
@@ -341,7 +362,7 @@ class MarkerWriter:
     def _complete(self, job: _Job) -> None:
         if self._jobs.get(job.key) is not job:
             return
-        if job.done():
+        if self._done(job.name, job.marker, job.done):
             self._forget(job)
         else:
             self._complete_later(job)

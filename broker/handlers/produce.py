@@ -33,6 +33,7 @@ from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, Verdicts, admit, confirm, produce_error
+from barnabas.broker.events.kinds import PRODUCE_REFUSED
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.late_results import Pending, Produced, all_results
 from barnabas.broker.partitions.recoveries import StillRecovering
@@ -342,6 +343,8 @@ def _note_refused(
     where: TopicPartition, records: Buffer | None, code: ErrorCode, acks: int, context: RequestContext
 ) -> None:
     """If the batch comes again after this answer, no later one of its producer may overtake it."""
+    if context.services.events.is_on:
+        _tell_refused(where, records, code, context)
     if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
         return
     try:
@@ -349,6 +352,14 @@ def _note_refused(
     except AppendRefused:
         return  # as it will be, whenever it comes
     context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
+
+
+def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode, context: RequestContext) -> None:
+    producer_id, producer_epoch = -1, -1
+    if records is not None and len(records) >= HEADER_SIZE:
+        producer_id, producer_epoch = _unpack_producer(records, _PRODUCER_POSITION)
+    facts = {"producer_id": producer_id, "producer_epoch": producer_epoch, "error": code.name}
+    context.services.events.tell(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from barnabas.broker.context import Services
-    from barnabas.broker.coordinator.group.classic.model import CommittedOffset
+    from barnabas.broker.coordinator.group.classic.model import CommittedOffset, Group
     from barnabas.broker.coordinator.group.classic.states import State
+    from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
     from barnabas.broker.coordinator.group.consumer.model import GroupState
     from barnabas.broker.coordinator.group.kinds import AnyGroup
     from barnabas.broker.coordinator.group.machine import GroupMachine
@@ -41,6 +42,13 @@ class Committed(NamedTuple):
     offset: int
 
 
+class Position(NamedTuple):
+    """Where a group is on one partition."""
+
+    group_id: str
+    offset: int
+
+
 class LoadedGroup:
     """One group, to be read when its turn comes; it may be gone by then."""
 
@@ -54,6 +62,10 @@ class LoadedGroup:
         """As it is now; None when it is gone."""
         group = self._machine.group(self.group_id)
         return None if group is None else GroupSummary(group.state, len(group.members))
+
+    def whole(self) -> Group | ConsumerGroup | None:
+        """All of it, which nobody may change; None when it is gone."""
+        return self._machine.group(self.group_id)
 
     def committed(self) -> Iterator[Committed]:
         """What it committed, by topic and partition; offsets in open transactions do not count yet."""
@@ -116,8 +128,28 @@ def begin_loading(services: Services) -> None:
 
 def loaded_groups(services: Services) -> list[LoadedGroup]:
     """The groups of all partitions that are loaded, by id."""
-    if CONSUMER_OFFSETS_TOPIC not in services.catalogue.topics:
-        return []
-    machines = [partition.machine for node in services.every_node for partition in node.groups.loaded()]
+    machines = list(_machines(services))
     found = [LoadedGroup(group_id, machine) for machine in machines for group_id in machine.group_ids()]
     return sorted(found, key=lambda group: group.group_id)
+
+
+def positions(services: Services, topic: str, partition: int) -> Iterator[Position]:
+    """What each group that is loaded committed for one partition."""
+    for machine in _machines(services):
+        for group_id in machine.durable.groups_of(topic):
+            committed = machine.durable.committed(group_id, topic, partition)
+            if committed is not None:
+                yield Position(group_id, committed.offset)
+
+
+def groups_in_transaction(services: Services, producer_id: int) -> set[str]:
+    """The groups that this producer committed offsets for in a transaction that has not ended."""
+    return {group for machine in _machines(services) for group in machine.durable.groups_in_transaction(producer_id)}
+
+
+def _machines(services: Services) -> Iterator[GroupMachine]:
+    """Of the partitions that are loaded."""
+    if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
+        for node in services.every_node:
+            for partition in node.groups.loaded():
+                yield partition.machine

@@ -362,7 +362,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close because of the peer, with one line that says why. What was answered before is still sent."""
         if self.is_closed:
             return
-        _log.warning(line("connection closed", peer=self.peer, api=api, client_id=self.client_id, reason=reason))
+        self._listener.connection_refused(self, api, reason)
         if unsent:
             self._write(unsent)
         self.close()

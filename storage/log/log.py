@@ -11,7 +11,7 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.txn_index import AbortedTxn
@@ -33,6 +33,7 @@ from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.strip import AbortedRanges, Cell, aborted_ranges, strip
 from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
@@ -110,6 +111,10 @@ class PartitionLog:
         self._roller.seal_active()
         self._flusher.flush_now()
         self.abandon()
+
+    def tell_of_rolls(self, tell: Callable[[str, int, bool], None]) -> None:
+        """As `Roller.when_rolls`."""
+        self._roller.when_rolls = tell
 
     def abandon(self) -> None:
         """Give the descriptors back and write nothing, plans that have not run included.
@@ -205,6 +210,14 @@ class PartitionLog:
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         return self._lookups.find(timestamp, committed=committed)
+
+    def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
+        """The batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
+        return strip(self._segments, self.producers, first, end, cells_max)
+
+    def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
+        """The aborted transactions that touch [first, end), by producer id. StorageError."""
+        return aborted_ranges(self._segments, first, end)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""

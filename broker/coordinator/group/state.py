@@ -85,6 +85,10 @@ class DurableGroups:
         """(partition, offset) of everything the group committed for the topic in open transactions."""
         return self._pending.of_topic(group_id, topic)
 
+    def groups_in_transaction(self, producer_id: int) -> set[str]:
+        """The groups that this producer committed offsets for in a transaction that has not ended."""
+        return self._pending.groups_of(producer_id)
+
     def topics(self) -> set[str]:
         """Every topic that a group has an offset for, committed or in an open transaction."""
         return {*self._by_topic.topics(), *self._pending.by_topic.topics()}

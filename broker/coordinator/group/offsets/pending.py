@@ -72,6 +72,10 @@ class PendingOffsets:
                         if key in offsets:
                             yield where[1], offsets[key].committed
 
+    def groups_of(self, producer_id: int) -> set[str]:
+        """The groups that this producer committed offsets for in transactions whose end is not shown yet."""
+        return {key[0] for pending in (self._open, self._held) for key in pending.get(producer_id, _NOTHING)}
+
     def add(self, producer_id: int, key: Key, pending: Pending) -> None:
         """The producer committed this in its transaction; a later commit for the same partition replaces it."""
         offsets = self._open.setdefault(producer_id, {})
