@@ -283,7 +283,8 @@ async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
     topic_id = world.services.catalogue.create_topic("t", 1).topic_id
     clock, services, broker = world.environment.clock, world.services, world.broker
     settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    control = TimeControl(clock, settling, broker._directory.root)  # type: ignore[arg-type]  # because it is movable
+    assert isinstance(clock, MovableClock)
+    control = TimeControl(clock, settling, broker._directory.root, broker.events)
     peer, endless = world.connect(), asyncio.get_running_loop().create_future()
 
     def begin() -> None:

@@ -11,8 +11,9 @@ import pytest
 from barnabas.broker.why import records as records_of_why
 from barnabas.protocol.records.builder import build_batch
 from tests.broker.partitions.test_cleaning import append as append_keyed
-from tests.broker.partitions.test_cleaning import cleaned, records, synced, world_of
+from tests.broker.partitions.test_cleaning import cleaned, synced, world_of
 from tests.support.inspected_broker import Inspected
+from tests.support.records.committed import records
 from tests.support.why import Asked
 from tests.support.worlds.transactional_broker import TransactionalBroker
 
