@@ -53,9 +53,7 @@ def open_facts(services: Services, history: History, txn: Transaction) -> Transa
     if txn.state is TransactionState.ONGOING and began_ms is not None and txn.timeout_ms != NO_TIMEOUT_MS:
         times_out_at_ms = began_ms + txn.timeout_ms
     missing_markers = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
-    client = history.began(txn.transactional_id, txn.producer_id, txn.producer_epoch, now_ms) or history.initialised(
-        txn.transactional_id, now_ms
-    )
+    client = history.client_of(txn.transactional_id, txn.producer_id, txn.producer_epoch)
     return TransactionFacts(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,
@@ -68,7 +66,6 @@ def open_facts(services: Services, history: History, txn: Transaction) -> Transa
         if missing_markers is None
         else _unmarked(services, missing_markers.refused, missing_markers.without_room),
         unmarked_count=0 if missing_markers is None else missing_markers.partitions_count,
-        held_at=history.held_at(txn.transactional_id),
         client_id=None if client is None else client.client_id,
         peer=None if client is None else client.peer,
     )

@@ -121,15 +121,7 @@ REFUSED = Told(
     producer_epoch=2,
 )
 BEGAN = Told(
-    AT_MS + 5_000,
-    5_000,
-    "InitProducerId",
-    None,
-    "b",
-    "127.0.0.1:2",
-    producer_id=4_000,
-    producer_epoch=3,
-    epoch_before=2,
+    AT_MS + 5_000, 5_000, client_id="b", peer="127.0.0.1:2", producer_id=4_000, producer_epoch=3, epoch_before=2
 )
 NOTHING_OPEN = "Transactional id tx waits for nothing: no transaction is open, and InitProducerId came 2 s ago."
 TIMED_OUT = (
@@ -139,7 +131,7 @@ TIMED_OUT = (
 )
 PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
     "another one began": (
-        IDLE._replace(refused=REFUSED, initialised=BEGAN),
+        IDLE._replace(refused=REFUSED, fenced=BEGAN),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
@@ -152,7 +144,7 @@ PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
         ],
     ),
     "it timed out, and another one began before": (
-        IDLE._replace(refused=REFUSED, initialised=BEGAN, timed_out=Told(AT_MS + 7_000, 3_000)),
+        IDLE._replace(refused=REFUSED, fenced=BEGAN, timed_out=Told(AT_MS + 7_000, 3_000)),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
@@ -167,7 +159,7 @@ PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
         [TIMED_OUT, NOTHING_OPEN, PRESENT],
     ),
     "what came after a refusal is no reason for it": (
-        IDLE._replace(refused=REFUSED._replace(at_ms=AT_MS), initialised=BEGAN),
+        IDLE._replace(refused=REFUSED._replace(at_ms=AT_MS), fenced=BEGAN),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
