@@ -19,7 +19,8 @@ from typing import Any, Self
 
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
-from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+from barnabas.embedded.crashes import crash_in
+from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
@@ -296,7 +297,11 @@ class Barnabas:
         if self._running is None:
             raise NotRunning("the broker was never started, or it is closed")
         if not self._running.is_running:
-            said = self._running.logs().splitlines()[-_LAST_LINES:]
+            log = self._running.logs()
+            crash = crash_in(log)
+            if crash is not None:
+                raise Crashed(*crash, str(crash))
+            said = log.splitlines()[-_LAST_LINES:]
             raise NotRunning(
                 "\n".join(["the broker does not run: it was stopped or killed, or it died; it said last:", *said])
             )

@@ -242,6 +242,7 @@ class TransactionCoordinator:
     def stop_deciding(self) -> None:
         """The broker is about to stop: requests are refused from now on."""
         self._is_stopping = True
+        self.markers.let_all_go()
 
     @property
     def is_deciding(self) -> bool:
@@ -338,9 +339,8 @@ class TransactionCoordinator:
             action()
 
         delay_ms = self.clock.until_next(interval_ms)
-        if (
-            delay_ms > interval_ms and name == "timeouts"
-        ):  # the clock is moved ahead, but not past what is to be aborted
+        # The clock is moved ahead, but not past what is to be aborted.
+        if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)

@@ -134,8 +134,13 @@ class Host:
         copy_directory(self._data_dir, target)
 
 
-async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit: int) -> Host:
-    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN."""
+async def open_host(
+    settings: Mapping[str, Any], data_dir: str, descriptor_limit: int, *, owns_process: bool = True
+) -> Host:
+    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN.
+
+    owns_process: whether nobody else lives in this process.
+    """
     host = f"[{settings['host']}]" if ":" in settings["host"] else settings["host"]
     loaded = load_config(
         flags={"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir},
@@ -150,7 +155,7 @@ async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit
             descriptor_limit=descriptor_limit,
             topics=[NewTopic(name, partitions, configs=config) for name, partitions, config in settings["topics"]],
             features=settings["features"],
-            environment=movable(Environment()),
+            environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
         )
     except BaseException:

@@ -188,19 +188,9 @@ class Shard(Generic[R, V]):
 
     def _do(self, entity_id: str, effects: Iterable[Effect]) -> None:
         """Pass on what is not the runtime's own business; after `close` nothing is begun any more."""
-        if self._perform is None or self._is_closed:
-            return
-        teller = self._listened_to()
-        for effect in effects:
-            held = None if teller is None else teller.performing(entity_id, effect)
-            if held is None:
-                self._perform(entity_id, effect)
-            else:
-                held.add_done_callback(partial(self._do_held, entity_id, effect))
-
-    def _do_held(self, entity_id: str, effect: Effect, _: Future[Any]) -> None:
         if self._perform is not None and not self._is_closed:
-            self._perform(entity_id, effect)
+            for effect in effects:
+                self._perform(entity_id, effect)
 
     def _listened_to(self) -> Teller | None:
         """Who tells what happens, if anybody listens."""

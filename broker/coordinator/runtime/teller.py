@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from barnabas.broker.coordinator.runtime.outcome import Effect, Outcome
+from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.events.events import Events
 
 
@@ -24,9 +23,6 @@ class Teller(Protocol):
 
     def happened(self, entity_id: str, seen: Any, outcome: Outcome[Any, Any]) -> None:
         """It is a fact now."""
-
-    def performing(self, entity_id: str, effect: Effect) -> Future[Any] | None:
-        """What is not the runtime's own is about to be done, its records durable. What to wait for before that."""
 
 
 class Telling(NamedTuple):

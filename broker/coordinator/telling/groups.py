@@ -11,7 +11,7 @@ from barnabas.broker.coordinator.group.classic.model import Group, OffsetCommitt
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.kinds import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.machine import GroupMachine
-from barnabas.broker.coordinator.runtime.outcome import Effect, Producer
+from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.telling.consumer_groups import ConsumerSeen, consumer_happened, consumer_seen
 from barnabas.broker.coordinator.telling.members import rebalance_why, tell_gone, tell_joined
 from barnabas.broker.events import kinds
@@ -57,9 +57,6 @@ class GroupTeller:
             self._tell_offsets(
                 [each for each in outcome.records if isinstance(each, OffsetCommitted)], outcome.producer
             )
-
-    def performing(self, entity_id: str, effect: Effect) -> None:
-        """As `Teller.performing`: regular expressions are resolved, which is nothing to tell."""
 
     def _tell_classic(self, before: Group, after: Group) -> None:
         events, count = self._events, len(after.members)

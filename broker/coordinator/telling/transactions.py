@@ -6,11 +6,9 @@ only takes the group that AddOffsetsToTxn and TxnOffsetCommit name. Markers tell
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.telling.refusals import why_refused
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -63,15 +61,6 @@ class TransactionTeller:
                 self._tell_move(seen, after, outcome.reply)
             elif seen is not None:
                 self._events.tell(kinds.TRANSACTIONAL_ID_EXPIRED, _whose(seen))
-
-    def performing(self, entity_id: str, effect: Effect) -> Future[Any] | None:
-        """As `Teller.performing`: a transaction is prepared, and its markers are about to be written."""
-        txn = self._machine.transaction(entity_id)
-        if txn is None or not txn.state.is_prepared:
-            return None
-        partitions = {"partitions": some_partitions(txn.partitions), "partitions_count": len(txn.partitions)}
-        is_commit = txn.state is TransactionState.PREPARE_COMMIT
-        return self._events.tell(kinds.TRANSACTION_PREPARED, {**_whose(txn), "is_commit": is_commit, **partitions})
 
     def _tell_refusal(self, entity_id: str, seen: Transaction | None, outcome: TransactionOutcome) -> None:
         reply = outcome.reply
