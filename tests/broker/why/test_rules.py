@@ -49,7 +49,10 @@ WAITS: dict[str, tuple[TransactionFacts, list[str]]] = {
     ),
     "held up by a fault": (
         OPEN._replace(state="PrepareCommit", held_at="transaction.prepared"),
-        ["It is held up by a fault at transaction.prepared, until that is released: `barnabas faults`."],
+        [
+            "Its commit is decided, and a fault holds it up at the step transaction.prepared until that is released: "
+            "`barnabas faults`."
+        ],
     ),
     "being carried out": (
         OPEN._replace(state="PrepareAbort"),

@@ -15,6 +15,7 @@ from barnabas.protocol.messages.add_partitions_to_txn import (
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.broker.faults.test_point_faults import FaultyTransactions
 from tests.support.inspected_broker import Inspected
 from tests.support.why import Asked, RememberedEvents
 from tests.support.worlds.broker import settle
@@ -106,6 +107,29 @@ async def test_a_fenced_produce(world: Inspected) -> None:
     answer = str(await asked.producer("tx"))
     assert "Produce of transactional id tx by client test" in answer
     assert "Another InitProducerId by client test" in answer
+
+
+@pytest.mark.parametrize("step", ["transaction.prepared", "transaction.marker_written", "transaction.marked"])
+async def test_a_fault_holds_the_end_up(step: str) -> None:
+    world = FaultyTransactions()
+    world.arm(step, "pause")
+    await world.committed()
+    asked = Asked(world.broker.services)
+    told = (
+        f"Its commit is decided, and a fault holds it up at the step {step} until that is released: `barnabas faults`."
+    )
+    assert told in (await asked.producer("tx")).sentences
+    record = await asked.record("t", 0, 0)
+    if step == "transaction.marked":
+        assert "Every consumer can see it." in record.sentences
+    else:
+        assert told in record.sentences
+    world.registry.release("f")
+    await settle()
+    assert "is committed" in str(await asked.record("t", 0, 0))
+    assert "waits for nothing" in str(await asked.producer("tx"))
+    world.registry.close()
+    await world.close()
 
 
 async def test_a_timeout_fenced_it(world: Inspected) -> None:
