@@ -93,6 +93,11 @@ class MarkerJob:
         self._came_to = (step, where)
         return True
 
+    @property
+    def held_at(self) -> str | None:
+        """The step at which somebody holds it up."""
+        return self._came_to[0] if self.waits is Waits.HELD and self._came_to is not None else None
+
     def facts(self, where: TopicPartition | None) -> dict[str, Any]:
         """What is told of a step: of the transaction, and of the partition if it is one's."""
         marker = self.marker

@@ -113,7 +113,7 @@ class MarkerWriter:
         """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
         return next(self._unsettled(), None) is None
 
-    def jobs_of(self, name: str) -> list[_Job]:
+    def jobs_of(self, name: str) -> list[MarkerJob]:
         """The transactions of this id that are being finished, to be looked at."""
         return [job for key, job in self._jobs.items() if key[0] == name]
 

@@ -40,6 +40,8 @@ class Unwritten(NamedTuple):
     """Those that did not take it, and are asked again, with the name of the error."""
     without_room: frozenset[TopicPartition]
     """Those of them whose disk is full."""
+    held_at: str | None = None
+    """The step at which a fault holds it up."""
 
 
 def every_transaction(services: Services) -> list[Transaction]:
@@ -97,7 +99,7 @@ def unwritten(services: Services, transactional_id: str) -> Unwritten | None:
     for node in services.every_node if _has_transactions(services) else ():
         for job in node.transactions.markers.jobs_of(transactional_id):
             refused = {where: code.name for where, code in job.parked.items()}
-            return Unwritten(len({*job.todo, *job.parked}), refused, frozenset(job.without_room))
+            return Unwritten(len({*job.todo, *job.parked}), refused, frozenset(job.without_room), job.held_at)
     return None
 
 

@@ -6,6 +6,8 @@ is read in steps, and no more batches of all of them together than positions.py 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.coordinator.group.classic.model import Group
@@ -32,6 +34,8 @@ PARTITIONS_MAX = 100
 PASSED_MAX = 10_000
 """That are looked at in passing."""
 TOPICS_MAX = 100
+ASSIGNMENT_BYTES_MAX = 64 << 10
+"""What a classic member was assigned is not read where it is longer."""
 _A_STEP = 50
 
 Where = tuple[str, int]
@@ -44,6 +48,8 @@ class _Reading(NamedTuple):
     """None where that is not known."""
     assigned: dict[Where, str]
     """Partition -> member id."""
+    is_whole: bool = True
+    """Whether all that is assigned is in it."""
 
 
 def consumer_facts(services: Services, history: History, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
@@ -89,11 +95,15 @@ def _reading(services: Services, found: FoundGroup) -> Steps[_Reading]:
     if not isinstance(group, Group):
         return _Reading(None, assigned)
     known = subscribed_topics(group) if group.members else None
+    is_whole = True
     for number, classic in enumerate(list(group.members.values())):
-        assigned |= dict.fromkeys(_assigned(classic.assignment), classic.member_id)
+        if len(classic.assignment) <= ASSIGNMENT_BYTES_MAX:
+            assigned |= dict.fromkeys(_assigned(classic.assignment), classic.member_id)
+        else:
+            is_whole = False
         if number % _A_STEP == _A_STEP - 1:
             yield
-    return _Reading(known, assigned)
+    return _Reading(known, assigned, is_whole)
 
 
 def _assigned(assignment: bytes) -> list[Where]:
@@ -109,20 +119,31 @@ def _chosen(
     services: Services, found: FoundGroup, reading: _Reading, topic: str | None
 ) -> Steps[tuple[list[Where], int]]:
     """The partitions to look into, those with most to say, in their order; and how many more the group reads."""
-    committed = {(name, number) for name, of in found.offsets.items() for number in of}
-    every = sorted(committed | set(found.unstable) | reading.assigned.keys())
-    if topic is not None:
-        every = [(topic, number) for number in range(len(services.catalogue.topics[topic].partitions))]
-    every = [where for where in every if where[0] in services.catalogue.topics or topic is not None]
-    if len(every) <= PARTITIONS_MAX:
-        return every, 0
     ranks: list[tuple[int, int, Where]] = []
-    for number, where in enumerate(every[:PASSED_MAX]):
-        ranks.append((*_in_passing(services, found, where), where))
-        if number % _A_STEP == _A_STEP - 1:
+    count = 0
+    for where in _read(services, found, reading, topic):
+        if count < PASSED_MAX:
+            ranks.append((*_in_passing(services, found, where), where))
+        count += 1
+        if count % _A_STEP == 0:
             yield
-    chosen = sorted(where for *_, where in sorted(ranks)[:PARTITIONS_MAX])
-    return chosen, len(every) - len(chosen)
+    chosen = sorted(where for *_, where in nsmallest(PARTITIONS_MAX, ranks))
+    return chosen, count - len(chosen)
+
+
+def _read(services: Services, found: FoundGroup, reading: _Reading, topic: str | None) -> Iterator[Where]:
+    """Every partition that the group reads, as far as that is known, each once; or all of one topic."""
+    topics = services.catalogue.topics
+    if topic is not None:
+        there = topics.get(topic)
+        yield from ((topic, number) for number in range(0 if there is None else len(there.partitions)))
+        return
+    for name, committed in list(found.offsets.items()):
+        if name in topics:
+            yield from ((name, number) for number in list(committed))
+    for where in dict.fromkeys([*found.unstable, *reading.assigned]):
+        if where[0] in topics and where[1] not in found.offsets.get(where[0], ()):
+            yield where
 
 
 def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[int, int]:
@@ -151,7 +172,10 @@ def _partition(
 ) -> Steps[PartitionFacts]:
     committed = found.offsets.get(where[0], {}).get(where[1])
     facts = PartitionFacts(
-        *where, committed=None if committed is None else committed.offset, member_id=reading.assigned.get(where)
+        *where,
+        committed=None if committed is None else committed.offset,
+        member_id=reading.assigned.get(where),
+        is_assignment_known=reading.is_whole,
     )
     if where in found.unstable:
         facts = facts._replace(is_position_pending=True)

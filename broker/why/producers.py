@@ -26,9 +26,10 @@ def producer_facts(services: Services, history: History, transactional_id: str) 
     except KafkaError as error:
         return facts._replace(unavailable=_why_unavailable(error))
     now_ms = services.clock.now_ms()
+    refused = history.refused(transactional_id, now_ms)
     facts = facts._replace(
-        refused=history.refused(transactional_id, now_ms),
-        initialised=history.initialised(transactional_id, now_ms),
+        refused=refused,
+        fenced=history.fenced(transactional_id, refused, now_ms),
         timed_out=history.timed_out(transactional_id, now_ms),
     )
     if txn is None:

@@ -132,7 +132,7 @@ def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, h
         if txn is not None:
             facts = facts._replace(transactional_id=txn.transactional_id)
             epoch = -1 if facts.producer_epoch is None else facts.producer_epoch
-            client = history.began(txn.transactional_id, producer_id, epoch, 0)
+            client = history.client_of(txn.transactional_id, producer_id, epoch)
             if client is not None:
                 facts = facts._replace(client_id=client.client_id, peer=client.peer)
     undecided = log.first_undecided

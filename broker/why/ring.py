@@ -13,7 +13,7 @@ class Happened(NamedTuple):
     at_ms: int
     facts: Mapping[str, Any]
     cause: Mapping[str, Any]
-    """What led to it: of a request api, client_id and peer."""
+    """What led to it: of a request api, client_id, peer, and what it says (broker/events/cause.py)."""
 
 
 class Ring(Protocol):
@@ -23,7 +23,10 @@ class Ring(Protocol):
     """Whether anything is remembered at all."""
 
     def last(self, kinds: Collection[str], **facts: Any) -> Happened | None:
-        """The newest event of one of these kinds that has these facts. Bounded by the size of what is remembered."""
+        """The newest event of one of these kinds that has these facts, or whose cause has those that it has not.
+
+        Bounded by the size of what is remembered.
+        """
 
 
 class NoRing:

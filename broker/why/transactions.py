@@ -52,10 +52,8 @@ def open_facts(services: Services, history: History, txn: Transaction) -> Transa
     times_out_at_ms: int | None = None
     if txn.state is TransactionState.ONGOING and began_ms is not None and txn.timeout_ms != NO_TIMEOUT_MS:
         times_out_at_ms = began_ms + txn.timeout_ms
-    missing_markers = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
-    client = history.began(txn.transactional_id, txn.producer_id, txn.producer_epoch, now_ms) or history.initialised(
-        txn.transactional_id, now_ms
-    )
+    found = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
+    client = history.client_of(txn.transactional_id, txn.producer_id, txn.producer_epoch)
     return TransactionFacts(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,
@@ -64,11 +62,9 @@ def open_facts(services: Services, history: History, txn: Transaction) -> Transa
         age_ms=None if began_ms is None else now_ms - began_ms,
         time_left_ms=None if times_out_at_ms is None else times_out_at_ms - now_ms,
         times_out_at_ms=times_out_at_ms,
-        unmarked=()
-        if missing_markers is None
-        else _unmarked(services, missing_markers.refused, missing_markers.without_room),
-        unmarked_count=0 if missing_markers is None else missing_markers.partitions_count,
-        held_at=history.held_at(txn.transactional_id),
+        unmarked=() if found is None else _unmarked(services, found.refused, found.without_room),
+        unmarked_count=0 if found is None else found.partitions_count,
+        held_at=None if found is None else found.held_at,
         client_id=None if client is None else client.client_id,
         peer=None if client is None else client.peer,
     )

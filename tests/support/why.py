@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from barnabas.broker.context import Services
-from barnabas.broker.why.ring import NO_RING, Ring
+from barnabas.broker.events import Kind
+from barnabas.broker.why.ring import NO_RING, Happened, Ring
 from barnabas.broker.why.rules.answer import Answer
 from barnabas.broker.why.why import Why
 from tests.support.inspected_broker import now
+from tests.support.worlds.broker import BrokerWorld
 
 
 class Asked:
@@ -55,3 +58,27 @@ def check_plain(value: Any) -> None:
             check_plain(each)
     else:
         assert value is None or type(value) in (str, int, float, bool), value
+
+
+class RememberedEvents:
+    """A `Ring` over all that a broker tells."""
+
+    is_kept = True
+
+    def __init__(self, world: BrokerWorld) -> None:
+        self._world = world
+        self.happened: list[Happened] = []
+        world.services.events.listen(self._hear)
+
+    def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
+        cause = self._world.services.events.cause
+        at_ms = self._world.services.clock.now_ms()
+        self.happened.append(Happened(kind.name, at_ms, dict(facts), {} if cause is None else cause.facts()))
+
+    def last(self, kinds: Collection[str], **facts: Any) -> Happened | None:
+        return next((each for each in reversed(self.happened) if each.kind in kinds and _has(each, facts)), None)
+
+
+def _has(event: Happened, facts: Mapping[str, Any]) -> bool:
+    known = {**event.cause, **event.facts}
+    return all(known.get(name) == value for name, value in facts.items())

@@ -43,6 +43,8 @@ class PartitionFacts(NamedTuple):
     """The group's position: None where it committed nothing."""
     member_id: str | None = None
     """Who is assigned the partition."""
+    is_assignment_known: bool = True
+    """Whether that it is nobody's means so."""
     trouble: str | None = None
     """Why the partition cannot be read."""
     log_start_offset: int | None = None
@@ -219,7 +221,8 @@ def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
 
 
 def _whose_turn(each: PartitionFacts, facts: ConsumerFacts) -> str:
-    if facts.group.members_count and not is_rebalancing(facts.group) and each.member_id is None:
+    is_settled = each.is_assignment_known and not is_rebalancing(facts.group)
+    if facts.group.members_count and is_settled and each.member_id is None:
         return "No member is assigned this partition."
     if each.member_id is not None:
         return f"Member {named(each.member_id)} can read them now: nothing in the broker holds them back."

@@ -17,6 +17,8 @@ class Told(NamedTuple):
     request: str | None = None
     """The name of the API."""
     error: str | None = None
+    why: str | None = None
+    """Why it was refused, as a sentence without its end."""
     client_id: str | None = None
     peer: str | None = None
     producer_id: int | None = None
@@ -44,8 +46,8 @@ class ProducerFacts(NamedTuple):
     """The one that is not over."""
     refused: Told | None = None
     """The last request of it that was refused."""
-    initialised: Told | None = None
-    """The last InitProducerId that was granted."""
+    fenced: Told | None = None
+    """The last InitProducerId by which another producer took it over."""
     timed_out: Told | None = None
     """The last time that a transaction of it was aborted for its timeout."""
     has_history: bool = False
@@ -75,7 +77,7 @@ def _refusal(name: str, facts: ProducerFacts) -> list[str]:
     )
     first = (
         f"{refused.request or 'A request'} of transactional id {name}{_who(refused)}{had} was refused "
-        f"{duration(refused.ago_ms)} ago: {refused.error}."
+        f"{duration(refused.ago_ms)} ago: {refused.error}{'' if refused.why is None else f' ({refused.why})'}."
     )
     return [first, *_reason(refused, facts)]
 
@@ -85,12 +87,12 @@ def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
     told: list[tuple[int, list[str]]] = []
     if facts.timed_out is not None and facts.timed_out.at_ms <= refused.at_ms:
         told.append((facts.timed_out.at_ms, _timeout(facts)))
-    if facts.initialised is not None and facts.initialised.at_ms <= refused.at_ms:
-        told.append((facts.initialised.at_ms, [_initialised(facts.initialised)]))
+    if facts.fenced is not None and facts.fenced.at_ms <= refused.at_ms:
+        told.append((facts.fenced.at_ms, [_fenced(facts.fenced)]))
     return max(told)[1] if told else []
 
 
-def _initialised(told: Told) -> str:
+def _fenced(told: Told) -> str:
     before = "" if told.epoch_before is None else f", before that it was {told.epoch_before}"
     return (
         f"Another InitProducerId{_who(told)} came {duration(told.ago_ms)} ago, at {moment(told.at_ms)}: "

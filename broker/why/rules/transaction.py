@@ -56,8 +56,9 @@ def whose(txn: TransactionFacts) -> str:
 def waits_for(txn: TransactionFacts) -> list[str]:
     """What its end waits for, and what would bring it about."""
     if txn.held_at is not None:
-        first = f"It is held up by a fault at {txn.held_at}, until that is released: `barnabas faults`."
-        return [first]
+        decided = "commit" if txn.state == "PrepareCommit" else "abort"
+        where = f"at the step {txn.held_at}"
+        return [f"Its {decided} is decided, and a fault holds it up {where} until that is released: `barnabas faults`."]
     match txn.state:
         case "Ongoing":
             return [_ends_by(txn)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.why import consumers
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -58,8 +59,8 @@ class Classic:
         assert answer.error_code == NONE
         self.member_id, self.generation_id = answer.member_id, answer.generation_id
 
-    async def sync(self, *members: Classic) -> None:
-        given = [SyncGroupRequestAssignment(member_id=each.member_id, assignment=b"") for each in members]
+    async def sync(self, *members: Classic, assignment: bytes = b"") -> None:
+        given = [SyncGroupRequestAssignment(member_id=each.member_id, assignment=assignment) for each in members]
         asked = SyncGroupRequest(
             group_id="g", generation_id=self.generation_id, member_id=self.member_id, assignments=given
         )
@@ -237,3 +238,18 @@ async def test_a_regular_and_a_huge_group_are_told_in_bounds(world: Inspected) -
     assert facts["members_count"] == 130
     assert len(facts["members"]) == 100
     assert len(answer.sentences) < 15
+
+
+async def test_an_assignment_that_is_too_long_to_be_read_says_nothing_of_who_has_a_partition(
+    world: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = Classic(world)
+    await alone.join()
+    await alone.joined()
+    assigned = b"\0\0\0\0\0\1\0\1t\0\0\0\1\0\0\0\0\0\0\0\0"
+    await alone.sync(alone, assignment=assigned)
+    world.append("t", b"v")
+    asked = Asked(world.services)
+    assert f"Member {alone.member_id} can read them now" in str(await asked.consumer("g", "t"))
+    monkeypatch.setattr(consumers, "ASSIGNMENT_BYTES_MAX", len(assigned) - 1)
+    assert "They can be read now: nothing in the broker holds them back." in str(await asked.consumer("g", "t"))

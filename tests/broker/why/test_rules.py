@@ -49,7 +49,10 @@ WAITS: dict[str, tuple[TransactionFacts, list[str]]] = {
     ),
     "held up by a fault": (
         OPEN._replace(state="PrepareCommit", held_at="transaction.prepared"),
-        ["It is held up by a fault at transaction.prepared, until that is released: `barnabas faults`."],
+        [
+            "Its commit is decided, and a fault holds it up at the step transaction.prepared until that is released: "
+            "`barnabas faults`."
+        ],
     ),
     "being carried out": (
         OPEN._replace(state="PrepareAbort"),
@@ -121,15 +124,7 @@ REFUSED = Told(
     producer_epoch=2,
 )
 BEGAN = Told(
-    AT_MS + 5_000,
-    5_000,
-    "InitProducerId",
-    None,
-    "b",
-    "127.0.0.1:2",
-    producer_id=4_000,
-    producer_epoch=3,
-    epoch_before=2,
+    AT_MS + 5_000, 5_000, client_id="b", peer="127.0.0.1:2", producer_id=4_000, producer_epoch=3, epoch_before=2
 )
 NOTHING_OPEN = "Transactional id tx waits for nothing: no transaction is open, and InitProducerId came 2 s ago."
 TIMED_OUT = (
@@ -139,7 +134,7 @@ TIMED_OUT = (
 )
 PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
     "another one began": (
-        IDLE._replace(refused=REFUSED, initialised=BEGAN),
+        IDLE._replace(refused=REFUSED, fenced=BEGAN),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
@@ -152,7 +147,7 @@ PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
         ],
     ),
     "it timed out, and another one began before": (
-        IDLE._replace(refused=REFUSED, initialised=BEGAN, timed_out=Told(AT_MS + 7_000, 3_000)),
+        IDLE._replace(refused=REFUSED, fenced=BEGAN, timed_out=Told(AT_MS + 7_000, 3_000)),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
@@ -167,7 +162,7 @@ PRODUCERS: dict[str, tuple[ProducerFacts, list[str]]] = {
         [TIMED_OUT, NOTHING_OPEN, PRESENT],
     ),
     "what came after a refusal is no reason for it": (
-        IDLE._replace(refused=REFUSED._replace(at_ms=AT_MS), initialised=BEGAN),
+        IDLE._replace(refused=REFUSED._replace(at_ms=AT_MS), fenced=BEGAN),
         [
             "EndTxn of transactional id tx by client a from 127.0.0.1:1 with producer 4000 epoch 2 was refused "
             "2 s ago: "
