@@ -339,7 +339,7 @@ class MarkerWriter:
         if not job.comes_to(kind.name, where):
             return False
         facts = job.facts(where)
-        if kind is TRANSACTION_PREPARED:
+        if where is None:
             facts.update(job.partitions())
         held = self._events.tell(kind, facts)
         if held is None or self._lets_go:

@@ -124,7 +124,7 @@ MARKER_REFUSED = Kind(
 TRANSACTION_MARKED = Kind(
     "transaction.marked",
     "every partition has its marker, and readers see the end; the transaction is not complete yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
