@@ -26,6 +26,7 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.events import Events
+from barnabas.broker.history import open_history
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
@@ -138,6 +139,7 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
+        self.history = Deferred(partial(open_history, self.services, config, environment))
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
 
     def _open_partitions(
@@ -240,6 +242,8 @@ class Broker:
         self._http = await open_http(self, self._meter, sockets, network, self._machine_clock, control)
 
     def _close_http(self) -> None:
+        if self.history.built is not None:
+            self.history.built.close()
         if self._http is not None:
             self._http.close()
 

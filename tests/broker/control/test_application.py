@@ -14,6 +14,7 @@ from barnabas.broker.control.admission import Admission
 from barnabas.broker.control.application import application
 from barnabas.broker.control.clock_room import clock_room
 from barnabas.broker.control.openapi import document
+from barnabas.broker.control.trace_room import trace_room
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from tests.support.source_tree import ROOT
 from tests.support.worlds.broker import BrokerWorld
@@ -68,7 +69,8 @@ def test_the_description_in_the_documentation_is_this_one() -> None:
 
 async def test_the_description_is_served_and_names_every_route(control: Control) -> None:
     assert await control.ask("GET", "/control/openapi.json") == (200, DOCUMENT)
-    app: Any = application([clock_room(control.world.broker.time_control.get())], Admission())
+    broker = control.world.broker
+    app: Any = application([clock_room(broker.time_control.get()), trace_room(broker.history.get)], Admission())
     routes = {(route.path, method.lower()) for route in app.app.routes for method in route.methods - {"HEAD"}}
     assert routes == {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
 
