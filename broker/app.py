@@ -27,6 +27,7 @@ from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.events import Events
 from barnabas.broker.faults import open_faults
+from barnabas.broker.history import open_history
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
@@ -141,6 +142,7 @@ class Broker:
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
+        self.history = Deferred(partial(open_history, self.services, config, environment))
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -249,6 +251,8 @@ class Broker:
         self._http = await open_http(self, self._meter, sockets, network, self._machine_clock, control)
 
     def _close_http(self) -> None:
+        if self.history.built is not None:
+            self.history.built.close()
         if self._http is not None:
             self._http.close()
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "nodes": "list, stop and start the nodes of a broker that is several, and move what they lead",
     "clock": "stop the clock of a broker that runs, or move it ahead: for tests",
     "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, and what became of a record",
+    "trace": "tell what happened last in a broker, and follow what happens",
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump, verify, repair or compact the files of a data directory",

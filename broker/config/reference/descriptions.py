@@ -32,6 +32,8 @@ _TEXTS = {
     "telemetry.max.bytes": "The most bytes of metrics that a client pushes at once, also once they are decompressed.",
     "barnabas.client.telemetry.enable": "Whether clients may push their metrics (KIP-714). /metrics serves them; "
     "`kafka-client-metrics.sh` says which are wanted.",
+    "barnabas.history.events.max": "How many events the history keeps, from which `barnabas trace` tells what happened "
+    "last. There is one only where the broker is controlled: with `--control`, or in a test.",
     "barnabas.log.dir.reserved.bytes": "What producers leave free on the disk of each data directory, for all else "
     "that has to be written; at most a twentieth of the disk. With less free the directory is full: producers wait.",
     # topics

@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, why, configs, doctor, log, handover"
+ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, why, trace, configs, doctor, log, handover"
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
@@ -92,6 +92,8 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["why", "record", "t:0"], "why record: 't:0' is not TOPIC:PARTITION:OFFSET, such as orders:0:42"),
         (["why", "record", "t:0:-1"], "why record: 't:0:-1' is not TOPIC:PARTITION:OFFSET"),
         (["why", "group", "g", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
+        (["trace", "--follow", "--perfetto", "f"], "trace: argument --perfetto: not allowed with argument --follow"),
+        (["trace", "--limit", "many"], "trace: argument --limit: invalid int value: 'many'"),
         (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
         (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],

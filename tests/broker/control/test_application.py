@@ -15,6 +15,7 @@ from barnabas.broker.control.application import application
 from barnabas.broker.control.clock_room import clock_room
 from barnabas.broker.control.openapi import document
 from barnabas.broker.control.room import Room
+from barnabas.broker.control.trace_room import trace_room
 from barnabas.broker.control.why_room import why_room
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from barnabas.broker.why.why import Why
@@ -27,7 +28,8 @@ DAY_MS = 86_400_000
 
 def rooms(world: BrokerWorld) -> list[Room]:
     """Those that a broker has."""
-    return [clock_room(world.broker.time_control.get()), why_room(Why(world.services))]
+    broker = world.broker
+    return [clock_room(broker.time_control.get()), trace_room(broker.history.get), why_room(Why(world.services))]
 
 
 class Control:
