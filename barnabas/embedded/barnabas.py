@@ -20,6 +20,7 @@ from typing import Any, Self
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+from barnabas.embedded.faults import Faults
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
@@ -73,6 +74,8 @@ class Barnabas:
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
         """What the broker goes by: `clock.advance("7d")`."""
+        self.faults = Faults(self._ask)
+        """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
