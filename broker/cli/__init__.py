@@ -22,6 +22,7 @@ COMMANDS = {
     "clock": "stop the clock of a broker that runs, or move it ahead: for tests",
     "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, and what became of a record",
     "trace": "tell what happened last in a broker, and follow what happens",
+    "faults": "have a broker that runs misbehave, as a plan says: for tests",
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump, verify, repair or compact the files of a data directory",

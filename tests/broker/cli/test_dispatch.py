@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, why, trace, configs, doctor, log, handover"
+ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, configs, doctor, log, handover"
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
@@ -94,6 +94,9 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["why", "group", "g", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["trace", "--follow", "--perfetto", "f"], "trace: argument --perfetto: not allowed with argument --follow"),
         (["trace", "--limit", "many"], "trace: argument --limit: invalid int value: 'many'"),
+        (["faults"], "faults: the following arguments are required: COMMAND"),
+        (["faults", "arm"], "faults arm: the following arguments are required: FILE"),
+        (["faults", "list", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
         (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],
