@@ -27,7 +27,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.inspection.groups import FoundGroup
-    from barnabas.broker.why.history import History
+    from barnabas.broker.why.ring import Ring
 
 PARTITIONS_MAX = 100
 """That are looked into."""
@@ -52,7 +52,7 @@ class _Reading(NamedTuple):
     """Whether all that is assigned is in it."""
 
 
-def consumer_facts(services: Services, history: History, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
+def consumer_facts(services: Services, ring: Ring, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
     """The facts for `why consumer`."""
     group, found = yield from group_facts(services, group_id)
     facts = ConsumerFacts(group, topic)
@@ -69,10 +69,10 @@ def consumer_facts(services: Services, history: History, group_id: str, topic: s
             missing_topics=tuple(sorted(reading.subscribed - there.keys())[:TOPICS_MAX]) if topic is None else (),
         )
     chosen, left_out = yield from _chosen(services, found, reading, topic)
-    holders, budget = Holders(services, history), Budget()
+    holders, budget = Holders(services, ring), Budget()
     partitions = []
     for where in chosen:
-        partitions.append((yield from _partition(services, history, found, reading, where, holders, budget)))
+        partitions.append((yield from _partition(services, ring, found, reading, where, holders, budget)))
         yield
     return facts._replace(
         partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.room.full_reasons)
@@ -163,7 +163,7 @@ def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[in
 
 def _partition(
     services: Services,
-    history: History,
+    ring: Ring,
     found: FoundGroup,
     reading: _Reading,
     where: Where,
@@ -182,7 +182,7 @@ def _partition(
         for producer_id in list(found.pending_producers(*where))[:1]:
             txn = yield from holders.transaction(producer_id)
             if txn is not None and txn.state.is_open:
-                facts = facts._replace(position_holder=open_facts(services, history, txn))
+                facts = facts._replace(position_holder=open_facts(services, ring, txn))
     log = opened(services, *where)
     if isinstance(log, str):
         return facts._replace(trouble=log)

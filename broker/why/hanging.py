@@ -20,7 +20,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
     from barnabas.broker.inspection.groups import LoadedGroup
-    from barnabas.broker.why.history import History
+    from barnabas.broker.why.ring import Ring
     from barnabas.broker.why.rules.answer import Answer
 
 EACH_MAX = 5
@@ -30,7 +30,7 @@ _PARTITIONS_MAX = 100
 _A_STEP = 200
 
 
-def hanging(services: Services, history: History) -> Steps[dict[str, Answer]]:
+def hanging(services: Services, ring: Ring) -> Steps[dict[str, Answer]]:
     """The answers, by what they are about: "group g", "consumer g", "transactional id tx"."""
     found: dict[str, Answer] = {}
     open_ones = []
@@ -40,7 +40,7 @@ def hanging(services: Services, history: History) -> Steps[dict[str, Answer]]:
         if number % _A_STEP == _A_STEP - 1:
             yield
     for txn in nsmallest(EACH_MAX, open_ones, key=lambda txn: txn.start_timestamp_ms):
-        answer = producer.explain(producer_facts(services, history, txn.transactional_id))
+        answer = producer.explain(producer_facts(services, ring, txn.transactional_id))
         found[f"transactional id {txn.transactional_id}"] = answer
     groups = 0
     for each in loaded_groups(services)[:GROUPS_MAX]:
@@ -49,7 +49,7 @@ def hanging(services: Services, history: History) -> Steps[dict[str, Answer]]:
         if group.is_rebalancing(facts):
             found[f"group {each.group_id}"] = group.explain(facts)
         elif _is_held_back(services, each):
-            read = yield from consumer_facts(services, history, each.group_id, None)
+            read = yield from consumer_facts(services, ring, each.group_id, None)
             found[f"consumer {each.group_id}"] = consumer.explain(read)
         else:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.inspection.transactions import transaction_of
+from barnabas.broker.why.past import Past
 from barnabas.broker.why.rules.producer import ProducerFacts
 from barnabas.broker.why.rules.words import named
 from barnabas.broker.why.transactions import open_facts
@@ -12,25 +13,26 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
-    from barnabas.broker.why.history import History
+    from barnabas.broker.why.ring import Ring
 
 PARTITIONS_MAX = 100
 """That are named."""
 
 
-def producer_facts(services: Services, history: History, transactional_id: str) -> ProducerFacts:
+def producer_facts(services: Services, ring: Ring, transactional_id: str) -> ProducerFacts:
     """The facts for `why producer`."""
-    facts = ProducerFacts(transactional_id, has_history=history.is_kept)
+    facts = ProducerFacts(transactional_id, has_history=ring.is_kept)
     try:
         txn = transaction_of(services, transactional_id)
     except KafkaError as error:
         return facts._replace(unavailable=_why_unavailable(error))
     now_ms = services.clock.now_ms()
-    refused = history.refused(transactional_id, now_ms)
+    past = Past(ring, transactional_id, now_ms)
+    refused = past.refused()
     facts = facts._replace(
         refused=refused,
-        fenced=history.fenced(transactional_id, refused, now_ms),
-        timed_out=history.timed_out(transactional_id, now_ms),
+        fenced=past.fenced(refused),
+        timed_out=past.timed_out(),
     )
     if txn is None:
         return facts._replace(exists=False)
@@ -43,7 +45,7 @@ def producer_facts(services: Services, history: History, transactional_id: str) 
         updated_ago_ms=now_ms - txn.last_update_timestamp_ms,
         partitions=tuple(f"{named(topic)}-{number}" for topic, number in sorted(txn.partitions)[:PARTITIONS_MAX]),
         partitions_count=len(txn.partitions),
-        transaction=open_facts(services, history, txn) if txn.state.is_open else None,
+        transaction=open_facts(services, ring, txn) if txn.state.is_open else None,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.why.partitions import opened
+from barnabas.broker.why.past import Past
 from barnabas.broker.why.positions import BATCHES_MAX, Budget
 from barnabas.broker.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
 from barnabas.broker.why.transactions import Holders
@@ -20,7 +21,7 @@ from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
-    from barnabas.broker.why.history import History
+    from barnabas.broker.why.ring import Ring
     from barnabas.storage.log.batches import LogBatch
     from barnabas.storage.log.log import PartitionLog
 
@@ -28,7 +29,7 @@ _RECORDS_A_STEP = 200
 _BATCHES_A_STEP = 20
 
 
-def record_facts(services: Services, history: History, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
+def record_facts(services: Services, ring: Ring, topic: str, partition: int, offset: int) -> Steps[RecordFacts]:
     """The facts for `why record`."""
     facts = RecordFacts(topic, partition, offset)
     log = opened(services, topic, partition)
@@ -52,7 +53,7 @@ def record_facts(services: Services, history: History, topic: str, partition: in
             facts = yield from _decided(log, facts, batch)
     except (StorageError, DecodeError) as failure:
         return facts._replace(trouble=str(failure))
-    return (yield from _with_transaction(log, facts, Holders(services, history), history))
+    return (yield from _with_transaction(log, facts, Holders(services, ring), ring))
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:
@@ -123,7 +124,7 @@ def _marker(batch: LogBatch) -> MarkerFacts:
     return MarkerFacts(found.offset, found.timestamp, found.commit, found.producer_epoch, found.coordinator_epoch)
 
 
-def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, history: History) -> Steps[RecordFacts]:
+def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, ring: Ring) -> Steps[RecordFacts]:
     """With the transactional id, who wrote it, and what holds it back."""
     where = facts.topic, facts.partition
     producer_id = facts.producer_id
@@ -132,7 +133,7 @@ def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, h
         if txn is not None:
             facts = facts._replace(transactional_id=txn.transactional_id)
             epoch = -1 if facts.producer_epoch is None else facts.producer_epoch
-            client = history.client_of(txn.transactional_id, producer_id, epoch)
+            client = Past(ring, txn.transactional_id, 0).client_of(producer_id, epoch)
             if client is not None:
                 facts = facts._replace(client_id=client.client_id, peer=client.peer)
     undecided = log.first_undecided

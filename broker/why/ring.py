@@ -1,8 +1,8 @@
-"""What is asked of the history of what happened, where one is kept: the last event of some kinds with some facts."""
+"""What is asked of the history of what happened, where one is kept (broker/history/)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
@@ -22,10 +22,10 @@ class Ring(Protocol):
     is_kept: bool
     """Whether anything is remembered at all."""
 
-    def last(self, kinds: Collection[str], **facts: Any) -> Happened | None:
-        """The newest event of one of these kinds that has these facts, or whose cause has those that it has not.
+    def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
+        """The events of these kinds about a transactional id, by their facts or their cause, the newest first.
 
-        Bounded by the size of what is remembered.
+        Not more than a thousand or so.
         """
 
 
@@ -34,9 +34,9 @@ class NoRing:
 
     is_kept = False
 
-    def last(self, kinds: Collection[str], **facts: Any) -> Happened | None:
+    def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
         """Nothing."""
-        return None
+        return ()
 
 
 NO_RING = NoRing()

@@ -8,24 +8,27 @@ from barnabas.broker.coordinator.transaction.model import NO_TIMEOUT_MS, Transac
 from barnabas.broker.coordinator.transaction.states import TransactionState
 from barnabas.broker.inspection.transactions import are_loaded, started_ms, transaction_of_producer, unwritten
 from barnabas.broker.why.partitions import leaderless, missing, refusal
+from barnabas.broker.why.past import Past
+from barnabas.broker.why.ring import NO_RING, Ring
 from barnabas.broker.why.rules.transaction import TransactionFacts, Unmarked
 from barnabas.broker.why.rules.words import named
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.context import Services
-    from barnabas.broker.why.history import History
 
 UNMARKED_MAX = 100
 """Partitions without a marker that are told one by one."""
+ASKED_MAX = 20
+"""Transactions of one question whose past is looked at."""
 
 
 class Holders:
     """The transactions that one question comes across: each producer is looked for once."""
 
-    def __init__(self, services: Services, history: History) -> None:
+    def __init__(self, services: Services, ring: Ring) -> None:
         self._services = services
-        self._history = history
+        self._ring = ring
         self._found: dict[int, Transaction | None] = {}
 
     def transaction(self, producer_id: int) -> Steps[Transaction | None]:
@@ -43,17 +46,18 @@ class Holders:
             if txn is not None:
                 facts = facts._replace(transactional_id=txn.transactional_id, state=txn.state.value)
             return facts._replace(where=place, start_offset=start_offset)
-        return open_facts(self._services, self._history, txn)._replace(where=place, start_offset=start_offset)
+        ring = self._ring if len(self._found) <= ASKED_MAX else NO_RING
+        return open_facts(self._services, ring, txn)._replace(where=place, start_offset=start_offset)
 
 
-def open_facts(services: Services, history: History, txn: Transaction) -> TransactionFacts:
+def open_facts(services: Services, ring: Ring, txn: Transaction) -> TransactionFacts:
     """A transaction that is open, or being ended."""
     began_ms, now_ms = started_ms(txn), services.clock.now_ms()
     times_out_at_ms: int | None = None
     if txn.state is TransactionState.ONGOING and began_ms is not None and txn.timeout_ms != NO_TIMEOUT_MS:
         times_out_at_ms = began_ms + txn.timeout_ms
     found = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
-    client = history.client_of(txn.transactional_id, txn.producer_id, txn.producer_epoch)
+    client = Past(ring, txn.transactional_id, now_ms).client_of(txn.producer_id, txn.producer_epoch)
     return TransactionFacts(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,

@@ -14,7 +14,6 @@ from barnabas.broker.slices import Kind, Work
 from barnabas.broker.why.consumers import consumer_facts
 from barnabas.broker.why.groups import group_facts
 from barnabas.broker.why.hanging import hanging
-from barnabas.broker.why.history import History
 from barnabas.broker.why.producers import producer_facts
 from barnabas.broker.why.records import record_facts
 from barnabas.broker.why.ring import NO_RING, Ring
@@ -33,21 +32,21 @@ class Why:
     def __init__(self, services: Services, ring: Ring = NO_RING) -> None:
         """services: of all nodes. ring: what happened so far, where that is kept."""
         self._services = services
-        self._history = History(ring)
+        self._ring = ring
 
     def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
         """Why a group's consumers get nothing, or stop: from one topic, or from all that they read."""
         collect = consumer_facts
-        return self._answer(lambda: collect(self._services, self._history, group_id, topic), consumer.explain)
+        return self._answer(lambda: collect(self._services, self._ring, group_id, topic), consumer.explain)
 
     def producer(self, transactional_id: str) -> Answer | Future[Answer]:
         """Why a transactional producer was fenced or refused, or what its EndTxn waits for."""
-        return producer.explain(producer_facts(self._services, self._history, transactional_id))
+        return producer.explain(producer_facts(self._services, self._ring, transactional_id))
 
     def record(self, topic: str, partition: int, offset: int) -> Answer | Future[Answer]:
         """What became of a record, and who can see it."""
         collect = record_facts
-        return self._answer(lambda: collect(self._services, self._history, topic, partition, offset), record.explain)
+        return self._answer(lambda: collect(self._services, self._ring, topic, partition, offset), record.explain)
 
     def group(self, group_id: str) -> Answer | Future[Answer]:
         """What a group's rebalance waits for, member by member."""
@@ -55,7 +54,7 @@ class Why:
 
     def hanging(self) -> dict[str, Answer] | Future[dict[str, Answer]]:
         """All that hangs, by what it is: for the report of a test that failed."""
-        return self._services.slices.in_slices(lambda: hanging(self._services, self._history), ASKING)
+        return self._services.slices.in_slices(lambda: hanging(self._services, self._ring), ASKING)
 
     def _answer(self, collect: Callable[[], Work[Any]], explain: Callable[[Any], Answer]) -> Answer | Future[Answer]:
         def answer() -> Work[Answer]:

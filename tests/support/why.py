@@ -75,10 +75,9 @@ class RememberedEvents:
         at_ms = self._world.services.clock.now_ms()
         self.happened.append(Happened(kind.name, at_ms, dict(facts), {} if cause is None else cause.facts()))
 
-    def last(self, kinds: Collection[str], **facts: Any) -> Happened | None:
-        return next((each for each in reversed(self.happened) if each.kind in kinds and _has(each, facts)), None)
-
-
-def _has(event: Happened, facts: Mapping[str, Any]) -> bool:
-    known = {**event.cause, **event.facts}
-    return all(known.get(name) == value for name, value in facts.items())
+    def of(self, transactional_id: str, kinds: Collection[str]) -> list[Happened]:
+        return [
+            each
+            for each in reversed(self.happened)
+            if each.kind in kinds and {**each.cause, **each.facts}.get("transactional_id") == transactional_id
+        ]
