@@ -260,9 +260,6 @@ class MarkerWriter:
             why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
             self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
-        if self._events.is_on:
-            told = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
-            self._events.tell(MARKER_REFUSED, {**job.facts(where), **told})
         if code in _GONE:
             job.parked.pop(where, None)
             _log.info(line("marker left out", **facts))
