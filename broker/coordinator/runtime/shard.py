@@ -16,7 +16,7 @@ timer fires and nothing is written: the topic may have been deleted, and another
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -24,9 +24,11 @@ from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.runtime.outcome import (
     Answer,
     CancelTimer,
+    CancelTimers,
     Effect,
     Outcome,
     Park,
+    Prepared,
     Producer,
     SetTimer,
     TimerKey,
@@ -34,6 +36,7 @@ from barnabas.broker.coordinator.runtime.outcome import (
     as_coordinator_error,
 )
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")
@@ -103,11 +106,15 @@ class Shard(Generic[R, V]):
         write_timeout_ms: int | None = None,
         perform: Callable[[str, Effect], None] | None = None,
         is_deciding: Callable[[str], bool] | None = None,
+        fire: Callable[[str, TimerKey], Reply[None]] | None = None,
     ) -> None:
         """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
 
         `is_deciding` says whether a decision about an entity takes several turns of the event loop, and is not made:
         its timers wait, since somebody who came in time may be in line behind it.
+
+        `fire` decides what a timer means and carries it out, perhaps in several turns; the timer comes again if that
+        fails. Unless it is given, that is the machine's decision, made at once.
 
         `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
         durable: inside `execute` when nobody has to wait for the disk. It must not raise.
@@ -120,6 +127,7 @@ class Shard(Generic[R, V]):
         self._write_timeout_ms = write_timeout_ms
         self._perform = perform
         self._is_deciding = is_deciding
+        self._fire = fire
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
@@ -136,16 +144,16 @@ class Shard(Generic[R, V]):
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
         """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
         synced: Future[None] | None = None
-        records, producer, volatile, reply, effects, _ = outcome
+        records, producer, volatile, reply, effects, _, prepared = outcome
         if records:
             try:
-                synced = self._append(records, producer)
+                synced = self._append(records, producer) if prepared is None else self._append_prepared(prepared)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
                     raise KafkaError(code, refusal.message) from refusal
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
-                _, _, volatile, reply, effects, _ = outcome.or_else(code)
+                _, _, volatile, reply, effects, _, _ = outcome.or_else(code)
         if volatile is not None:
             self._machine.install(entity_id, volatile)
         if isinstance(reply, Park):
@@ -162,6 +170,8 @@ class Shard(Generic[R, V]):
                     self._set_timer(entity_id, effect.timer, effect.delay_ms)
             elif isinstance(effect, CancelTimer):
                 self._cancel_timer(entity_id, effect.timer)
+            elif isinstance(effect, CancelTimers):
+                _cancel(self._timers.pop((entity_id, effect.kind), {}))
             else:
                 others.append(effect)
         if synced is not None:
@@ -192,6 +202,13 @@ class Shard(Generic[R, V]):
         appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
         for position, record in enumerate(records):
             self._machine.replay(record, appended.base_offset + position, producer.producer_id)
+        return appended.synced
+
+    def _append_prepared(self, prepared: Prepared) -> Future[None] | None:
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+        appended = self._journal.append(self.partition, prepared.encoded, self._clock.now_ms())
+        prepared.put_in_place()
         return appended.synced
 
     # Parked requests
@@ -281,19 +298,35 @@ class Shard(Generic[R, V]):
             self._set_timer(entity_id, timer, TIMER_BEHIND_MS, refusals)
             return
         try:
-            self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+            reply = (self._fire or self.fire_at_once)(entity_id, timer)
         except KafkaError as refusal:
-            _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
-            delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
-            self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
+            self._fire_again(entity_id, timer, refusals, refusal)
+            return
+        if isinstance(reply, Future):
+            reply.add_done_callback(partial(self._fired, entity_id, timer, refusals))
+
+    def fire_at_once(self, entity_id: str, timer: TimerKey) -> None:
+        """Carry out what the machine decides. KafkaError when it cannot be written."""
+        reply = self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+        if isinstance(reply, Future):
+            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
+
+    def _fired(self, entity_id: str, timer: TimerKey, refusals: int, done: Future[None]) -> None:
+        refusal = None if done.cancelled() else done.exception()
+        if isinstance(refusal, KafkaError) and not self._runs(entity_id, timer):
+            self._fire_again(entity_id, timer, refusals, refusal)
+
+    def _fire_again(self, entity_id: str, timer: TimerKey, refusals: int, refusal: KafkaError) -> None:
+        _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
+        delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
+        self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
         self._is_closed = True
         timers, self._timers = self._timers, {}
         for running in timers.values():
-            for timer in running.values():
-                timer.cancel()
+            _cancel(running)
         parked, self._parked = self._parked, {}
         for future in parked.values():
             _refuse(future, code, "this is no longer the coordinator")
@@ -329,6 +362,11 @@ class _WhenSynced:
 def _give_up(waiting: Waiting, code: ErrorCode, why: str) -> None:
     for future, _ in waiting:
         _refuse(future, as_coordinator_error(code), why)
+
+
+def _cancel(running: Mapping[str, Timer]) -> None:
+    for timer in running.values():
+        timer.cancel()
 
 
 class _Alarm:
