@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer.assignors.model import Assignment
 from barnabas.broker.coordinator.group.consumer.model import (
+    NOTHING_OWNED,
     ClassicMetadata,
     Member,
     MemberState,
@@ -201,7 +202,7 @@ def _owned(topics: Iterable[log.TopicPartitions], epoch: int) -> Owned:
         if len(epochs) != len(topic.partitions):
             epochs = [epoch] * len(topic.partitions)
         found[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
-    return found
+    return found or NOTHING_OWNED  # most members have nothing to give up, and share it
 
 
 def _member_key(group_id: str, member_id: str) -> Stored:
