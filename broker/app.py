@@ -109,9 +109,8 @@ class Broker:
         parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        self._maintenance = Maintenance(
-            Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
-        )
+        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
+        self._maintenance = Maintenance(needs)
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),

@@ -20,6 +20,7 @@ COMMANDS = {
     "txn": "list, describe, abort transactions, and find those that hang",
     "nodes": "list, stop and start the nodes of a broker that is several, and move what they lead",
     "clock": "stop the clock of a broker that runs, or move it ahead: for tests",
+    "faults": "have a broker that runs misbehave, as a plan says: for tests",
     "configs": "describe or alter the configuration of topics and brokers",
     "doctor": "explain what is wrong with a set-up, or with a broker that runs",
     "log": "dump, verify, repair or compact the files of a data directory",

@@ -51,6 +51,11 @@ class Armed:
         return self.is_armed and not self.chances.is_over
 
     @property
+    def is_unfired(self) -> bool:
+        """Whether it did not fire as often as it was to; one without an end: not even once."""
+        return self.chances.fired < (self.fault.often.times or 1)
+
+    @property
     def standing(self) -> int:
         """How many stand at its pause."""
         return sum(why is Held.PAUSED for why in self._held.values())

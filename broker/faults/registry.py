@@ -111,8 +111,8 @@ class FaultRegistry:
         return armed
 
     def unfired(self) -> list[str]:
-        """The names of those that did not fire as often as they were to; without an end, that never fired."""
-        return [each.name for each in self._armed.values() if each.chances.fired < (each.fault.often.times or 1)]
+        """The names of those that did not fire as often as they were to."""
+        return [each.name for each in self._armed.values() if each.is_unfired]
 
     def release(self, name: str) -> int:
         """Let go on what stands at its pause; how many. NoSuchFault."""

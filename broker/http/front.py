@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.context import Deferred, Services
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
@@ -30,6 +31,7 @@ class Observed(Protocol):
     """Kafka's number of it: metrics/sources.py."""
     recovery: RecoveryPass
     time_control: Deferred[TimeControl]
+    faults: Deferred[Faults]
 
     @property
     def members(self) -> Sequence[Member]:
@@ -49,9 +51,10 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.application import application
     from barnabas.broker.control.clock_room import clock_room
     from barnabas.broker.control.describing import BODY_BYTES_MAX
+    from barnabas.broker.control.faults_room import faults_room
     from barnabas.broker.http.asgi import Mounted
 
-    rooms = [clock_room(broker.time_control.get())]
+    rooms = [clock_room(broker.time_control.get()), faults_room(broker.faults.get())]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 

@@ -18,12 +18,14 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
 from barnabas.broker.environment import Environment
+from barnabas.broker.faults.model import FaultRefused
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.own_time import movable
 from barnabas.broker.start import start_broker
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
 from barnabas.embedded.inside import questions
+from barnabas.embedded.inside.fault_questions import fault_questions
 from barnabas.embedded.snapshots import copy_directory
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes
     from barnabas.broker.time_control.time_control import ClockState, TimeControl
 
-FORESEEN = (CatalogueError, ClockRefused, ConfigError, KafkaError, OSError, StorageError)
+FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
@@ -59,6 +61,7 @@ class Host:
             "clock_run": lambda: self._done(self._clock.run()),
             "clock_advance": self._advance,
             "clock_at": self._advance_to,
+            **fault_questions(broker),
         }
 
     @property

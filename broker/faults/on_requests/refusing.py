@@ -48,6 +48,8 @@ _IN_PARTS: Final = frozenset(
     }
 )
 """Whose answers have nothing but codes of topics or partitions, each on its own."""
+PARTED: Final = _IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}
+"""In whose answers only what a fault matches has its code."""
 _ONE_FOR_ALL_SINCE: Final = 4
 """The version of AddPartitionsToTxn from which on brokers ask each other, for several transactions at a time."""
 

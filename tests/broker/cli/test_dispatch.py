@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, configs, doctor, log, handover"
+ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, faults, configs, doctor, log, handover"
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
@@ -87,6 +87,9 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["clock", "back"], "clock: argument COMMAND: invalid choice: 'back'"),
         (["clock", "run", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["clock", "run", "--token", "a\nb"], "clock: --token: "),
+        (["faults"], "faults: the following arguments are required: COMMAND"),
+        (["faults", "arm"], "faults arm: the following arguments are required: FILE"),
+        (["faults", "list", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
         (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],

@@ -206,6 +206,7 @@ print(*sys.modules)
     control = [name for name in loaded if name.startswith(("starlette", "anyio", "barnabas.broker.control"))]
     assert not control
     assert "barnabas.broker.time_control.movable_clock" not in loaded
+    assert not [name for name in loaded if name.startswith("barnabas.broker.faults.")]
 
 
 # --- barnabas clock --------------------------------------------------------------------------------------------------
