@@ -289,8 +289,7 @@ class Broker:
             await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
-        if self.faults.built is not None:
-            self.faults.built.registry.close()
+        self._take_faults_back()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()
@@ -326,6 +325,7 @@ class Broker:
     def abandon(self) -> None:
         """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
         self._close_http()
+        self._take_faults_back()
         for member in self.members:
             member.listener.stop_accepting()
             member.listener.abort()
@@ -342,6 +342,11 @@ class Broker:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
+
+    def _take_faults_back(self) -> None:
+        """So that nothing is held up any more, and the disks have their own files."""
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
 
     def _close_partitions(self) -> None:
         self._partitions.close_all()
