@@ -139,7 +139,6 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
-        self.history = Deferred(partial(open_history, self.services, config, environment))
         self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
 
     def _open_partitions(
@@ -172,6 +171,7 @@ class Broker:
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         parts = housekeeping, self.flush, self._directory.root
+        self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
         self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
         return housekeeping, room
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from barnabas.broker.events import KINDS
 from tests.support.source_tree import ROOT
 
@@ -22,4 +24,4 @@ def test_every_kind_is_in_the_documentation_in_the_order_of_the_table() -> None:
 
 
 if __name__ == "__main__":
-    print(*rows(), sep="\n")
+    sys.stdout.write("\n".join(rows()) + "\n")
