@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Record(NamedTuple):
@@ -15,6 +15,21 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: list[tuple[str, bytes | None]]
+
+
+class TracedEvent(NamedTuple):
+    """Something that happened in a broker. docs/trace.md lists the kinds, with their facts.
+
+    at_ms: by the clock that clients are told. cause: the request or the timer that led to it; empty if it is not known.
+    text: all of it as a line.
+    """
+
+    number: int
+    at_ms: int
+    kind: str
+    facts: dict[str, Any]
+    cause: dict[str, Any]
+    text: str
 
 
 class PartitionOffsets(NamedTuple):

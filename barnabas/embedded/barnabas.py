@@ -24,6 +24,7 @@ from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, No
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
+from barnabas.embedded.trace import Trace
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
 _LAST_LINES = 10
@@ -74,6 +75,8 @@ class Barnabas:
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
         """What the broker goes by: `clock.advance("7d")`."""
+        self.trace = Trace(self._ask)
+        """What happened last: `trace.events(kind="transaction")`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
