@@ -26,6 +26,7 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.events import Events
+from barnabas.broker.faults import open_faults
 from barnabas.broker.history import open_history
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
@@ -108,9 +110,8 @@ class Broker:
         parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        self._maintenance = Maintenance(
-            Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
-        )
+        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
+        self._maintenance = Maintenance(needs)
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
@@ -139,7 +140,7 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
-        self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
+        self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -190,7 +191,14 @@ class Broker:
         listening = partial(open_listener, self.services.config, *on_machine, sockets_max, self.events)
         return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
-    def _open_lifecycle(self, together: Together) -> Lifecycle:
+    def _open_faults(self) -> Faults:
+        disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
+        parts = self._loop, self._machine_clock, self.events, disks
+        return open_faults(self.members, *parts, may_crash=owns_process)
+
+    def _open_lifecycle(self, together: Together | None) -> Lifecycle | None:
+        if together is None:
+            return None
         from barnabas.broker.lifecycle import Lifecycle
 
         return Lifecycle(together.nodes, self.members, self._environment.network, lambda: self._meter, _DRAIN_MS)
@@ -281,6 +289,8 @@ class Broker:
             await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()

@@ -34,6 +34,7 @@ IMAGE_BUILDERS = ("buildah", "mmdebstrap")
 DEBIAN_PACKAGES = {
     "buildah": "buildah",
     "cc": "gcc",
+    "chromium": "chromium",
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
     "kcat": "kcat",
@@ -97,6 +98,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "codecs": (Group("codecs", 180, ("tests/codecs",), programs=JAVA, workers=2),),
     "clients": (Group("clients", 540, ("tests/compat",), programs=CLIENTS, beside=("quixstreams",)),),
     "transactions": (Group("transactions", 360, ("tests/transactions",), programs=CLIENTS, beside=("quixstreams",)),),
+    "console": (Group("console", 120, ("tests/console",), programs=("chromium",)),),
     "stack": (Group("stack", 120, ("tests/stack",), programs=JAVA),),
     "spark": (Group("spark", 480, ("tests/spark",), programs=JAVA, venv=".venv-spark", lock="spark"),),
     "chaos-pipeline": (

@@ -21,10 +21,12 @@ from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record,
 from barnabas.embedded.clock import Clock
 from barnabas.embedded.crashes import crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
+from barnabas.embedded.faults import Faults
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
 from barnabas.embedded.trace import Trace
+from barnabas.embedded.why import Why
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
 _LAST_LINES = 10
@@ -77,6 +79,10 @@ class Barnabas:
         """What the broker goes by: `clock.advance("7d")`."""
         self.trace = Trace(self._ask)
         """What happened last: `trace.events(kind="transaction")`."""
+        self.why = Why(self._ask)
+        """Why something hangs: `print(broker.why.consumer("g"))`."""
+        self.faults = Faults(self._ask)
+        """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api import hot, large_answers
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
-from barnabas.broker.api.entry import Client, Entry
+from barnabas.broker.api.entry import Client, Entry, Wrap
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
@@ -61,9 +61,12 @@ class Dispatcher:
         self._meter = meter
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
+        self._made: dict[tuple[int, int], Entry] = {}
         self._entries: dict[tuple[int, int], Entry] = {}
+        """Those of `_made`, each wrapped where somebody wraps."""
+        self._wrap: Wrap | None = None
         self._repeated = RepeatedRequests()
-        services.events.when_switched.append(self._entries.clear)
+        services.events.when_switched.append(self._make_again)
 
     def dispatch(self, frame: memoryview, client: Client) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
@@ -82,8 +85,20 @@ class Dispatcher:
             client.client_id, client.client_id_raw = (None if client_id_size else ""), b""
         entry = self._entries.get((api_key, version))
         if entry is None:
-            entry = self._new_entry(api_key, version)
+            entry = self._made.get((api_key, version)) or self._new_entry(api_key, version)
+            if self._wrap is not None:
+                entry = self._wrap(api_key, version, entry)
+            self._entries[api_key, version] = entry
         return entry(frame, position, correlation_id, client)
+
+    def intercept(self, wrap: Wrap | None) -> None:
+        """Call in place of each entry what `wrap` makes of it; with None the entries themselves again."""
+        self._wrap = wrap
+        self._entries.clear()
+
+    def _make_again(self) -> None:
+        self._made.clear()
+        self._entries.clear()
 
     def dispatch_for(self, session: Session) -> Dispatch:
         """What answers the requests of a connection with this session: `dispatch`, if it need not authenticate."""
@@ -130,7 +145,7 @@ class Dispatcher:
             entry = tracer.followed(row.key, version, entry)
         if self._meter is not None:
             entry = self._meter.timed(row.key, version, entry)
-        self._entries[api_key, version] = entry
+        self._made[api_key, version] = entry
         return entry
 
     def _tracer(self) -> Tracer | None:

@@ -49,7 +49,8 @@ def where_options(command: str, *, again: bool = False) -> Parser:
 def ask(options: argparse.Namespace, path: str, body: object = None, *, method: str | None = None) -> dict[str, Any]:
     """The broker's answer in JSON. UsageError for what makes no sense to it; OSError.
 
-    options: as `where_options` reads them. body: sent as JSON with POST, unless `method` is another.
+    options: as `where_options` reads them. body: sent with POST, unless `method` is another, as JSON;
+    bytes as they are.
     """
     with answered(options, path, body, method=method) as answer:
         return _checked(options, answer.status, answer.read())
@@ -70,7 +71,7 @@ def answered(
     sent = {**(headers or {}), **({} if options.token is None else {"Authorization": f"Bearer {options.token}"})}
     connection = HTTPConnection(*where, timeout=TIMEOUT_S)
     try:
-        text = None if body is None else json.dumps(body)
+        text = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection.request(method or ("GET" if body is None else "POST"), path, text, sent)
         yield connection.getresponse()
     except ConnectionRefusedError as refused:

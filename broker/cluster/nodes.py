@@ -112,6 +112,24 @@ class Nodes:
         """The numbers of the topic's partitions that the node has a replica of."""
         return [number for number, each in enumerate(self._placements[topic]) if node in each.replicas]
 
+    @property
+    def topics(self) -> list[str]:
+        """The names of all topics, as they are now."""
+        return list(self._placements)
+
+    def unbalanced(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions that others lead than their preferred replicas, which could lead them."""
+        running = self.running
+        return [
+            number
+            for number, each in enumerate(self._placements.get(topic, ()))
+            if each.leader != each.preferred and placement.elected(each, running, preferred=True) is not None
+        ]
+
+    def there(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
+        """Those of the partitions that exist now."""
+        return [key for key in keys if key[1] < len(self._placements.get(key[0], ()))]
+
     # --- what the catalogue asks and tells ---------------------------------------------------------------------------
 
     def factor(self, topic: str) -> int:
@@ -314,8 +332,7 @@ class Nodes:
 
     def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
         """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
-        there = self._catalogue.topics
-        before = {key: self.of(*key) for key in keys if key[0] in there and key[1] < len(there[key[0]].partitions)}
+        before = {key: self.of(*key) for key in self.there(keys)}
         now = {key: placement.started(each, self.running) for key, each in before.items()}
         joined = {key: each for key, each in now.items() if each != before[key]}
         try:

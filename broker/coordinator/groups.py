@@ -184,9 +184,6 @@ class GroupCoordinator:
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
         check_group_id(request.group_id)
-        return self.consumer.in_line(request.group_id, partial(self._synced, request))
-
-    def _synced(self, request: SyncRequest) -> Reply[SyncReply]:
         of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
         decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
@@ -195,7 +192,7 @@ class GroupCoordinator:
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> Reply[ErrorCode]:
-        """Heartbeat. While the partition loads no answer is to rejoin."""
+        """Heartbeat, at once, since it changes no group. While the partition loads no answer is to rejoin."""
         check_group_id(group_id)
         try:
             partition = self._partitions.of(group_id)
@@ -279,14 +276,15 @@ class GroupCoordinator:
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
         check_group_id(group_id)
-        machine = self._partitions.of(group_id).machine
-        durable = machine.durable
-        error, outcome = offsets.delete_offsets(
-            machine.group(group_id), durable.offsets(group_id), wanted, unstable=durable.unstable(group_id)
-        )
+        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted))
+
+    def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
+        durable = self._partitions.of(group_id).machine.durable
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        error, outcome = offsets.delete_offsets(group, committed, wanted, unstable=unstable)
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
-        return self._decide(group_id, lambda _: outcome)
+        return outcome
 
     # Groups as such
 
@@ -310,14 +308,12 @@ class GroupCoordinator:
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
         check_group_id(group_id, may_be_empty=True)
+        return self._decide(group_id, partial(self._group_deleted, group_id))
+
+    def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
-        decide = partial(
-            offsets.delete_group,
-            offsets=durable.offsets(group_id),
-            unstable=durable.unstable(group_id),
-            now_ms=self._now_ms(),
-        )
-        return self._decide(group_id, decide)
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        return offsets.delete_group(group, offsets=committed, unstable=unstable, now_ms=self._now_ms())
 
     # The ends of transactions
 
@@ -357,6 +353,10 @@ class GroupCoordinator:
     # The inside
 
     def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
+        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does."""
+        return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
+
+    def _decided(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
         partition = self._partitions.of(group_id)
         return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.events.some import some_partitions
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 
@@ -92,6 +93,11 @@ class MarkerJob:
         self._came_to = (step, where)
         return True
 
+    @property
+    def held_at(self) -> str | None:
+        """The step at which somebody holds it up."""
+        return self._came_to[0] if self.waits is Waits.HELD and self._came_to is not None else None
+
     def facts(self, where: TopicPartition | None) -> dict[str, Any]:
         """What is told of a step: of the transaction, and of the partition if it is one's."""
         marker = self.marker
@@ -101,14 +107,16 @@ class MarkerJob:
             "producer_epoch": marker.producer_epoch,
             "is_commit": marker.commit,
         }
-        if where is None:
-            facts["partitions_count"] = len(self._partitions)
-        else:
+        if where is not None:
             if not self._positions:
                 self._positions = {each: number for number, each in enumerate(sorted(self._partitions), 1)}
             facts["topic"], facts["partition"] = where
-            facts["nth"] = self._positions[where]
+            facts["position"] = self._positions[where]
         return facts
+
+    def partitions(self) -> dict[str, Any]:
+        """What is told of all partitions."""
+        return {"partitions": some_partitions(self._partitions), "partitions_count": len(self._partitions)}
 
 
 def job_key(name: str, marker: EndTxnMarker) -> JobKey:

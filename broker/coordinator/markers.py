@@ -113,6 +113,10 @@ class MarkerWriter:
         """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
         return next(self._unsettled(), None) is None
 
+    def jobs_of(self, name: str) -> list[MarkerJob]:
+        """The transactions of this id that are being finished, to be looked at."""
+        return [job for key, job in self._jobs.items() if key[0] == name]
+
     def next_change(self) -> Future[None]:
         """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
         self._changed = self._upkeep.loop.create_future()
@@ -252,10 +256,10 @@ class MarkerWriter:
 
     def _refused(self, job: MarkerJob, where: TopicPartition, refusal: KafkaError) -> None:
         code = refusal.code
+        if self._events.is_on and where not in job.parked:
+            why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
+            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
-        if self._events.is_on:
-            told = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
-            self._events.tell(MARKER_REFUSED, {**job.facts(where), **told})
         if code in _GONE:
             job.parked.pop(where, None)
             _log.info(line("marker left out", **facts))
@@ -331,7 +335,10 @@ class MarkerWriter:
         """Tell of a step, once; whether somebody holds the job up there. It goes on by itself then."""
         if not job.comes_to(kind.name, where):
             return False
-        held = self._events.tell(kind, job.facts(where))
+        facts = job.facts(where)
+        if where is None:
+            facts.update(job.partitions())
+        held = self._events.tell(kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)

@@ -338,9 +338,8 @@ class TransactionCoordinator:
             action()
 
         delay_ms = self.clock.until_next(interval_ms)
-        if (
-            delay_ms > interval_ms and name == "timeouts"
-        ):  # the clock is moved ahead, but not past what is to be aborted
+        # The clock is moved ahead, but not past what is to be aborted.
+        if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)

@@ -88,21 +88,21 @@ TRANSACTION_TIMED_OUT = Kind(
 TRANSACTION_PREPARED = Kind(
     "transaction.prepared",
     "the end of a transaction is decided and in the log; no marker is written yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
 MARKER_WRITING = Kind(
     "transaction.marker_writing",
-    "a marker is about to be written; nth counts the transaction's partitions from 1",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    "a marker is about to be written; position counts the transaction's partitions from 1",
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
 MARKER_WRITTEN = Kind(
     "transaction.marker_written",
     "the marker is in the partition's log; readers do not see it yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "nth"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
@@ -116,7 +116,7 @@ MARKER_REFUSED = Kind(
         "is_commit",
         "topic",
         "partition",
-        "nth",
+        "position",
         "error",
         "is_tried_again",
     ),
@@ -124,7 +124,7 @@ MARKER_REFUSED = Kind(
 TRANSACTION_MARKED = Kind(
     "transaction.marked",
     "every partition has its marker, and readers see the end; the transaction is not complete yet",
-    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions_count"),
+    ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
@@ -260,7 +260,12 @@ CLOCK_CHANGED = Kind(
     "somebody stopped the clock, moved it, or let it go on",
     ("state", "ahead_ms"),
 )
-FAULT_FIRED = Kind("fault.fired", "a fault that somebody armed has fired", ("fault", "what", "count"))
+FAULT_CHANGED = Kind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))
+FAULT_FIRED = Kind(
+    "fault.fired",
+    "an armed fault did what it does: to a request, at a point, or to the disk",
+    ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "topic", "partition"),
+)
 
 _ALL = tuple(each for each in list(globals().values()) if isinstance(each, Kind))
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from barnabas.broker.http.pages import Page, Stream, is_loopback
 
 Message = MutableMapping[str, Any]
-AsgiApp = Callable[
-    [MutableMapping[str, Any], Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
-]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class AsgiRequest(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.http.pages import Page, Pages, Stream
 from barnabas.broker.http.server import HttpServer
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.context import Deferred, Services
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.history.history import History
-    from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.http.asgi import AsgiApp, Mounted, Receive, Send
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
     from barnabas.broker.net.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
     from barnabas.broker.time_control.time_control import TimeControl
+
+_CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may have a record in it
 
 
 class Observed(Protocol):
@@ -32,6 +35,7 @@ class Observed(Protocol):
     recovery: RecoveryPass
     time_control: Deferred[TimeControl]
     history: Deferred[History]
+    faults: Deferred[Faults]
 
     @property
     def members(self) -> Sequence[Member]:
@@ -51,12 +55,42 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.application import application
     from barnabas.broker.control.clock_room import clock_room
     from barnabas.broker.control.describing import BODY_BYTES_MAX
+    from barnabas.broker.control.faults_room import faults_room
     from barnabas.broker.control.trace_room import trace_room
+    from barnabas.broker.control.why_room import why_room
+    from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.why.why import Why
+
+    broker.history.get()  # it keeps what happens from now on
+    rooms = [
+        clock_room(broker.time_control.get()),
+        faults_room(broker.faults.get()),
+        trace_room(broker.history.get),
+        why_room(Why(broker.services)),
+    ]
+    return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
+
+
+def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mounted:
+    """It is loaded when it is first asked for."""
     from barnabas.broker.http.asgi import Mounted
 
-    broker.history.get()
-    rooms = [clock_room(broker.time_control.get()), trace_room(broker.history.get)]
-    return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
+    application: AsgiApp | None = None
+
+    async def console(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        nonlocal application
+        if application is None:
+            from barnabas.broker.console.application import application as made
+            from barnabas.broker.console.observed import Observed
+            from barnabas.broker.control.admission import Admission
+
+            asked = broker.services, broker.members, broker.time_control
+            told = broker.unready_reason, lambda: awaited(broker)
+            observed = Observed(*asked, *told, clock, may_change=admission is not None)
+            application = made(observed, Admission() if admission is None else admission)
+        await application(scope, receive, send)
+
+    return Mounted(b"/console", console, _CONSOLE_BODY_BYTES_MAX)
 
 
 async def open_http(
@@ -92,6 +126,7 @@ async def open_http(
         return compaction.begin(query)
 
     pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker))
-    server = HttpServer(clock, pages, [] if control is None else [_control(broker, control)])
+    mounted = [_console(broker, clock, control), *([] if control is None else [_control(broker, control)])]
+    server = HttpServer(clock, pages, mounted)
     await server.listen(sockets, network)
     return server

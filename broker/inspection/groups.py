@@ -5,16 +5,26 @@ Groups are loaded at their first use, and looking is one: `begin_loading` has it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from barnabas.broker.context import Services
+    from barnabas.broker.coordinator.group.classic.model import CommittedOffset, Group
     from barnabas.broker.coordinator.group.classic.states import State
+    from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
     from barnabas.broker.coordinator.group.consumer.model import GroupState
+    from barnabas.broker.coordinator.group.kinds import AnyGroup
     from barnabas.broker.coordinator.group.machine import GroupMachine
+    from barnabas.broker.coordinator.runtime.outcome import TimerKey
 
 
 class GroupSummary(NamedTuple):
@@ -32,6 +42,13 @@ class Committed(NamedTuple):
     offset: int
 
 
+class Position(NamedTuple):
+    """Where a group is on one partition."""
+
+    group_id: str
+    offset: int
+
+
 class LoadedGroup:
     """One group, to be read when its turn comes; it may be gone by then."""
 
@@ -46,11 +63,56 @@ class LoadedGroup:
         group = self._machine.group(self.group_id)
         return None if group is None else GroupSummary(group.state, len(group.members))
 
+    def whole(self) -> Group | ConsumerGroup | None:
+        """All of it, which nobody may change; None when it is gone."""
+        return self._machine.group(self.group_id)
+
     def committed(self) -> Iterator[Committed]:
         """What it committed, by topic and partition; offsets in open transactions do not count yet."""
         for topic, by_partition in sorted(self._machine.durable.offsets(self.group_id).items()):
             for partition, committed in sorted(by_partition.items()):
                 yield Committed(topic, partition, committed.offset)
+
+
+class FoundGroup(NamedTuple):
+    """What its coordinator has of one group."""
+
+    group: AnyGroup | None
+    """None where there is none but for what it committed."""
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    """topic -> partition -> what is committed"""
+    unstable: Collection[tuple[str, int]]
+    """(topic, partition) with an offset in a transaction that is not over."""
+    time_left_ms: Callable[[TimerKey], int | None]
+    """How long until one of its timers fires."""
+    pending_producers: Callable[[str, int], Collection[int]]
+    """In whose open transactions an offset for (topic, partition) was committed."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is known of it."""
+        return self.group is not None or bool(self.offsets) or bool(self.unstable)
+
+
+def find_group(services: Services, group_id: str) -> FoundGroup | None:
+    """A group as it is now; None where there is no topic for groups. KafkaError while its partition loads."""
+    topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
+    if topic is None:
+        return None
+    index = partition_for(group_id, len(topic.partitions))
+    leader = services.cluster.placement_of(CONSUMER_OFFSETS_TOPIC, index).leader
+    if leader == NO_LEADER:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no node leads {CONSUMER_OFFSETS_TOPIC}-{index}")
+    coordinator = next(node.groups for node in services.every_node if node.node.node_id == leader)
+    committed = coordinator.fetch_offsets(group_id)
+    partition = next(each for each in coordinator.loaded() if each.index == index)
+    return FoundGroup(
+        partition.machine.group(group_id),
+        committed.offsets,
+        committed.unstable,
+        partial(partition.shard.time_left_ms, group_id),
+        partial(partition.machine.durable.pending_producers, group_id),
+    )
 
 
 def begin_loading(services: Services) -> None:
@@ -66,8 +128,28 @@ def begin_loading(services: Services) -> None:
 
 def loaded_groups(services: Services) -> list[LoadedGroup]:
     """The groups of all partitions that are loaded, by id."""
-    if CONSUMER_OFFSETS_TOPIC not in services.catalogue.topics:
-        return []
-    machines = [partition.machine for node in services.every_node for partition in node.groups.loaded()]
+    machines = list(_machines(services))
     found = [LoadedGroup(group_id, machine) for machine in machines for group_id in machine.group_ids()]
     return sorted(found, key=lambda group: group.group_id)
+
+
+def positions(services: Services, topic: str, partition: int) -> Iterator[Position]:
+    """What each group that is loaded committed for one partition."""
+    for machine in _machines(services):
+        for group_id in machine.durable.groups_of(topic):
+            committed = machine.durable.committed(group_id, topic, partition)
+            if committed is not None:
+                yield Position(group_id, committed.offset)
+
+
+def groups_in_transaction(services: Services, producer_id: int) -> set[str]:
+    """The groups that this producer committed offsets for in a transaction that has not ended."""
+    return {group for machine in _machines(services) for group in machine.durable.groups_in_transaction(producer_id)}
+
+
+def _machines(services: Services) -> Iterator[GroupMachine]:
+    """Of the partitions that are loaded."""
+    if CONSUMER_OFFSETS_TOPIC in services.catalogue.topics:
+        for node in services.every_node:
+            for partition in node.groups.loaded():
+                yield partition.machine

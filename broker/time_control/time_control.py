@@ -111,6 +111,7 @@ class TimeControl:
         return state
 
     def _given_up(self, unsettled: Unsettled) -> GaveUp:
+        self._settling.answer_parked()
         now = self.state.now
         _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
         return GaveUp(f"the clock came to {now} and no further: {unsettled}")

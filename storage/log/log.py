@@ -11,7 +11,7 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.txn_index import AbortedTxn
@@ -24,6 +24,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
+from barnabas.storage.log.batches import LogBatch, aborted_around, batches_from
 from barnabas.storage.log.cleanable import Cleanable
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
@@ -32,6 +33,7 @@ from barnabas.storage.log.replacing import Replacer
 from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
+from barnabas.storage.log.strip import AbortedRanges, Cell, aborted_ranges, strip
 from barnabas.storage.log.to_clean import aborted_behind, dirtiness
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer import ProducerState
@@ -197,9 +199,25 @@ class PartitionLog:
         """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
         return self._reader.read_own(offset, max_bytes)
 
+    def batches(self, offset: int) -> Iterator[LogBatch]:
+        """The headers of the batches from the one with `offset` in it on, to be looked at in slices: batches.py."""
+        return batches_from(self._segments, offset)
+
+    def aborted_around(self, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
+        """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+        return aborted_around(self._segments, producer_id, offset)
+
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         return self._lookups.find(timestamp, committed=committed)
+
+    def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
+        """The batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
+        return strip(self._segments, self.producers, first, end, cells_max)
+
+    def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
+        """The aborted transactions that touch [first, end), by producer id. StorageError."""
+        return aborted_ranges(self._segments, first, end)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
@@ -329,6 +347,16 @@ class PartitionLog:
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer would go on with a transaction, not begin one."""
         return self.producers.has_open_transaction(producer_id, producer_epoch)
+
+    @property
+    def first_undecided(self) -> tuple[int, int] | None:
+        """(first offset, producer id) of the transaction that holds the last stable offset back; None without one."""
+        return next(iter(self.producers.unstable.items()), None)
+
+    def transaction_begin(self, producer_id: int) -> int | None:
+        """Where the transaction that a producer has open here begins; None for one that has none."""
+        producer = self.producers.get(producer_id)
+        return None if producer is None else producer.current_txn_first_offset
 
     def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer will be refused for its epoch."""

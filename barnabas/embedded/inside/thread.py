@@ -115,7 +115,7 @@ class BrokerThread:
 
     async def _live(self) -> None:
         try:
-            host = await open_host(self._settings, self.data_dir, _DESCRIPTORS)
+            host = await open_host(self._settings, self.data_dir, _DESCRIPTORS, owns_process=False)
         except BaseException as error:
             self._ready.set_exception(error)
             return

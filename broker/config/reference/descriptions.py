@@ -82,6 +82,11 @@ _TEXTS = {
     "there are count as all of them, as in Kafka.",
     "unclean.leader.election.enable": "Whether a replica that was not in sync leads when its node starts "
     "and nobody else can. Else it has to be asked for (ElectLeaders).",
+    # leaders of several nodes
+    "auto.leader.rebalance.enable": "With --brokers N, whether the preferred replica of each partition leads again "
+    "once its node runs. It is looked for every leader.imbalance.check.interval.seconds.",
+    "leader.imbalance.check.interval.seconds": "How often partitions are looked at that another leads than their "
+    "preferred replica.",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",
@@ -214,7 +219,6 @@ _WITHOUT_EFFECT = (
     ("remote.", "There is no tiered storage."),
     ("follower.", "There is one replica."),
     ("replica", "There is one replica."),
-    ("leader.", "There is one replica."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
     ("group.share.", "There are no share groups."),
@@ -226,6 +230,7 @@ _WITHOUT_EFFECT = (
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
     ("metadata.", "The catalogue's log is written as it is."),
+    ("unstable.", "What there is, is offered."),
     ("metric", "Metrics are served in another way."),
     ("kafka.metrics.", "Metrics are served in another way."),
 )

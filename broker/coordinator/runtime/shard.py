@@ -138,6 +138,11 @@ class Shard(Generic[R, V]):
         """How many requests wait."""
         return len(self._parked)
 
+    def time_left_ms(self, entity_id: str, timer: TimerKey) -> int | None:
+        """How long until a timer fires; None for one that does not run."""
+        running = self._timers.get((entity_id, timer.kind), {}).get(timer.member_id)
+        return None if running is None else max(0, round((running.due - self._clock.monotonic()) * 1000))
+
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
         """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
         synced: Future[None] | None = None

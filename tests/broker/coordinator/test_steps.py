@@ -73,8 +73,8 @@ def markers(world: TransactionalBroker) -> list[int]:
     ("step", "facts", "are_shown", "are_marked"),
     [
         ("transaction.prepared", {}, 0, [0, 0, 0]),
-        ("transaction.marker_writing", {"nth": 1}, 0, [0, 0, 0]),
-        ("transaction.marker_written", {"nth": 1}, 0, [1, 0, 0]),
+        ("transaction.marker_writing", {"position": 1}, 0, [0, 0, 0]),
+        ("transaction.marker_written", {"position": 1}, 0, [1, 0, 0]),
         ("transaction.marker_writing", {"partition": 2}, 0, [1, 1, 0]),
         ("transaction.marker_written", {"topic": "t", "partition": 2}, 0, [1, 1, 1]),
         ("transaction.marked", {}, 1, [1, 1, 1]),
@@ -111,7 +111,7 @@ async def test_of_one_partition_the_steps_mean_the_same(world: TransactionalBrok
 
 
 async def test_others_go_on(world: TransactionalBroker) -> None:
-    barrier = Barrier(world, "transaction.marker_writing", transactional_id="held", nth=2)
+    barrier = Barrier(world, "transaction.marker_writing", transactional_id="held", position=2)
     held, other = await written(world, 0, 1, name="held"), await written(world, 2, name="other")
     for producer in (held, other):
         assert (await world.end(producer, commit=True)).error is E.NONE
@@ -137,7 +137,7 @@ async def test_a_stop_lets_go_what_is_held_up_and_finishes_it(world: Transaction
 
 
 async def test_what_a_kill_leaves_held_up_is_finished_by_the_next_start(world: TransactionalBroker) -> None:
-    barrier = Barrier(world, "transaction.marker_written", nth=2)
+    barrier = Barrier(world, "transaction.marker_written", position=2)
     producer = await written(world, 0, 1, 2)
     assert (await world.end(producer, commit=True)).error is E.NONE
     await settle()

@@ -56,6 +56,10 @@ class PendingOffsets:
         """(topic, partition) of the group with an offset that waits."""
         return self._unstable.get(group_id, ())
 
+    def producers_of(self, group_id: str, topic: str, partition: int) -> Collection[int]:
+        """The producers in whose transactions an offset of the group for the partition waits."""
+        return dict.fromkeys(self._unstable.get(group_id, _NOBODY).get((topic, partition), ()))
+
     def of_topic(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
         """(partition, offset) of everything of the group that waits for partitions of the topic."""
         if group_id not in self.by_topic.groups(topic):
@@ -67,6 +71,10 @@ class PendingOffsets:
                     for offsets in (self._open.get(producer_id, _NOTHING), self._held.get(producer_id, _NOTHING)):
                         if key in offsets:
                             yield where[1], offsets[key].committed
+
+    def groups_of(self, producer_id: int) -> set[str]:
+        """The groups that this producer committed offsets for in transactions whose end is not shown yet."""
+        return {key[0] for pending in (self._open, self._held) for key in pending.get(producer_id, _NOTHING)}
 
     def add(self, producer_id: int, key: Key, pending: Pending) -> None:
         """The producer committed this in its transaction; a later commit for the same partition replaces it."""

@@ -1,0 +1,67 @@
+"""What a request asks for: its query and its form, read and checked. A refusal is one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, UNAVAILABLE = 400, 403, 404, 409, 503
+OFFSET_MAX = (1 << 63) - 1
+_FIELDS_MAX = 50
+
+
+class Refused(Exception):
+    """It is not done, or not there. str() is the sentence."""
+
+    def __init__(self, why: str, status: int = BAD_REQUEST) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Asked(NamedTuple):
+    """words: the query's, or the form's where there is one. path: what the path names."""
+
+    words: Mapping[str, str]
+    path: Mapping[str, str]
+
+    def word(self, name: str, default: str = "") -> str:
+        """As it was written; the default where it is empty."""
+        return self.words.get(name) or default
+
+    def needed(self, name: str) -> str:
+        """As `word`. Refused without it."""
+        if not self.words.get(name):
+            raise Refused(f"{name} is missing")
+        return self.words[name]
+
+    def one_of(self, name: str, *allowed: str) -> str:
+        """One of these words, the first where none is given."""
+        word = self.word(name, allowed[0])
+        if word not in allowed:
+            raise Refused(f"{name} is one of {', '.join(allowed)}")
+        return word
+
+    def number(self, name: str, default: int, least: int = 0, most: int = OFFSET_MAX) -> int:
+        """A whole number."""
+        return whole(name, self.word(name, str(default)), least, most)
+
+
+def whole(name: str, text: str, least: int = 0, most: int = OFFSET_MAX) -> int:
+    """Text as a whole number. Refused for any other, and outside the bounds."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
+        raise Refused(f"{name} is no whole number")
+    value = int(text)
+    if not least <= value <= most:
+        raise Refused(f"{name} is not between {least} and {most}")
+    return value
+
+
+def words_of(text: bytes) -> dict[str, str]:
+    """A query, or a form. Of a word that comes twice the last counts."""
+    try:
+        pairs = parse_qsl(text.decode("ascii"), True, max_num_fields=_FIELDS_MAX, errors="strict")
+        return dict(pairs)
+    except ValueError:
+        raise Refused("the query or form cannot be read") from None

@@ -1,0 +1,134 @@
+"""A transactional id's changes as a line in time: what each meant, and where it is drawn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.console import words
+from barnabas.broker.console.looking.transactions import Change
+from barnabas.broker.coordinator.transaction.model import Transaction
+from barnabas.broker.coordinator.transaction.states import TransactionState
+
+WIDTH = 1000
+_STATE = TransactionState
+_SPAN_KINDS = {_STATE.ONGOING: "open", _STATE.PREPARE_COMMIT: "prepared", _STATE.PREPARE_ABORT: "prepared"}
+_MARK_KINDS = {_STATE.COMPLETE_COMMIT: "committed", _STATE.COMPLETE_ABORT: "aborted"}
+_SPAN_WIDTH_MIN = 3.0
+
+
+class Event(NamedTuple):
+    """One change, said. kind: how it is coloured."""
+
+    offset: int
+    timestamp_ms: int
+    kind: str
+    sentence: str
+    producer: str
+
+
+class Span(NamedTuple):
+    """A state that lasted. x and width: of WIDTH."""
+
+    kind: str
+    x: float
+    width: float
+    sentence: str
+
+
+class Mark(NamedTuple):
+    """A moment at which something was over."""
+
+    kind: str
+    x: float
+    sentence: str
+
+
+class Timeline(NamedTuple):
+    """begin_ms and end_ms: what WIDTH stands for."""
+
+    begin_ms: int
+    end_ms: int
+    spans: list[Span]
+    marks: list[Mark]
+    events: list[Event]
+    """The newest first."""
+
+
+def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
+    """None where nothing is known of the id."""
+    if not changes:
+        return None
+    is_open = changes[-1].txn is not None and changes[-1].txn.state.is_open
+    begin_ms = changes[0].timestamp_ms
+    end_ms = max(begin_ms + 1, changes[-1].timestamp_ms, now_ms if is_open else 0)
+    scale = WIDTH / (end_ms - begin_ms)
+    spans, marks = [], []
+    for change, until_ms in _with_ends(changes, end_ms):
+        kind, x = _kind(change.txn), (change.timestamp_ms - begin_ms) * scale
+        lasted = words.duration(max(0, until_ms - change.timestamp_ms))
+        if change.txn is not None and change.txn.state in _SPAN_KINDS:
+            width = max(_SPAN_WIDTH_MIN, (until_ms - change.timestamp_ms) * scale)
+            sentence = f"{change.txn.state.value}, {lasted}"
+            spans.append(Span(kind, round(min(x, WIDTH - width), 1), round(width, 1), sentence))
+        else:
+            name = "expired" if change.txn is None else change.txn.state.value
+            marks.append(Mark(kind, round(x, 1), f"{name}, {words.moment(change.timestamp_ms)}"))
+    events = [_event(before, change) for before, change in zip([None, *changes], changes, strict=False)]
+    return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
+
+
+def _with_ends(changes: Sequence[Change], end_ms: int) -> Iterator[tuple[Change, int]]:
+    ends = [change.timestamp_ms for change in changes[1:]]
+    return zip(changes, [*ends, end_ms], strict=True)
+
+
+def _kind(txn: Transaction | None) -> str:
+    if txn is None:
+        return "gone"
+    return _SPAN_KINDS.get(txn.state) or _MARK_KINDS.get(txn.state) or "empty"
+
+
+def _event(before: Change | None, change: Change) -> Event:
+    txn = change.txn
+    producer = "" if txn is None else f"{txn.producer_id}, epoch {txn.producer_epoch}"
+    return Event(change.offset, change.timestamp_ms, _kind(txn), _sentence(before and before.txn, txn), producer)
+
+
+def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
+    """What a change meant, as far as its record and the one before it tell."""
+    if txn is None:
+        return "The id expired: it was not used for transactional.id.expiration.ms."
+    places = words.counted(len(txn.partitions), "partition")
+    match txn.state:
+        case TransactionState.EMPTY:
+            return _initialised(before, txn)
+        case TransactionState.ONGOING:
+            if before is not None and before.state is TransactionState.ONGOING:
+                return f"More was added: {places} now."
+            return f"The transaction began, with {places}."
+        case TransactionState.PREPARE_COMMIT:
+            return f"The commit was decided. Markers go to {places}."
+        case TransactionState.PREPARE_ABORT:
+            return f"{_why_aborted(before, txn)} Markers go to {places}."
+        case TransactionState.COMPLETE_COMMIT:
+            return "Committed: every partition has its marker."
+        case TransactionState.COMPLETE_ABORT:
+            return "Aborted: every partition has its marker."
+    return str(txn.state.value)
+
+
+def _initialised(before: Transaction | None, txn: Transaction) -> str:
+    if before is None:
+        return f"A producer began (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}."
+    return (
+        f"A producer began anew (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}, "
+        f"and fences {before.producer_id}, epoch {before.producer_epoch}."
+    )
+
+
+def _why_aborted(before: Transaction | None, txn: Transaction) -> str:
+    lasted_ms = txn.last_update_timestamp_ms - txn.start_timestamp_ms
+    if before is not None and before.state is TransactionState.ONGOING and lasted_ms >= txn.timeout_ms:
+        return f"The abort was decided: its timeout of {words.duration(txn.timeout_ms)} was over."
+    return "The abort was decided."

@@ -1,0 +1,103 @@
+"""How numbers, times and bytes are written for a reader. Pure; everything is escaped later, by the templates."""
+
+from __future__ import annotations
+
+import json
+from codecs import getincrementaldecoder
+from datetime import UTC, datetime
+
+_S, _MIN, _H, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_HEX_ROW = 16
+_MOMENT_MS_MAX = 253_402_300_799_999  # the end of the year 9999
+CUT = "…"
+
+
+def number(value: int) -> str:
+    """With thin spaces between thousands, as tables are read best."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def duration(ms: int) -> str:
+    """Two units at most: 3 min 20 s."""
+    sign, ms = ("−", -ms) if ms < 0 else ("", ms)
+    if ms < _S:
+        return f"{sign}{ms} ms"
+    if ms < _MIN:
+        return f"{sign}{ms / _S:.1f} s" if ms < 10 * _S else f"{sign}{ms // _S} s"
+    for unit, name, below, below_name in ((_DAY, "d", _H, "h"), (_H, "h", _MIN, "min"), (_MIN, "min", _S, "s")):
+        if ms >= unit:
+            rest = ms % unit // below
+            return f"{sign}{ms // unit} {name}" + (f" {rest} {below_name}" if rest else "")
+    raise AssertionError(ms)
+
+
+def moment(ms: int) -> str:
+    """A time in UTC to the millisecond; a dash for none, the number itself for one that no calendar has."""
+    if ms < 0:
+        return "–"
+    if ms > _MOMENT_MS_MAX:
+        return f"{ms} ms"
+    text = datetime.fromtimestamp(ms / 1000, UTC).isoformat(sep=" ", timespec="milliseconds")
+    return text.removesuffix("+00:00")
+
+
+def size(count: int) -> str:
+    """Bytes, in the unit that fits."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def counted(count: int, noun: str) -> str:
+    """The number with its noun: 1 partition, 2 partitions."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
+def preview(data: bytes | None, characters_max: int = 120) -> str:
+    """One line of it."""
+    if data is None:
+        return "null"
+    head = data[: characters_max * 4]  # a character has four bytes at most
+    text = _text_of(head, is_cut=len(head) < len(data))
+    if text is None:
+        text = "0x" + head.hex()
+    line = "".join(
+        each if each.isprintable() else "␣" if each.isspace() else "·" for each in text[: characters_max + 1]
+    )
+    return line if len(line) <= characters_max else line[:characters_max] + CUT
+
+
+def as_text(data: bytes, bytes_max: int) -> str:
+    """As UTF-8, with marks where it is none."""
+    return data[:bytes_max].decode("utf-8", "replace") + (CUT if len(data) > bytes_max else "")
+
+
+def as_json(data: bytes, bytes_max: int) -> str | None:
+    """Laid out, or None where it is no JSON."""
+    if len(data) > bytes_max:
+        return None
+    try:
+        return json.dumps(json.loads(data), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def as_hex(data: bytes, bytes_max: int) -> str:
+    """Rows of sixteen bytes, with their text beside them."""
+    rows = []
+    for start in range(0, min(len(data), bytes_max), _HEX_ROW):
+        row = data[start : min(start + _HEX_ROW, bytes_max)]
+        text = "".join(chr(each) if 0x20 <= each < 0x7F else "·" for each in row)
+        rows.append(f"{start:08x}  {row.hex(' '):<47}  {text}")
+    return "\n".join(rows) + (f"\n{CUT}" if len(data) > bytes_max else "")
+
+
+def _text_of(data: bytes, *, is_cut: bool) -> str | None:
+    """UTF-8, whose last character may be cut; None if it is none."""
+    try:
+        return getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,47 @@
+"""A page that stays open is sent its live part again, and only that, when it has changed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from barnabas.broker.console.live import LOOK_AGAIN_MS, events
+from tests.support.console.world import Console
+from tests.support.inspected_broker import Inspected
+from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.broker import settle
+
+
+async def test_the_live_part_of_a_page_can_be_had_alone() -> None:
+    world = Inspected()
+    console = Console(world)
+    answer = await console.client.get("/console/transactions", headers={"x-part": "live"})
+    assert answer.text.lstrip().startswith('<dl class="figures">')
+    assert "<html" not in answer.text
+    await world.close()
+
+
+async def test_a_part_is_sent_when_it_has_changed_and_a_comment_now_and_then() -> None:
+    clock = VirtualClock()
+    shown = "a\nb"
+
+    async def look() -> str:
+        return shown
+
+    async def coming() -> bytes:
+        return await anext(parts)
+
+    async def after(looks: int) -> bytes:
+        waiting = asyncio.ensure_future(coming())
+        for _ in range(looks):
+            await settle()
+            assert not waiting.done()
+            clock.advance(LOOK_AGAIN_MS)
+        await settle()
+        return waiting.result()
+
+    parts = events(look, clock)
+    assert await coming() == b"data: a\ndata: b\n\n"
+    assert await after(5) == b": still here\n\n"
+    shown = "c"
+    assert await after(1) == b"data: c\n\n"
+    await parts.aclose()

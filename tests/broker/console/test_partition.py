@@ -1,0 +1,105 @@
+"""The page of a partition over a whole broker in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.console.world import Console, seen
+from tests.support.inspected_broker import Inspected
+
+MARKUP = "<b>readers</b>"
+
+
+@pytest.fixture
+async def console() -> AsyncIterator[Console]:
+    world = Inspected()
+    world.services.catalogue.create_topic("t", 2)
+    yield Console(world)
+    await world.close()
+
+
+def world_of(console: Console) -> Inspected:
+    assert isinstance(console.world, Inspected)
+    return console.world
+
+
+def view(**query: int) -> dict[str, int]:
+    return {name.rstrip("_"): value for name, value in query.items()}
+
+
+async def test_a_log_is_drawn_with_its_marks_and_groups(console: Console) -> None:
+    world = world_of(console)
+    world.append("t", b"a", b"b")
+    world.append("t", b"c")
+    await world.commit(MARKUP, "t", 2)
+    await world.begin("payments", ("t", 0))
+    html = await console.get("/topics/t/0")
+    assert re.findall(r'class="cell (\w+)', html) == ["plain", "plain", "open"]
+    text = seen(html)
+    assert "log start 0 last stable offset 3 high watermark 4" in text
+    assert "&lt;b&gt;readers&lt;/b&gt; 2" in html
+    assert "<b>" not in html
+    assert "held back by transactions 1" in text
+    assert "&lt;b&gt;readers&lt;/b&gt; 2 2 1" in text
+
+
+async def test_a_view_has_an_address_and_leads_to_others(console: Console) -> None:
+    world = world_of(console)
+    for _ in range(100):
+        world.append("t", b"x")
+    html = await console.get("/topics/t/0", **view(from_=40, to=60))
+    assert html.count('class="cell') == 20
+    ways = dict(re.findall(r'href="([^"]*)" data-key="([^"]*)"', html))
+    assert {key: href.replace("&amp;", "&").removeprefix("/console/topics/t/0") for href, key in ways.items()} == {
+        "0": "",
+        "+": "?from=45&to=55",
+        "-": "?from=30&to=70",
+        "←": "?from=35&to=55",
+        "→": "?from=45&to=65",
+        "End": "?from=80&to=100",
+    }
+    beyond = await console.text("/topics/t/0", **view(from_=5_000, to=1 << 60))
+    assert "Offsets 99 to 99" in beyond
+
+
+async def test_a_cell_tells_its_batch(console: Console) -> None:
+    world = world_of(console)
+    mine = await world.begin("pay<ments", ("t", 0))
+    text = await console.text("/topics/t/0", at=0)
+    assert "readers of committed records do not come this far" in text
+    assert f"Producer {mine.producer_id}, epoch {mine.producer_epoch} Sequence 0 to 0" in text
+    assert "Transactional id pay&lt;ments" in text
+    await world.end("pay<ments", mine, is_commit=False)
+    assert "was aborted: readers of committed records skip it" in await console.text("/topics/t/0", at=0)
+    assert "A marker: the transaction of this producer is aborted here." in await console.text("/topics/t/0", at=1)
+
+
+async def test_a_log_that_is_empty_says_why(console: Console) -> None:
+    world = world_of(console)
+    assert "Nothing was written to this partition yet" in await console.text("/topics/t/1")
+    world.append("t", b"x")
+    world.services.partitions.delete_records_before("t", 0, 1)
+    assert "the log starts at offset 1, where it ends" in await console.text("/topics/t/0")
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status", "why"),
+    [
+        ("/topics/nowhere/0", {}, 404, "there is no topic nowhere"),
+        ("/topics/t/2", {}, 404, "t has 2 partitions"),
+        ("/topics/t/x", {}, 400, "the partition is no whole number"),
+        ("/topics/t/-1", {}, 400, "the partition is not between 0 and"),
+        ("/topics/t/0", {"from": "x"}, 400, "from is no whole number"),
+        ("/topics/t/0", {"from": "5", "to": "5"}, 400, "from is not below to"),
+        ("/topics/t/0", {"to": "9" * 30}, 400, "to is no whole number"),
+        ("/topics/t/0", {"at": "3"}, 404, "there is no offset 3: the log has 0 to 0"),
+    ],
+)
+async def test_what_is_not_there_is_one_sentence(
+    console: Console, path: str, query: dict[str, str], status: int, why: str
+) -> None:
+    world_of(console).append("t", b"x")
+    assert why in await console.text(path, status, **query)

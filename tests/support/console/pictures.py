@@ -1,0 +1,48 @@
+"""The pictures in docs/console.md: `.venv/bin/python -m tests.support.console.pictures` takes them anew.
+
+They are pages of a real broker with a scene of stock clients on it. Each has to stay below 150 kB.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.support.console.browser import chromium
+from tests.support.console.scene import Scene
+from tests.support.console.served import Served
+from tests.support.source_tree import ROOT
+
+BYTES_MAX = 150_000
+PICTURES = {
+    "transactions": "/transactions",
+    "transaction": "/transaction?id=checkout-7",
+    "partition": "/topics/orders/0?at=84",
+}
+_SIZE = {"width": 1200, "height": 760}
+
+
+def main(folder: Path = ROOT / "docs" / "images") -> None:
+    """Take them all."""
+    folder.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as data,
+        Served(Path(data)) as served,
+        Scene(served.address),
+        chromium() as browser,
+    ):
+        page = browser.new_page(viewport={"width": _SIZE["width"], "height": _SIZE["height"]})
+        for name, path in PICTURES.items():
+            page.goto(f"{served.console}{path}")
+            page.get_by_text("live", exact=True).wait_for()
+            picture = folder / f"{name}.png"
+            picture.write_bytes(page.screenshot())
+            size = picture.stat().st_size
+            print(f"{picture.name}: {size} bytes")
+            if size > BYTES_MAX:
+                sys.exit(f"{picture.name} has more than {BYTES_MAX} bytes")
+
+
+if __name__ == "__main__":
+    main()

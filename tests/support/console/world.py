@@ -1,0 +1,66 @@
+"""The console over a whole broker in memory, asked as httpx does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from barnabas.broker.console.application import application
+from barnabas.broker.console.observed import Observed
+from barnabas.broker.control.admission import Admission
+from tests.support.worlds.broker import BrokerWorld
+
+
+class Console:
+    """Pages as text, and what is done on them."""
+
+    def __init__(
+        self,
+        world: BrokerWorld,
+        admission: Admission | None = None,
+        *,
+        may_change: bool = True,
+        is_local: bool = True,
+    ) -> None:
+        self.world = world
+        broker = world.broker
+        asked = world.services, broker.members, broker.time_control, broker.unready_reason, lambda: ["something"]
+        self.app: Any = application(
+            Observed(*asked, world.machine_clock, may_change=may_change), admission or Admission()
+        )
+
+        async def mounted(scope: Any, receive: Any, send: Any) -> None:
+            scope["barnabas.peer_is_local"] = is_local
+            await self.app(scope, receive, send)
+
+        transport = httpx.ASGITransport(mounted)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://localhost:49153")
+
+    async def get(self, path: str, status: int = 200, **query: Any) -> str:
+        """The page's HTML."""
+        answer = await self.client.get(f"/console{path}", params=query)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        return answer.text
+
+    async def text(self, path: str, status: int = 200, **query: Any) -> str:
+        """What a reader sees of the page, in one line."""
+        return seen(await self.get(path, status, **query))
+
+    async def post(self, path: str, status: int, **form: Any) -> httpx.Response:
+        """The answer to a form."""
+        headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost:49153"}
+        answer = await self.client.post(f"/console{path}", content=urlencode(form), headers=headers)
+        assert answer.status_code == status, answer.text
+        return answer
+
+
+def seen(html: str) -> str:
+    """The text of a page, without its marks."""
+    body = re.sub(r"<head>.*?</head>|<title>.*?</title>", " ", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
