@@ -61,3 +61,16 @@ def test_the_apis_whose_partitions_fail_alone_are_told() -> None:
 
 def armed(text: str) -> Plan:
     return read_plan(text, KNOWN)
+
+
+def test_the_faults_for_other_languages_can_be_armed() -> None:
+    page = (ROOT / "docs" / "testing.md").read_text().split("### Faults")[1]
+    java, go, node = (
+        re.search(f"```{language}\n.*?[^/]*?fault (?:=|:=) (.*)\n", page) for language in ("java", "go", "js")
+    )
+    assert java is not None
+    assert go is not None
+    assert node is not None
+    assert armed(json.loads(java[1].removesuffix(";")))
+    assert armed(go[1].strip("`"))
+    assert armed(re.sub(r"(\w+): ", r'"\1": ', node[1].removesuffix(";")))
