@@ -141,7 +141,6 @@ class Broker:
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
-        self.history = Deferred(partial(open_history, self.services, config, environment))
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -173,6 +172,7 @@ class Broker:
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         parts = housekeeping, self.flush, self._directory.root
+        self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
         self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
         return housekeeping, room
 

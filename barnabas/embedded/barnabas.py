@@ -25,6 +25,7 @@ from barnabas.embedded.faults import Faults
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
+from barnabas.embedded.trace import Trace
 from barnabas.embedded.why import Why
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
@@ -76,6 +77,8 @@ class Barnabas:
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
         """What the broker goes by: `clock.advance("7d")`."""
+        self.trace = Trace(self._ask)
+        """What happened last: `trace.events(kind="transaction")`."""
         self.why = Why(self._ask)
         """Why something hangs: `print(broker.why.consumer("g"))`."""
         self.faults = Faults(self._ask, self._ended_by)
