@@ -94,3 +94,16 @@ def test_a_token_is_asked_for_once(browser: Browser, tmp_path_factory: pytest.Te
         page.goto(f"{served.console}/topics")
         expect(page.get_by_role("heading", name="Topics")).to_be_visible()
         page.close()
+
+
+def test_a_transaction_of_the_console_stays_open_until_it_is_committed(page: Page) -> None:
+    page.goto("/console/topics/shipments/0/messages")
+    page.get_by_label("Value", exact=True).fill("in a transaction")
+    page.get_by_label("In the transaction barnabas-console").check()
+    page.get_by_role("button", name="Produce to shipments-0").click()
+    expect(page.get_by_role("heading", name="barnabas-console")).to_be_visible()
+    expect(page.get_by_text("Ongoing", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Commit the transaction").click()
+    expect(page.get_by_text("CompleteCommit", exact=True)).to_be_visible()
+    page.goto("/console/topics/shipments/0/messages?isolation=read_committed")
+    expect(page.get_by_role("cell", name="in a transaction", exact=True)).to_be_visible()

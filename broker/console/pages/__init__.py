@@ -1,6 +1,15 @@
 """The pages, and what can be done on them. Each module has what its templates show, in plain values."""
 
-from barnabas.broker.console.pages import broker, clock, groups, messages, partition, topics, transactions
+from barnabas.broker.console.pages import (
+    broker,
+    clock,
+    groups,
+    messages,
+    partition,
+    producing,
+    topics,
+    transactions,
+)
 
 PAGES = (
     *transactions.PAGES,
@@ -11,4 +20,4 @@ PAGES = (
     *broker.PAGES,
     *clock.PAGES,
 )
-ACTIONS = (*transactions.ACTIONS, *messages.ACTIONS, *clock.ACTIONS)
+ACTIONS = (*transactions.ACTIONS, *producing.ACTIONS, *clock.ACTIONS)

@@ -1,4 +1,4 @@
-"""Messages of a partition: a page of them from an offset, a time or the end, a search, one whole, and one produced."""
+"""Messages of a partition: a page of them from an offset, a time or the end, a search, and one whole."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from barnabas.broker.console.asked import NOT_FOUND, Asked, Refused, whole
 from barnabas.broker.console.looking import records as looking
 from barnabas.broker.console.looking.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.console.observed import Observed
-from barnabas.broker.console.page import Action, Facts, Page
+from barnabas.broker.console.page import Facts, Page
 from barnabas.broker.console.pages.partition import named
+from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.console.pages.strip_view import style_of
 from barnabas.broker.console.rendering import url
 from barnabas.broker.inspection.logs import log_of
-from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Work
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import moment_ms
-from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.storage.errors import FileRemoved
 
 if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
-_log = logger("control")
 _EARLIEST, _END = "earliest", "end"
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 _FORMATS = ("auto", "text", "json", "hex")
@@ -47,6 +45,7 @@ async def _list(observed: Observed, asked: Asked) -> Facts:
         "form": form,
         "where": where,
         "needle": needle,
+        "own_id": TRANSACTIONAL_ID,
         "is_internal": observed.services.catalogue.topics[topic].is_internal,
         "rows": [],
         "found": None,
@@ -153,29 +152,7 @@ def _part(name: str, data: bytes | None, size: int) -> Facts:
     }
 
 
-async def _produce(observed: Observed, asked: Asked) -> str:
-    """One record. Refused for the broker's own topics."""
-    services = observed.services
-    topic, number = named(services, asked)
-    if services.catalogue.topics[topic].is_internal:
-        raise Refused(f"{topic} is the broker's own: nobody else writes to it")
-    key, value = asked.word("key"), asked.word("value")
-    record = NewRecord(
-        key.encode("utf-8", "surrogatepass") if key else None,
-        None if asked.word("tombstone") else value.encode("utf-8", "surrogatepass"),
-        (),
-        observed.now_ms,
-    )
-    appended = services.partitions.append(topic, number, build_batch([record]))
-    synced = services.partitions.synced(topic, number, appended.base_offset + 1)
-    if synced is not None:
-        await synced
-    _log.info(line("record produced by hand", topic=topic, partition=number, offset=appended.base_offset))
-    return url(f"/topics/{topic}/{number}/records/{appended.base_offset}")
-
-
 PAGES = (
     Page("/console/topics/{topic}/{partition}/messages", "messages.html", _list, is_live=False),
     Page("/console/topics/{topic}/{partition}/records/{offset}", "record.html", _one, is_live=False),
 )
-ACTIONS = (Action("/console/topics/{topic}/{partition}/produce", _produce),)

@@ -11,6 +11,7 @@ from barnabas.broker.console.looking import records as looking
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.console.world import Console, seen
 from tests.support.inspected_broker import Inspected
+from tests.support.worlds.broker import settle
 
 MARKUP = b"<script>alert(1)</script>"
 
@@ -136,6 +137,28 @@ async def test_a_record_is_produced_and_shown(console: Console) -> None:
     await only_look.post("/topics/t/1/produce", 403, value="x")
     assert "<textarea" not in await only_look.get("/topics/t/1/messages")
     assert console.world.services.partitions.get("t", 1).log_end_offset == 2
+
+
+async def test_a_transaction_stays_open_until_its_button_commits_it(console: Console) -> None:
+    world = world_of(console)
+    for _ in range(2):  # the second goes on with what the coordinator and the log know of the first
+        for value in ("a", "b"):
+            answer = await console.post("/topics/t/0/produce", 303, value=value, in_transaction="1")
+            assert answer.headers["location"] == "/console/transaction?id=barnabas-console"
+        await console.post("/topics/t/1/produce", 303, value="c", in_transaction="1")
+        log = world.services.partitions.get("t", 0)
+        assert log.high_watermark - log.last_stable_offset == 2
+        html = await console.get("/transaction", id="barnabas-console")
+        assert "Commit the transaction" in html
+        names = ("producer_id", "producer_epoch")
+        shown = {name: re.findall(f'name="{name}" value="([^"]*)"', html)[0] for name in names}
+        await console.post("/transaction/commit", 303, **shown)
+        await settle()
+        assert log.high_watermark == log.last_stable_offset
+        assert "CompleteCommit" in await console.text("/transaction", id="barnabas-console")
+        refused = await console.post("/transaction/commit", 409, **shown)
+        assert "has ended meanwhile: nothing was committed" in refused.text
+    assert offsets(await console.get("/topics/t/0/messages", isolation="read_committed")) == [0, 1, 3, 4]
 
 
 @pytest.mark.parametrize(
