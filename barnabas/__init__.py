@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
     from barnabas.embedded.barnabas import Barnabas
-    from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+    from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
     from barnabas.embedded.settings import Topic
     from barnabas.embedded.snapshots import Snapshot
 
@@ -21,6 +21,7 @@ __all__ = [
     "Barnabas",
     "BarnabasError",
     "BarnabasWarning",
+    "Crashed",
     "NotRunning",
     "OpenTransaction",
     "PartitionOffsets",
@@ -33,7 +34,7 @@ __all__ = [
 _HOMES = {
     "answers": ("OpenTransaction", "PartitionOffsets", "Record", "Transaction"),
     "barnabas": ("Barnabas",),
-    "errors": ("BarnabasError", "BarnabasWarning", "NotRunning"),
+    "errors": ("BarnabasError", "BarnabasWarning", "Crashed", "NotRunning"),
     "settings": ("Topic",),
     "snapshots": ("Snapshot",),
 }

@@ -180,7 +180,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 def describe(broker: Barnabas) -> str:
     """A broker in lines: where it is, what is open in it, and its last log lines. Raises nothing of the broker's."""
-    lines = [repr(broker), *_describe_open(broker)]
+    lines = [repr(broker), *_describe_open(broker), *_describe_hanging(broker)]
     return "\n".join([*lines, *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
 
 
@@ -207,3 +207,18 @@ def _describe_open(broker: Barnabas) -> list[str]:
             for at in each.waiting
         ]
     return lines
+
+
+def _describe_hanging(broker: Barnabas) -> list[str]:
+    """Why groups and transactions are not done; nothing where nothing hangs."""
+    from barnabas.embedded.errors import BarnabasError
+
+    if not broker.is_running:
+        return []
+    try:
+        found = broker.why.hanging()
+    except BarnabasError as error:
+        return [f"what hangs is not known: {error}"]
+    return [
+        line for about, answer in found.items() for line in (f"{about}:", *(f"  {each}" for each in answer.sentences))
+    ]

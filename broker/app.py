@@ -26,6 +26,8 @@ from barnabas.broker.coordinators import Parts, deferred_coordinators
 from barnabas.broker.data import open_catalogue, state_of
 from barnabas.broker.environment import Environment
 from barnabas.broker.events import Events
+from barnabas.broker.faults import open_faults
+from barnabas.broker.history import open_history
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.maintenance import Maintenance, Needs
 from barnabas.broker.member import Member, node_of, open_fetch_sessions, open_listener
@@ -35,6 +37,7 @@ from barnabas.broker.partitions.flushing import GroupFlush
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.recovery_pass import RecoveryPass
+from barnabas.broker.partitions.roll_telling import RollTelling
 from barnabas.broker.partitions.settling import settle
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.broker.partitions.waiters import Waiters
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.lifecycle import Lifecycle
     from barnabas.broker.net.listener import Listener
@@ -86,28 +90,28 @@ class Broker:
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
         the flush thread. cluster: makes the cluster of this node's id and catalogue. others: where other nodes listen.
         """
-        self.bound = bound
-        self._directory, self._environment, self.events = directory, environment, Events()
+        self.bound, self.state = bound, _STARTING
+        self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop = loop
         self._flush_thread: ThreadPoolExecutor | None = None
-        self.state = _STARTING
         self.watch = DirectoryWatch(directory, machine_clock)
         self._meter: Meter | None = None
         self._http: HttpServer | None = None
-        self.catalogue = open_catalogue(config, directory, environment)
+        self.catalogue = open_catalogue(config, directory, environment, self.events)
         waiters, stopwatch, random_bytes = Waiters(clock, loop), environment.stopwatch, environment.random
         slices, upkeep = Slices(loop, stopwatch), Slices(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds)
+        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
         groups, transactions = deferred_coordinators(parts, partitions)
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        self._maintenance = Maintenance(Needs(partitions, self.catalogue, config, *waited_for, random_bytes))
+        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events)
+        self._maintenance = Maintenance(needs)
         self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
@@ -136,11 +140,13 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
-        self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
+        self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
+        self.history = Deferred(partial(open_history, self.services, config, environment))
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
     ) -> Partitions:
+        self._directory.when_rolls = RollTelling(self.events).tell
         return Partitions(
             self.catalogue,
             self._directory,
@@ -160,7 +166,9 @@ class Broker:
     ) -> tuple[Housekeeping, RoomWatch]:
         partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
         in_thread = self._in_flush_thread
-        housekeeping = Housekeeping(partitions, config, *waited_for, waiters, slices, self.flush, in_thread)
+        housekeeping = Housekeeping(
+            partitions, config, *waited_for, waiters, slices, self.flush, in_thread, self.events
+        )
         reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
@@ -180,10 +188,17 @@ class Broker:
         if self.together is not None:
             self.services, of_node = self.together.everything, self.together.of_node
         on_machine = self._machine_clock, self._environment.network
-        listening = partial(open_listener, self.services.config, *on_machine, sockets_max)
+        listening = partial(open_listener, self.services.config, *on_machine, sockets_max, self.events)
         return [Member(services, at, listening) for services, at in zip(of_node.values(), bound, strict=True)]
 
-    def _open_lifecycle(self, together: Together) -> Lifecycle:
+    def _open_faults(self) -> Faults:
+        disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
+        parts = self._loop, self._machine_clock, self.events, disks
+        return open_faults(self.members, *parts, may_crash=owns_process)
+
+    def _open_lifecycle(self, together: Together | None) -> Lifecycle | None:
+        if together is None:
+            return None
         from barnabas.broker.lifecycle import Lifecycle
 
         return Lifecycle(together.nodes, self.members, self._environment.network, lambda: self._meter, _DRAIN_MS)
@@ -235,6 +250,8 @@ class Broker:
         self._http = await open_http(self, self._meter, sockets, network, self._machine_clock, control)
 
     def _close_http(self) -> None:
+        if self.history.built is not None:
+            self.history.built.close()
         if self._http is not None:
             self._http.close()
 
@@ -272,6 +289,8 @@ class Broker:
             await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()

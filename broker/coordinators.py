@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.group.machine import GroupMachine
     from barnabas.broker.coordinator.markers import OffsetMarkers
     from barnabas.broker.coordinator.producer_ids import ProducerIds
+    from barnabas.broker.coordinator.runtime.teller import Teller
     from barnabas.broker.coordinator.topic_view import Racks
+    from barnabas.broker.coordinator.transaction.machine import TransactionMachine
     from barnabas.broker.events import Events
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.slices import Slices
@@ -38,6 +41,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
 
     def build() -> GroupCoordinator:
         from barnabas.broker.coordinator.groups import GroupCoordinator
+        from barnabas.broker.coordinator.runtime.teller import Telling
 
         return GroupCoordinator.open(
             parts.config,
@@ -48,6 +52,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
             upkeep=parts.upkeep,
             random_bytes=parts.random_bytes,
             racks=racks,
+            telling=Telling(parts.events, _group_teller),
         )
 
     return Deferred(build)
@@ -65,6 +70,7 @@ def deferred_transactions(
     """
 
     def build() -> TransactionCoordinator:
+        from barnabas.broker.coordinator.runtime.teller import Telling
         from barnabas.broker.coordinator.transactions import TransactionCoordinator
 
         return TransactionCoordinator.open(
@@ -77,9 +83,22 @@ def deferred_transactions(
             machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             fresh_producer_id=parts.producer_ids.next,
+            telling=Telling(parts.events, _transaction_teller),
         )
 
     return Deferred(build)
+
+
+def _group_teller(machine: GroupMachine, events: Events) -> Teller:
+    from barnabas.broker.coordinator.telling.groups import GroupTeller
+
+    return GroupTeller(machine, events)
+
+
+def _transaction_teller(machine: TransactionMachine, events: Events) -> Teller:
+    from barnabas.broker.coordinator.telling.transactions import TransactionTeller
+
+    return TransactionTeller(machine, events)
 
 
 def deferred_coordinators(

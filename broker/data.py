@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.catalogue import Catalogue
+from barnabas.broker.catalogue.telling import TopicTelling
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
 from barnabas.storage.log_directories import LogDirectories
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.environment import Environment
+    from barnabas.broker.events import Events
     from barnabas.storage.disk.files import Files
 
 _OTHER_DESCRIPTORS = 48  # the loop's, the lock, checkpoints while written, modules while read, connections of HTTP
@@ -49,7 +51,9 @@ def open_directory(
     )
 
 
-def open_catalogue(config: BrokerConfig, directory: LogDirectories, environment: Environment) -> Catalogue:
+def open_catalogue(
+    config: BrokerConfig, directory: LogDirectories, environment: Environment, events: Events
+) -> Catalogue:
     """The catalogue in the metadata directory, which knows where new partitions go. CatalogueError, StorageError."""
     catalogue = Catalogue.open(
         directory.root.subdirectory(partition_directory(CLUSTER_METADATA_TOPIC, 0)),
@@ -60,6 +64,8 @@ def open_catalogue(config: BrokerConfig, directory: LogDirectories, environment:
         random_bytes=environment.random,
         was_clean=directory.metadata.was_clean,
     )
+    catalogue.events = events
+    catalogue.subscribe(TopicTelling(events))
     if not directory.is_one:
         catalogue.place_partitions(directory.usable_ids, [each.directory_id for each in directory.members])
     return catalogue

@@ -43,6 +43,8 @@ class Environment:
     network: Network = field(default_factory=LoopNetwork)
     random: Callable[[int], bytes] = os.urandom
     """So many bytes nobody can foresee."""
+    owns_process: bool = True
+    """Whether the process is the broker's alone, so that a fault may end it."""
     helper_processes_max: int = 0
     """How many processes may do long work beside the event loop, on `files` if these are this machine's. With none, as
     in a broker for tests, the loop does it, in slices."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from barnabas.broker.catalogue import Catalogue
     from barnabas.broker.clock import Clock, Stopwatch
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.moves import Moves
@@ -37,6 +38,7 @@ class Needs(NamedTuple):
     upkeep: Slices
     workers: Workers
     random_bytes: Callable[[int], bytes]
+    events: Events
 
 
 class Maintenance:
@@ -103,6 +105,7 @@ class Maintenance:
                 self._is_moving,
                 self._is_compacted,
                 set(),
+                needs.events,
             )
         )
 

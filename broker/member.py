@@ -15,10 +15,12 @@ from barnabas.broker.net.listener import Listener
 from barnabas.broker.partitions.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.entry import Wrap
     from barnabas.broker.api.metering import Meter
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.context import Services
+    from barnabas.broker.events import Events
     from barnabas.broker.net.bound import BoundAddress
     from barnabas.broker.net.network import Network
     from barnabas.protocol.files.meta_properties import MetaProperties
@@ -35,6 +37,8 @@ class Member:
         self.bound = bound
         self.listener = make_listener()
         self._make_listener = make_listener
+        self._dispatcher: Dispatcher | None = None
+        self._wrap: Wrap | None = None
 
     @property
     def node_id(self) -> int:
@@ -46,7 +50,8 @@ class Member:
         By the listener and on the sockets that there are at the call: a node that is stopped before this has begun has
         others when it comes back.
         """
-        dispatcher = Dispatcher(self.services, meter=meter)
+        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter)
+        dispatcher.intercept(self._wrap)
         node = self.services.node
         gateways = network.default_gateways if self.services.config.is_container else None
         places = [
@@ -54,6 +59,12 @@ class Member:
             for bound in self.bound
         ]
         return _listen(self.listener, places, dispatcher)
+
+    def intercept(self, wrap: Wrap | None) -> None:
+        """See `Dispatcher.intercept`: for its requests from now on, also when it is stopped and comes back."""
+        self._wrap = wrap
+        if self._dispatcher is not None:
+            self._dispatcher.intercept(wrap)
 
     def come_back(self, bound: Sequence[BoundAddress]) -> None:
         """The node was stopped: these sockets are to be listened on."""
@@ -76,7 +87,7 @@ async def _listen(
     return dispatcher
 
 
-def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int) -> Listener:
+def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_max: int, events: Events) -> Listener:
     """What accepts a node's connections, nowhere yet."""
     return Listener(
         clock,
@@ -86,6 +97,7 @@ def open_listener(config: BrokerConfig, clock: Clock, network: Network, sockets_
         connections_max=lambda: config.integer("max.connections"),
         connections_idle_ms_max=config.integer("connections.max.idle.ms"),
         sockets_max=sockets_max,
+        events=events,
     )
 
 

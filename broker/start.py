@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.catalogue.topics import NewTopic
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.model import Plan
 
 
 async def start_broker(
@@ -33,6 +34,7 @@ async def start_broker(
     features: Mapping[str, int] | None = None,
     http: Sequence[socket.socket] = (),
     control: Admission | None = None,
+    faults: Plan | None = None,
     environment: Environment | None = None,
     others: Sequence[Sequence[BoundAddress]] = (),
 ) -> Broker:
@@ -40,9 +42,9 @@ async def start_broker(
 
     `topics` are created unless they are there, `features` given their levels, before anybody is let in. `http`: bound
     sockets to tell on how the broker is, from before it can be used until it has stopped. `control`: who may change its
-    clock there, which has to be movable. `environment`: this machine's unless given. `others`: where the other nodes
-    are to be reached. CatalogueError, StorageError and KafkaError say why it cannot be; then the directory is as a kill
-    leaves it, and one that is new is gone again.
+    clock there, which has to be movable, and arm faults. `faults`: armed from the start. `environment`: this machine's
+    unless given. `others`: where the other nodes are to be reached. CatalogueError, StorageError and KafkaError say why
+    it cannot be; then the directory is as a kill leaves it, and one that is new is gone again.
     """
     environment = environment or Environment()
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
@@ -61,6 +63,8 @@ async def start_broker(
         for topic in topics:
             if topic.name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
+        if faults is not None:
+            broker.faults.get().registry.arm(faults)
         if http:
             await broker.open_http(http, control)
     except BaseException:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.cluster.leader_balance import LeaderBalance
 from barnabas.broker.cluster.member import ClusterOfAll, ClusterOfMany
 from barnabas.broker.cluster.nodes import Nodes
 from barnabas.broker.coordinator.runtime.placement import partition_for
@@ -207,5 +208,6 @@ def join(
     """Make as many nodes of one as there are sets of listeners: ids from the one's on. NodesFileError, StorageError."""
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
-    nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon)
+    nodes = Nodes(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
+    LeaderBalance(nodes, parts.config, parts.clock, parts.upkeep)
     return Together(alone, nodes, parts, flush, fetch_sessions, ports)

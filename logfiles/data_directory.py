@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import decode_offsets
+from barnabas.protocol.files.meta_properties import decode
 from barnabas.protocol.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_CHECKPOINT,
@@ -51,7 +52,8 @@ class PartitionFiles(NamedTuple):
     log_start_offset: the first offset that readers get; 0 if no checkpoint has it. cleaned_to: the first offset that
     compaction has not reached; below it, missing offsets are normal. snapshots: the offsets of the producer
     snapshots. recovery_point: below it everything was synced; 0 if no checkpoint has it. was_clean: the broker was
-    stopped, and not started since. deleted_from: the base offset of the first segment that is being deleted, if any is.
+    stopped, and not started since. deleted_from: the base offset of the first segment that is being deleted, if any is;
+    0 where a kill may have left no trace of it.
     """
 
     topic: str
@@ -98,6 +100,7 @@ class _Checkpoints(NamedTuple):
     cleaned: dict[tuple[str, int], int]
     recovery_points: dict[tuple[str, int], int]
     was_clean: bool = False
+    tells_log_starts: bool = True
 
 
 def read_layout(
@@ -122,7 +125,11 @@ def read_layout(
             return []
         root = os.path.dirname(path)
         known = _Checkpoints(
-            {}, _offsets(root, CLEANER_CHECKPOINT), _offsets(root, RECOVERY_POINT_CHECKPOINT), _was_clean(root)
+            {},
+            _offsets(root, CLEANER_CHECKPOINT),
+            _offsets(root, RECOVERY_POINT_CHECKPOINT),
+            _was_clean(root),
+            _tells_log_starts(root),
         )
         return [_read_partition(alone.topic, alone.partition, path, known)]
     found = [(place, name) for name in names if (place := parse_partition_directory(name)) is not None]
@@ -135,6 +142,7 @@ def read_layout(
         _offsets(path, CLEANER_CHECKPOINT),
         _offsets(path, RECOVERY_POINT_CHECKPOINT),
         _was_clean(path),
+        _tells_log_starts(path),
     )
     return [
         _read_partition(
@@ -155,6 +163,15 @@ def _nothing_known(topic: str, partition: int) -> _Checkpoints:
 
 def _was_clean(root: str) -> bool:
     return os.path.exists(os.path.join(root, CLEAN_SHUTDOWN))
+
+
+def _tells_log_starts(root: str) -> bool:
+    """Whether leader epochs that begin below the first segment say that segments are lost."""
+    try:
+        with open(os.path.join(root, META_PROPERTIES), "rb") as file:
+            return decode(file.read()).tells_log_starts
+    except (OSError, DecodeError):
+        return True
 
 
 def _is_partition(directory: str) -> bool:
@@ -179,7 +196,7 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
         snapshots,
         known.recovery_points.get(place, 0),
         known.was_clean,
-        first_given_up(sizes),
+        first_given_up(sizes) if known.was_clean or known.tells_log_starts else 0,
     )
 
 

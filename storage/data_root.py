@@ -78,7 +78,11 @@ def read_meta_properties(
                 root.path, f"not empty, and without {names.META_PROPERTIES} not a data directory: {min(present)}"
             )
         meta = MetaProperties(
-            cluster_id or uuid_text(_draw_id(new_id)), node_id, _draw_id(new_id), tells_all_times=True
+            cluster_id or uuid_text(_draw_id(new_id)),
+            node_id,
+            _draw_id(new_id),
+            tells_all_times=True,
+            tells_log_starts=True,
         )
     else:
         try:
@@ -90,8 +94,13 @@ def read_meta_properties(
         if meta.directory_id is not None:
             return meta, False
         meta = meta._replace(directory_id=_draw_id(new_id))
+    return write_meta_properties(root, meta), is_new
+
+
+def write_meta_properties(root: Directory, meta: MetaProperties) -> MetaProperties:
+    """Put it in the place of what is there, synced. Returns it. StorageError."""
     root.write_atomically(names.META_PROPERTIES, meta_properties.encode(meta))
-    return meta, is_new
+    return meta
 
 
 def take_inventory(root: Directory) -> Inventory:

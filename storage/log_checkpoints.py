@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from barnabas.protocol.files import names
+from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.disk.checkpoints import LogCheckpoint, OffsetCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
@@ -48,14 +49,15 @@ class LogCheckpoints:
         self._first_dirty = OffsetCheckpoint(root, names.CLEANER_CHECKPOINT)
         self._all = (self._recovery_points, self._log_starts, self._high_watermarks, self._first_dirty)
 
-    def of(self, key: TopicPartition, *, was_clean: bool, tells_all_times: bool) -> LogCheckpoint:
+    def of(self, key: TopicPartition, *, was_clean: bool, meta: MetaProperties) -> LogCheckpoint:
         """What a partition is opened with. The marker of a clean stop says nothing of the catalogue's own log."""
         return LogCheckpoint(
             recovery_point=self._recovery_points.offsets.get(key, 0),
             log_start_offset=self._log_starts.offsets.get(key, 0),
             high_watermark=self._high_watermarks.offsets.get(key),
             was_clean=was_clean and key[0] != names.CLUSTER_METADATA_TOPIC,
-            tells_all_times=tells_all_times,
+            tells_all_times=meta.tells_all_times,
+            tells_log_start=meta.tells_log_starts,
             was_cleaned=self.first_dirty(key) is not None,
         )
 

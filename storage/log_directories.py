@@ -71,6 +71,8 @@ class LogDirectories:
         self.members = members
         self.metadata = metadata or members[0]
         self.failed = failed or {}
+        self.when_rolls: Callable[[str, int, bool], None] | None = None
+        """As `Roller.when_rolls`, of all logs that are opened from when it is set."""
         self.every = [self.metadata, *(each for each in members if each is not self.metadata)]
 
     @classmethod
@@ -262,7 +264,15 @@ class LogDirectories:
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int, directory_id: bytes = b""
     ) -> Opening[PartitionLog]:
         """LogDirectory.opening, in the directory that `place` finds. StorageError."""
-        return self.place(topic, partition, directory_id).opening(topic, partition, topic_id, config, now_ms)
+        return self._told(
+            self.place(topic, partition, directory_id).opening(topic, partition, topic_id, config, now_ms)
+        )
+
+    def _told(self, opening: Opening[PartitionLog]) -> Opening[PartitionLog]:
+        log = yield from opening
+        if self.when_rolls is not None:
+            log.tell_of_rolls(self.when_rolls)
+        return log
 
     def close_log(self, topic: str, partition: int) -> None:
         """LogDirectory.close_log."""

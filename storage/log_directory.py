@@ -25,10 +25,10 @@ from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from barnabas.protocol.files import checkpoints as formats
-from barnabas.protocol.files import meta_properties, names
+from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
-from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory
+from barnabas.storage.data_root import lock_root, open_root, read_meta_properties, take_inventory, write_meta_properties
 from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
@@ -122,6 +122,8 @@ class LogDirectory:
         """Before anything is changed: from now on the last stop is not the clean one any more. StorageError."""
         self._root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
         self._root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
+        if self.was_clean and not self.meta.tells_log_starts:  # whoever stopped cleanly wrote the leader epochs
+            self.meta = write_meta_properties(self._root, self.meta._replace(tells_log_starts=True))
 
     # --- logs ---
 
@@ -214,8 +216,7 @@ class LogDirectory:
             write_topic_id(directory, topic_id)
             self._live.add(key)
         self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
-        tells_all_times = self.meta.tells_all_times
-        checkpoint = self.recovered.checkpoint(key, was_clean=self.was_clean, tells_all_times=tells_all_times)
+        checkpoint = self.recovered.checkpoint(key, was_clean=self.was_clean, meta=self.meta)
         loaded = yield from load_log(directory, config, checkpoint, now_ms)
         log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
         return log, directory
@@ -333,8 +334,7 @@ class LogDirectory:
         self.checkpoints.take_over(key, source.checkpoints)
         self.checkpoints.write()
         if self.meta.tells_all_times and not source.meta.tells_all_times:
-            self.meta = self.meta._replace(tells_all_times=False)
-            self._root.write_atomically(names.META_PROPERTIES, meta_properties.encode(self.meta))
+            self.meta = write_meta_properties(self._root, self.meta._replace(tells_all_times=False))
 
     def take_in(self, key: TopicPartition, future: Directory) -> None:
         """The directory `future` is the partition from now on. Durable on return. StorageError."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.disk.checkpoints import LogCheckpoint, TopicPartition
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError, SyncFailed
@@ -45,9 +46,9 @@ class RecoveredLogs:
         """Whether nobody has looked into the partition since the last kill."""
         return key in self._unrecovered
 
-    def checkpoint(self, key: TopicPartition, *, was_clean: bool, tells_all_times: bool) -> LogCheckpoint:
+    def checkpoint(self, key: TopicPartition, *, was_clean: bool, meta: MetaProperties) -> LogCheckpoint:
         """What the partition is opened with, or recovered. `was_clean`: how the last stop of the directory was."""
-        return self._checkpoints.of(key, was_clean=was_clean or key in self._whole, tells_all_times=tells_all_times)
+        return self._checkpoints.of(key, was_clean=was_clean or key in self._whole, meta=meta)
 
     def note(self, key: TopicPartition, closed: Noted) -> None:
         """The partition was closed cleanly, here or by who recovered it; all that is said of it is durable."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Record(NamedTuple):
@@ -59,3 +59,13 @@ class OpenTransaction(NamedTuple):
     transaction: Transaction
     age_ms: int
     waiting: tuple[PartitionOffsets, ...]
+
+
+class Answer(NamedTuple):
+    """Why something is as it is: sentences, the important one first, and the facts beneath them. str(): a line each."""
+
+    sentences: tuple[str, ...]
+    evidence: dict[str, Any]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)

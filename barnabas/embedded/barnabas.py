@@ -19,10 +19,13 @@ from typing import Any, Self
 
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
-from barnabas.embedded.errors import BarnabasError, BarnabasWarning, NotRunning
+from barnabas.embedded.crashes import crash_in
+from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
+from barnabas.embedded.faults import Faults
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
+from barnabas.embedded.why import Why
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
 _LAST_LINES = 10
@@ -73,6 +76,10 @@ class Barnabas:
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
         """What the broker goes by: `clock.advance("7d")`."""
+        self.why = Why(self._ask)
+        """Why something hangs: `print(broker.why.consumer("g"))`."""
+        self.faults = Faults(self._ask)
+        """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
         return f"<Barnabas {self.bootstrap_servers if self.is_running else 'not running'}>"
@@ -293,7 +300,11 @@ class Barnabas:
         if self._running is None:
             raise NotRunning("the broker was never started, or it is closed")
         if not self._running.is_running:
-            said = self._running.logs().splitlines()[-_LAST_LINES:]
+            log = self._running.logs()
+            crash = crash_in(log)
+            if crash is not None:
+                raise Crashed(*crash, str(crash))
+            said = log.splitlines()[-_LAST_LINES:]
             raise NotRunning(
                 "\n".join(["the broker does not run: it was stopped or killed, or it died; it said last:", *said])
             )

@@ -12,7 +12,8 @@ from typing import Any
 
 from barnabas.embedded import pool
 from barnabas.embedded.channel import encode, receive
-from barnabas.embedded.errors import BarnabasError, NotRunning
+from barnabas.embedded.crashes import crash_in
+from barnabas.embedded.errors import BarnabasError, Crashed, NotRunning
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, LOG_NAME
 from barnabas.embedded.settings import Wire
 
@@ -44,6 +45,10 @@ class ChildProcess:
     def is_running(self) -> bool:
         """Whether the process is there still."""
         return not self._has_ended(0)
+
+    def wait_ended(self, timeout_s: float) -> bool:
+        """Whether the process has ended, by itself, within this time."""
+        return self._has_ended(timeout_s)
 
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none; NotRunning."""
@@ -127,6 +132,9 @@ class ChildProcess:
         """It hung up: what to tell once the process has ended, too."""
         self._wait_and_close()
         said = read_log(self.home) if self.pid else self._pool.last_words()
+        crash = crash_in(said)
+        if crash is not None:
+            return Crashed(*crash, str(crash))
         return NotRunning(
             "\n".join(["the broker's process has ended; its last words:", *said.splitlines()[-_LAST_LINES:]])
         )

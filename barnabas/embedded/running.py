@@ -28,6 +28,9 @@ class Running(Protocol):
     def is_running(self) -> bool:
         """Whether it is there still."""
 
+    def wait_ended(self, timeout_s: float) -> bool:
+        """Whether it has ended, by itself, within this time."""
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ...) -> Any:
         """Its answer to one of the questions of inside/host.py. BarnabasError, NotRunning."""
 

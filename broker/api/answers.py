@@ -65,6 +65,15 @@ class Parked:
 
         self._encode = encode_and_note
 
+    def then(self, change: Callable[[Answer], Answer]) -> None:
+        """Have `answer()` give what `change` makes of it."""
+        encode = self._encode
+
+        def encode_and_change(future: Any) -> Answer:
+            return change(encode(future))
+
+        self._encode = encode_and_change
+
     def abandon(self) -> None:
         """The connection is gone. Cancels the future if that is allowed; other work runs to its end, unanswered."""
         self._is_abandoned = True

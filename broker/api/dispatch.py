@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api import hot, large_answers
 from barnabas.broker.api.answers import Answer, CloseConnection, Parked, code_and_message, failure_of
-from barnabas.broker.api.entry import Client, Entry
+from barnabas.broker.api.entry import Client, Entry, Wrap
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.api.repeated import RepeatedRequests
 from barnabas.broker.api.table import BEFORE_AUTHENTICATION, Row, table_for
@@ -40,10 +40,12 @@ from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
     from barnabas.broker.api.metering import Meter
+    from barnabas.broker.api.tracing import Tracer
     from barnabas.broker.session.session import Session
 
 _HEADER: Final = Struct(">hhih")  # api_key, api_version, correlation_id, size of client_id
 _SIZE: Final = Struct(">i")
+_TRACING: Final = "barnabas.broker.api.tracing"  # imported where somebody listens
 _SHORT_PRODUCE: Final = "barnabas.broker.api.short_produce"  # imported as a handler is: no start waits for it
 
 Dispatch = Callable[[memoryview, Client], Answer]
@@ -59,8 +61,12 @@ class Dispatcher:
         self._meter = meter
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
+        self._made: dict[tuple[int, int], Entry] = {}
         self._entries: dict[tuple[int, int], Entry] = {}
+        """Those of `_made`, each wrapped where somebody wraps."""
+        self._wrap: Wrap | None = None
         self._repeated = RepeatedRequests()
+        services.events.when_switched.append(self._make_again)
 
     def dispatch(self, frame: memoryview, client: Client) -> Answer:
         """The answer to one request frame (without its size). CloseConnection when there is none to give."""
@@ -79,8 +85,20 @@ class Dispatcher:
             client.client_id, client.client_id_raw = (None if client_id_size else ""), b""
         entry = self._entries.get((api_key, version))
         if entry is None:
-            entry = self._new_entry(api_key, version)
+            entry = self._made.get((api_key, version)) or self._new_entry(api_key, version)
+            if self._wrap is not None:
+                entry = self._wrap(api_key, version, entry)
+            self._entries[api_key, version] = entry
         return entry(frame, position, correlation_id, client)
+
+    def intercept(self, wrap: Wrap | None) -> None:
+        """Call in place of each entry what `wrap` makes of it; with None the entries themselves again."""
+        self._wrap = wrap
+        self._entries.clear()
+
+    def _make_again(self) -> None:
+        self._made.clear()
+        self._entries.clear()
 
     def dispatch_for(self, session: Session) -> Dispatch:
         """What answers the requests of a connection with this session: `dispatch`, if it need not authenticate."""
@@ -110,20 +128,30 @@ class Dispatcher:
                 return self._api_versions_entry(row)
             served = f"served are {row.min_version} to {row.max_version}"
             raise CloseConnection(f"version {version} of {row.key.api_name}, {served}", row.key.api_name)
-        handler = import_module(f"barnabas.broker.handlers.{row.handler}")
+        handle = import_module(f"barnabas.broker.handlers.{row.handler}").handle
+        tracer = self._tracer()
+        if tracer is not None:
+            handle = tracer.traced(row.key, version, handle)
         if row.key == ApiKey.PRODUCE:
-            entry = hot.produce_entry(self._services, handler.handle, version, self._meter)
+            entry = hot.produce_entry(self._services, handle, version, self._meter)
             short = import_module(_SHORT_PRODUCE)
             if version >= short.SHORT_SINCE:
                 entry = short.ShortProduce(self._services, entry, version, self._meter).serve
         elif row.key == ApiKey.FETCH:
-            entry = hot.fetch_entry(self._services, handler.handle, version, self._meter)
+            entry = hot.fetch_entry(self._services, handle, version, self._meter)
         else:
-            entry = _Entry(self._services, row.key, version, handler.handle, self._meter, self._repeated).serve
+            entry = _Entry(self._services, row.key, version, handle, self._meter, self._repeated).serve
+        if tracer is not None:
+            entry = tracer.followed(row.key, version, entry)
         if self._meter is not None:
             entry = self._meter.timed(row.key, version, entry)
-        self._entries[api_key, version] = entry
+        self._made[api_key, version] = entry
         return entry
+
+    def _tracer(self) -> Tracer | None:
+        """What tells of requests, while somebody listens: entries are made anew when that begins, and when it ends."""
+        events = self._services.events
+        return import_module(_TRACING).Tracer(events, self._services.node.node_id) if events.is_on else None
 
     def _api_versions_entry(self, row: Row) -> Entry:
         """A version of ApiVersions we do not know: its body is not read, and the answer has the form of version 0."""

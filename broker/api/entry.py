@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from barnabas.broker.api.answers import Answer
 from barnabas.broker.cluster.cluster import Node
@@ -17,12 +17,23 @@ class Client(Protocol):
     client_id: str | None
     client_id_raw: bytes
     is_closed: bool
+    is_writable: bool
+    """Whether the peer takes what is written."""
     peer: str
     session: Session
 
     @property
     def node(self) -> Node | None: ...
 
+    def write(self, data: bytes | bytearray) -> None:
+        """Send a part of an answer whose last part comes as the answer."""
+
+    def finish(self) -> None:
+        """Close it once the request in flight is answered."""
+
 
 Entry = Callable[[memoryview, int, int, Client], Answer]
 """(frame, position of the body, correlation id, client) -> answer"""
+
+Wrap: TypeAlias = Callable[[int, int, Entry], Entry]
+"""(API key, version, entry) -> the entry to call in its place, or that entry itself"""

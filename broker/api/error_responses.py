@@ -15,7 +15,7 @@ from barnabas.protocol.schema import Field, Response, Struct, default_instance
 
 # What a response calls a list, and what the request may call it.
 _ASKED_AS: dict[str, tuple[str, ...]] = {
-    "responses": ("topics", "resources", "topic_names"),
+    "responses": ("topics", "topic_data", "resources", "topic_names"),
     "results": ("topics", "resources", "groups_names", "dirs.topics"),
     "coordinators": ("coordinator_keys",),
     "partitions": ("partition_indexes",),
@@ -27,12 +27,13 @@ _ASKED_AS: dict[str, tuple[str, ...]] = {
     "transaction_states": ("transactional_ids",),
     "replica_election_results": ("topic_partitions",),
     "partition_result": ("partitions",),
+    "partition_responses": ("partition_data",),
 }
 _CODE_FIELDS = ("error_code", "partition_error_code")
 # Elements that are bare values in the request (names, indexes), and the field that holds one in the response.
 _BARE_VALUE_FIELDS = ("name", "partition_index", "partition_id", "key", "group_id", "transactional_id")
 # A field that the request calls otherwise.
-_CARRIED_FROM = {"topic_name": "name"}
+_CARRIED_FROM = {"topic_name": "name", "partition_index": "partition"}
 
 
 def error_response(

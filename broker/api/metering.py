@@ -99,18 +99,19 @@ class Meter:
                 times.add(now_ns() - began_ns)
             return answer
 
-        times.requests = lambda: count
+        before = times.requests()  # of an entry that this one takes the place of
+        times.requests = lambda: before + count
         return serve_hot if api_key in _HOT else serve
 
     def note_errors(self, api_key: ApiKey, answer: Struct) -> None:
         """Count the error codes in an answer."""
-        for code in _error_codes(answer):
+        for code in error_codes(answer):
             if code:
                 self.errors[api_key, code] += 1
 
     def noting_errors(self, api_key: ApiKey, answer: Struct) -> Generator[None, None, None]:
         """As `note_errors`, in steps."""
-        for code in _error_codes(answer):
+        for code in error_codes(answer):
             if code:
                 self.errors[api_key, code] += 1
             yield
@@ -121,7 +122,8 @@ _Plan = tuple[tuple[str, ...], tuple[tuple[str, "_Plan"], ...]]
 _plans: dict[type[Struct], _Plan] = {}
 
 
-def _error_codes(answer: Struct) -> Iterator[int]:
+def error_codes(answer: Struct) -> Iterator[int]:
+    """Every error code in an answer, 0 for no error."""
     plan = _plans.get(type(answer))
     if plan is None:
         plan = _plans[type(answer)] = _plan(type(answer))

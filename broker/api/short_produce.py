@@ -29,6 +29,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP, TRANSACTIONAL_MASK
 from barnabas.protocol.registry import ApiKey
+from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
     from barnabas.broker.api.entry import Client, Entry
@@ -86,6 +87,7 @@ class ShortProduce:
         "_adds",
         "_by_id",
         "_clock",
+        "_events",
         "_general",
         "_led",
         "_meter",
@@ -98,6 +100,7 @@ class ShortProduce:
     def __init__(self, services: Services, general: Entry, version: int, meter: Meter | None) -> None:
         """`general` serves what is not for the short path."""
         self._services = services
+        self._events = services.events
         self._general = general
         self._version = version
         self._meter = meter
@@ -145,6 +148,8 @@ class ShortProduce:
         try:
             first_offset = self._partitions.append_plain(log, frame[start:behind], self._clock.now_ms())
         except Exception as error:
+            if self._events.is_on and isinstance(error, AppendRefused):
+                return self._general(frame, position, correlation_id, client)  # which tells who was refused
             return self._failed(error, target, correlation_id, client)
         if first_offset < 0:
             return self._general(frame, position, correlation_id, client)
@@ -161,8 +166,8 @@ class ShortProduce:
         producer_id, producer_epoch = _unpack_producer(batch, _PRODUCER)
         if log.has_open_transaction(producer_id, producer_epoch):
             return True
-        if producer_id < 0 or log.is_fenced(producer_id, producer_epoch):
-            return False
+        if producer_id < 0 or log.is_fenced(producer_id, producer_epoch) or self._events.is_on:
+            return False  # where somebody listens, the general path tells who began a transaction
         try:
             transactions = self._services.transactions_of(transactional_id)
             if self._adds:  # what is no whole batch begins nothing

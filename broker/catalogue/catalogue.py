@@ -29,6 +29,7 @@ from barnabas.broker.catalogue.listener import CatalogueListener, Placing
 from barnabas.broker.catalogue.places import Places
 from barnabas.broker.catalogue.quorum import Leadership
 from barnabas.broker.catalogue.registration import fenced, registered_with
+from barnabas.broker.catalogue.telling import tell_creating
 from barnabas.broker.catalogue.topics import (
     CreatedTopic,
     NewPartitions,
@@ -43,6 +44,7 @@ from barnabas.broker.catalogue.topics import (
 )
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.dynamic import usable
+from barnabas.broker.events.events import Events
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import BOOTSTRAP_CHECKPOINT
@@ -63,6 +65,8 @@ class Catalogue:
     def __init__(
         self, journal: Journal, identity: Identity, config: BrokerConfig, random_bytes: Callable[[int], bytes]
     ) -> None:
+        self.events = Events()
+        """Where is told that topics are about to be created: the broker's, once it has opened the catalogue."""
         self._journal = journal
         self._image = journal.image
         self._identity = identity
@@ -215,6 +219,8 @@ class Catalogue:
                 results.append(result)
                 records += needed
         if not validate_only:
+            if self.events.is_on:
+                tell_creating(self.events, results)
             self._commit(records)
             created = [result for result in results if isinstance(result, CreatedTopic)]
             if self._placing is not None:

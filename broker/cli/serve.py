@@ -24,6 +24,7 @@ from barnabas.broker.cli.serve_options import (
     Wishes,
     brokers_count,
     control_admission,
+    fault_plan,
     http_address,
     load,
     parse,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.model import Plan
     from barnabas.broker.net.bound import BoundAddress
 
 _KAFKAS_LINES = """\
@@ -70,6 +72,7 @@ def _serve(options: Options) -> int:
     wished, address, count = wishes(options), http_address(options), brokers_count(options)
     control = control_admission(options, os.environ)
     config = _config(options)
+    faults = fault_plan(options, config)
     bound: list[list[BoundAddress]] = []
     try:
         http = [] if address is None else _bind_http(*address)
@@ -83,7 +86,8 @@ def _serve(options: Options) -> int:
     asyncio.set_event_loop(loop)
     try:
         ends_with_stdin = "--stop-with-stdin" in options
-        return loop.run_until_complete(_run(config, bound, wished, http, control, ends_with_stdin=ends_with_stdin))
+        running = _run(config, bound, wished, http, control, faults, ends_with_stdin=ends_with_stdin)
+        return loop.run_until_complete(running)
     finally:
         for each in itertools.chain.from_iterable(bound):
             close_sockets(each)
@@ -136,6 +140,7 @@ async def _run(
     wished: Wishes,
     http: list[socket.socket],
     control: Admission | None,
+    faults: Plan | None,
     *,
     ends_with_stdin: bool,
 ) -> int:
@@ -163,6 +168,7 @@ async def _run(
         features=wished.features,
         http=http,
         control=control,
+        faults=faults,
         environment=environment,
         others=bound[1:],
     )

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.cli.terminal.failures import UsageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.config import LoadedConfig
+    from barnabas.broker.config import BrokerConfig, LoadedConfig
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.model import Plan
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
@@ -40,8 +41,9 @@ OPTIONS: Table = {
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
     "--http": ("HOST:PORT", "tell /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
-    "--control": (None, "let tests move the clock over HTTP, below /control: from this machine, or with the token"),
+    "--control": (None, "let tests move the clock and arm faults over HTTP: from this machine, or with the token"),
     "--control-token": ("TOKEN", "what has to be known for that, from wherever (or $BARNABAS_CONTROL_TOKEN)"),
+    "--faults": ("FILE", "a plan of faults that are armed from the start: for tests"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
     "--log-format": ("FORMAT", "text (default) or json, one object to a line"),
 }
@@ -133,7 +135,7 @@ def http_address(options: Options) -> tuple[str, int] | None:
 
 
 def control_admission(options: Options, variables: Mapping[str, str]) -> Admission | None:
-    """Who may move the clock, if anybody may. UsageError."""
+    """Who may move the clock and arm faults, if anybody may. UsageError."""
     token = options.get("--control-token", [variables.get(_TOKEN_VARIABLE) or None])[-1]
     if "--control" not in options:
         if "--control-token" in options:
@@ -146,6 +148,23 @@ def control_admission(options: Options, variables: Mapping[str, str]) -> Admissi
     from barnabas.broker.control.admission import Admission
 
     return Admission(token)
+
+
+def fault_plan(options: Options, config: BrokerConfig) -> Plan | None:
+    """The faults to be armed from the start, if any. UsageError; OSError for a file that cannot be read."""
+    if "--faults" not in options:
+        return None
+    from barnabas.broker.faults.faults import known_in
+    from barnabas.broker.faults.model import PLAN_BYTES_MAX, FaultRefused
+    from barnabas.broker.faults.plan.reading import read_plan
+
+    path = options["--faults"][-1]
+    with open(path, "rb") as file:
+        data = file.read(PLAN_BYTES_MAX + 1)
+    try:
+        return read_plan(data, known_in(config, range(config.node_id, config.node_id + brokers_count(options))))
+    except FaultRefused as refused:
+        raise UsageError(f"serve: --faults {path}: {refused}") from refused
 
 
 def brokers_count(options: Options) -> int:

@@ -12,7 +12,7 @@ and partitions, which the catalogue has by then, are placed all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.catalogue.image import NO_LEADER
 from barnabas.broker.catalogue.topics import replication_factor_key
@@ -20,6 +20,9 @@ from barnabas.broker.cluster import kept, placement
 from barnabas.broker.cluster.placement import Placement
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.topic_configs import effective
+from barnabas.broker.events.events import Events
+from barnabas.broker.events.kind import Kind
+from barnabas.broker.events.kinds import LEADER_MOVED, NODE_STARTED, NODE_STOPPED
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
@@ -52,12 +55,14 @@ class Nodes:
         config: BrokerConfig,
         root: Directory,
         soon: Callable[[Callable[[], None]], object],
+        events: Events | None = None,
     ) -> None:
         """Takes up what the last run left in `root`, and places what it did not know. NodesFileError, StorageError.
 
         soon: has a function called in the next turn of the loop.
         """
         self._soon = soon
+        self._events = events or Events()
         self.brokers: Collection[int] = tuple(ids)
         self.racks = dict(zip(ids, racks(config.text("broker.rack"), len(ids)), strict=True))
         """The rack of each node; None where it is in none."""
@@ -106,6 +111,24 @@ class Nodes:
     def hosted_by(self, node: int, topic: str) -> list[int]:
         """The numbers of the topic's partitions that the node has a replica of."""
         return [number for number, each in enumerate(self._placements[topic]) if node in each.replicas]
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of all topics, as they are now."""
+        return list(self._placements)
+
+    def unbalanced(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions that others lead than their preferred replicas, which could lead them."""
+        running = self.running
+        return [
+            number
+            for number, each in enumerate(self._placements.get(topic, ()))
+            if each.leader != each.preferred and placement.elected(each, running, preferred=True) is not None
+        ]
+
+    def there(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
+        """Those of the partitions that exist now."""
+        return [key for key in keys if key[1] < len(self._placements.get(key[0], ()))]
 
     # --- what the catalogue asks and tells ---------------------------------------------------------------------------
 
@@ -193,12 +216,17 @@ class Nodes:
             self._placements = after
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
-                    _log.info(line("leader moved", topic=key[0], partition=key[1], was=was, now=now.leader))
+                    self._tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
             led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
             if led_again:
                 self._soon(lambda: self._join_isr(led_again))
         finally:
             self.on_moved(before)  # if it failed, too: epochs that rose are those of the logs that are open
+
+    def _tell(self, kind: Kind, text: str, **facts: Any) -> None:
+        _log.info(line(text, **facts))
+        if self._events.is_on:
+            self._events.tell(kind, facts)
 
     def have_stopped(self, wanted: Collection[int]) -> None:
         """Start and stop nodes, so that exactly these are stopped. KafkaError, and then none was; StorageError."""
@@ -221,7 +249,7 @@ class Nodes:
         except BaseException:
             self.stopped.discard(node)
             raise
-        _log.info(line("node stopped", node=node))
+        self._tell(NODE_STOPPED, "node stopped", node=node)
         self.on_stopped(node)
 
     def start(self, node: int) -> None:
@@ -245,7 +273,7 @@ class Nodes:
             self.stopped.add(node)
             self.on_stopped(node)
             raise
-        _log.info(line("node started", node=node))
+        self._tell(NODE_STARTED, "node started", node=node)
 
     def _may_be_unclean(self, topic: str) -> bool:
         return effective(self._catalogue.topics[topic].configs, self._config, "unclean.leader.election.enable") is True
@@ -304,8 +332,7 @@ class Nodes:
 
     def _join_isr(self, keys: Iterable[PartitionKey]) -> None:
         """Other replicas that run have what the leader has: they are in sync, as Kafka's are once they have fetched."""
-        there = self._catalogue.topics
-        before = {key: self.of(*key) for key in keys if key[0] in there and key[1] < len(there[key[0]].partitions)}
+        before = {key: self.of(*key) for key in self.there(keys)}
         now = {key: placement.started(each, self.running) for key, each in before.items()}
         joined = {key: each for key, each in now.items() if each != before[key]}
         try:

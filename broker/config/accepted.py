@@ -19,7 +19,6 @@ _TABLE = (
     Key("alter.log.dirs.replication.quota.window.num", INT, "11", Range(1)),
     Key("alter.log.dirs.replication.quota.window.size.seconds", INT, "1", Range(1)),
     Key("authorizer.class.name", STRING, ""),
-    Key("auto.leader.rebalance.enable", BOOLEAN, "true"),
     Key("background.threads", INT, "10", Range(1), CLUSTER_WIDE),
     Key("broker.heartbeat.interval.ms", INT, "2000"),
     Key("broker.session.timeout.ms", INT, "9000"),
@@ -104,7 +103,6 @@ _TABLE = (
     Key("initial.broker.registration.timeout.ms", INT, "60000"),
     Key("kafka.metrics.polling.interval.secs", INT, "10", Range(1)),
     Key("kafka.metrics.reporters", LIST, ""),
-    Key("leader.imbalance.check.interval.seconds", LONG, "300", Range(1)),
     Key("log.dir.failure.timeout.ms", LONG, "30000", Range(1)),
     Key("max.connection.creation.rate", INT, "2147483647", Range(0), CLUSTER_WIDE),
     Key("max.connections.per.ip", INT, "2147483647", Range(0), CLUSTER_WIDE),
@@ -285,9 +283,20 @@ _TABLE = (
     Key("ssl.truststore.type", STRING, "JKS", None, PER_BROKER),
     Key("transaction.state.log.load.buffer.size", INT, "5242880", Range(1)),
     Key("transaction.state.log.replication.factor", SHORT, "1", Range(1)),
+    Key("unstable.api.versions.enable", BOOLEAN, "false"),
+    Key("unstable.feature.versions.enable", BOOLEAN, "false"),
 )
 
 ACCEPTED = {key.name: key for key in _TABLE}
+
+INTERNAL = frozenset(
+    {
+        "producer.id.expiration.check.interval.ms",
+        "unstable.api.versions.enable",
+        "unstable.feature.versions.enable",
+    }
+)
+"""Keys, with an effect here or not, that Kafka describes only where they were given a value."""
 
 _LONG_MAX = "9223372036854775807"
 _RATES = (

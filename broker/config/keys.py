@@ -114,6 +114,9 @@ _TABLE = (
     Key("max.decompressed.message.bytes", INT, "2147483639", Range(1, 2147483639), CLUSTER_WIDE),
     Key("min.insync.replicas", INT, "1", Range(1), CLUSTER_WIDE),
     Key("unclean.leader.election.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
+    # leaders of several nodes
+    Key("auto.leader.rebalance.enable", BOOLEAN, "true"),
+    Key("leader.imbalance.check.interval.seconds", LONG, "300", Range(1)),
     # compaction
     Key("log.cleaner.backoff.ms", LONG, "15000", Range(0), CLUSTER_WIDE),
     Key("log.cleaner.dedupe.buffer.size", LONG, "134217728", None, CLUSTER_WIDE),
@@ -177,6 +180,7 @@ _TABLE = (
 
 OWN = (
     Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),
+    Key("barnabas.history.events.max", INT, "10000", Range(1, 1_000_000)),
     Key("barnabas.log.dir.reserved.bytes", LONG, str(64 << 20), Range(0)),
 )
 """Keys that Kafka does not have. Their names begin with `barnabas.`."""

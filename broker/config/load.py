@@ -24,6 +24,7 @@ UNKNOWN_KEY = "unknown configuration key "
 _INTER_BROKER = "inter.broker.listener.name"
 _METADATA_DIR = "metadata.log.dir"
 _FOR_SEVERAL_NODES = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+_OF_MOVING_LEADERS = ("auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
 
@@ -72,7 +73,7 @@ def load_config(
         if variable is None or stronger.get(wrong.key or "") != around.settings.get(wrong.key or ""):
             raise
         raise ConfigError(f"{variable}: {wrong}", wrong.key) from wrong
-    warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers)
+    warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
     warnings += [f"{name} not used: --data-dir says where the data are" for name in left_behind]
@@ -158,6 +159,15 @@ def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
     if asked != RACK_AWARE_SELECTOR:
         return [f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is known."]
     return ["no effect here: replica.selector.class. There is one replica."] if brokers == REPLICATION_FACTOR else []
+
+
+def _idle_balance(config: BrokerConfig, brokers: int) -> list[str]:
+    """A warning where leaders are to be balanced in another way than by default, and there is one node."""
+    defaults = BrokerConfig({})
+    changed = [name for name in _OF_MOVING_LEADERS if config.value(name) != defaults.value(name)]
+    if brokers > 1 or not changed:
+        return []
+    return [f"no effect here: {', '.join(changed)}. One node leads every partition."]
 
 
 def _check_racks(config: BrokerConfig, brokers: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 BODY_BYTES_MAX = 64 << 10
@@ -20,15 +21,28 @@ REFUSAL = {
 
 
 def operation(
-    name: str, summary: str, found: dict[str, Any], refusals: dict[str, str] | None = None, body: str | None = None
+    name: str,
+    summary: str,
+    found: dict[str, Any],
+    refusals: dict[str, str] | None = None,
+    body: str | None = None,
+    parameters: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """One method of a path. found: the answer with status 200. body: the schema of the request's, if it has one."""
     told = _EVERYWHERE | (refusals or {}) | ({} if body is None else _WITH_BODY)
     responses = {status: {"description": told[status], "content": json_of("Refusal")} for status in sorted(told)}
     described: dict[str, Any] = {"operationId": name, "summary": summary, "responses": {"200": found, **responses}}
+    if parameters:
+        described["parameters"] = list(parameters)
     if body is not None:
         described["requestBody"] = {"required": True, "content": json_of(body)}
     return described
+
+
+def parameter(name: str, place: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A part of the path, or of the query. Those of the path are always there."""
+    described = {"name": name, "in": place, "description": description, "schema": schema}
+    return {**described, "required": True} if place == "path" else described
 
 
 def answer(description: str, schema: str) -> dict[str, Any]:

@@ -8,12 +8,15 @@ from typing import Any
 
 from barnabas.broker.control.clock_description import CLOCK
 from barnabas.broker.control.describing import REFUSAL, operation
+from barnabas.broker.control.faults_description import FAULTS
 from barnabas.broker.control.room import Description
+from barnabas.broker.control.trace_description import TRACE
+from barnabas.broker.control.why_description import WHY
 
 PATH = "/control/openapi.json"
 _ITSELF = {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
 OPENAPI = Description({PATH: {"get": operation("describe", "This description", _ITSELF)}}, {})
-DESCRIPTIONS = (CLOCK, OPENAPI)
+DESCRIPTIONS = (CLOCK, FAULTS, TRACE, WHY, OPENAPI)
 """In the order in which they are told."""
 
 

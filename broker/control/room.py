@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-BAD_REQUEST, SERVICE_UNAVAILABLE = 400, 503
+BAD_REQUEST, NOT_FOUND, SERVICE_UNAVAILABLE, GATEWAY_TIMEOUT = 400, 404, 503, 504
 
 
 class Description(NamedTuple):

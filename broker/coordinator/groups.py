@@ -41,6 +41,7 @@ from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.shard import Appended, Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.broker.slices import Slices
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -81,9 +82,10 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
+        telling: Telling | None = None,
     ) -> None:
         """`topic_ids` gives the id of the topic that now has a name, or None."""
-        self._config = config
+        self._config, self._telling = config, telling
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic = topic
@@ -107,6 +109,7 @@ class GroupCoordinator:
         upkeep: Slices,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
+        telling: Telling | None = None,
     ) -> GroupCoordinator:
         """The coordinator of a broker; it hears of deleted topics from the catalogue.
 
@@ -115,11 +118,7 @@ class GroupCoordinator:
         from barnabas.broker.config_resources.groups import GroupConfigs
         from barnabas.broker.coordinator.group_config import ConsumerConfigs, group_config
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
-        from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in
-
-        def topic_id(name: str) -> bytes | None:
-            topic = catalogue.topics.get(name)
-            return None if topic is None else topic.topic_id
+        from barnabas.broker.coordinator.topic_view import CatalogueTopics, all_in, topic_ids_in
 
         coordinator = cls(
             topic=CoordinatorTopic(
@@ -133,11 +132,12 @@ class GroupCoordinator:
             machine_clock=machine_clock,
             upkeep=upkeep,
             random_bytes=random_bytes,
-            topic_ids=topic_id,
+            topic_ids=topic_ids_in(catalogue),
             consumer=ConsumerContext(
                 ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
                 CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
             ),
+            telling=telling,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -184,9 +184,6 @@ class GroupCoordinator:
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """SyncGroup."""
         check_group_id(request.group_id)
-        return self.consumer.in_line(request.group_id, partial(self._synced, request))
-
-    def _synced(self, request: SyncRequest) -> Reply[SyncReply]:
         of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
         decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
@@ -195,7 +192,7 @@ class GroupCoordinator:
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> Reply[ErrorCode]:
-        """Heartbeat. While the partition loads no answer is to rejoin."""
+        """Heartbeat, at once, since it changes no group. While the partition loads no answer is to rejoin."""
         check_group_id(group_id)
         try:
             partition = self._partitions.of(group_id)
@@ -279,14 +276,15 @@ class GroupCoordinator:
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """OffsetDelete of (topic, partition): one error code each; raises KafkaError for the group as a whole."""
         check_group_id(group_id)
-        machine = self._partitions.of(group_id).machine
-        durable = machine.durable
-        error, outcome = offsets.delete_offsets(
-            machine.group(group_id), durable.offsets(group_id), wanted, unstable=durable.unstable(group_id)
-        )
+        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted))
+
+    def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
+        durable = self._partitions.of(group_id).machine.durable
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        error, outcome = offsets.delete_offsets(group, committed, wanted, unstable=unstable)
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
-        return self._decide(group_id, lambda _: outcome)
+        return outcome
 
     # Groups as such
 
@@ -310,14 +308,12 @@ class GroupCoordinator:
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """DeleteGroups, one of them."""
         check_group_id(group_id, may_be_empty=True)
+        return self._decide(group_id, partial(self._group_deleted, group_id))
+
+    def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
-        decide = partial(
-            offsets.delete_group,
-            offsets=durable.offsets(group_id),
-            unstable=durable.unstable(group_id),
-            now_ms=self._now_ms(),
-        )
-        return self._decide(group_id, decide)
+        committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
+        return offsets.delete_group(group, offsets=committed, unstable=unstable, now_ms=self._now_ms())
 
     # The ends of transactions
 
@@ -357,6 +353,10 @@ class GroupCoordinator:
     # The inside
 
     def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
+        """Decide about a group, and carry it out: behind whoever asked before, as Kafka's coordinator does."""
+        return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
+
+    def _decided(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
         partition = self._partitions.of(group_id)
         return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
 
@@ -373,9 +373,8 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
         machine = GroupMachine(self._config, self.consumer.context)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        perform, is_deciding = partial(self._perform, index), self.consumer.is_deciding
-        shard = Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, perform, is_deciding)
-        return machine, shard
+        rest = timeout_ms, partial(self._perform, index), self.consumer.is_deciding, self._telling
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, *rest)
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

@@ -14,6 +14,9 @@ fenced us (left out and logged). A partition that loads holds the others back, f
 fails, or whose replicas are all on stopped nodes (LEADER_NOT_AVAILABLE), does not, for nobody could say how long. Where
 the disk is full the others are held, too: there will be room again, and until then nobody reads half a transaction.
 
+Whoever listens to the steps may hold a job up at one (broker/events). It waits then as it does for better times, and is
+not waited for when the clock is moved; others go on, and a stop lets it go.
+
 A job is known by its transaction (the transactional id, and the producer of its markers), not by the id alone: when
 `__transaction_state` is deleted, what was decided is finished all the same, and a new transaction of the same id does
 not wait for that.
@@ -26,13 +29,22 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
+from barnabas.broker.coordinator.marker_job import STUCK, JobKey, MarkerJob, Waits, job_key
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.broker.coordinator.transaction.model import TopicPartition
+from barnabas.broker.events import Events
+from barnabas.broker.events import Kind as EventKind
+from barnabas.broker.events.kinds import (
+    MARKER_REFUSED,
+    MARKER_WRITING,
+    MARKER_WRITTEN,
+    TRANSACTION_MARKED,
+    TRANSACTION_PREPARED,
+)
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.slices import Kind, Slices, Work
 from barnabas.broker.under_way import UnderWay
@@ -45,8 +57,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
 
 _log = logger("coordinator")
-
-_Key = tuple[str, int, int]  # the transactional id, producer id and epoch of a transaction
 
 WRITING = Kind(under_way_max=1_000, steps_max=500, slice_ms=5, may_begin_again=False)
 """The markers of one transaction."""
@@ -73,61 +83,6 @@ class OffsetMarkers(Protocol):
         """Show what was ended with `hold`: the offsets are committed, or gone."""
 
 
-class _Waits(Enum):
-    """What a job waits for, besides its turn and the disk's syncs."""
-
-    NOT = "nothing"
-    LOADING = "a partition that loads"
-    ROOM = "room on the disk"
-    BROKEN = "something nobody here can do anything about"
-
-
-_STUCK = (_Waits.ROOM, _Waits.BROKEN)
-
-
-class _Job:
-    """One transaction being finished."""
-
-    __slots__ = (
-        "done",
-        "held",
-        "is_holding",
-        "marker",
-        "name",
-        "parked",
-        "syncs",
-        "todo",
-        "version",
-        "waits",
-        "without_room",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        marker: EndTxnMarker,
-        version: int,
-        partitions: Collection[TopicPartition],
-        done: Callable[[], bool],
-    ) -> None:
-        self.name = name
-        self.marker = marker
-        self.version = version
-        self.todo = sorted(partitions, reverse=True)
-        self.parked: dict[TopicPartition, ErrorCode] = {}
-        self.without_room: set[TopicPartition] = set()  # of those
-        self.held: list[TopicPartition] = []
-        self.syncs: list[Future[None]] = []
-        self.is_holding = len(partitions) > 1  # one alone is shown in one step anyway
-        self.waits = _Waits.NOT
-        self.done = done
-
-    @property
-    def key(self) -> _Key:
-        """The transaction it finishes."""
-        return _key(self.name, self.marker)
-
-
 class MarkerWriter:
     """Finishes the transactions of one broker."""
 
@@ -138,13 +93,16 @@ class MarkerWriter:
         *,
         clock: Clock,
         upkeep: Slices,
+        events: Events | None = None,
     ) -> None:
         """`offsets` gives the group coordinator, when it is first needed."""
+        self._events = events or Events()
+        self._lets_go = False
         self._partitions = partitions
         self._offsets = offsets
         self._clock = clock
         self._upkeep = upkeep
-        self._jobs: dict[_Key, _Job] = {}
+        self._jobs: dict[JobKey, MarkerJob] = {}
         self._changed: Future[None] | None = None
         self._is_closed = False
         self.under_way = UnderWay(upkeep.loop, self._unsettled)
@@ -154,6 +112,10 @@ class MarkerWriter:
     def is_settled(self) -> bool:
         """Whether everything is finished, but for what a disk refuses or has no room for, or nobody leads."""
         return next(self._unsettled(), None) is None
+
+    def jobs_of(self, name: str) -> list[MarkerJob]:
+        """The transactions of this id that are being finished, to be looked at."""
+        return [job for key, job in self._jobs.items() if key[0] == name]
 
     def next_change(self) -> Future[None]:
         """Done when a transaction is finished next, or has to wait. For one to wait for at a time."""
@@ -174,13 +136,17 @@ class MarkerWriter:
         `name` is the transactional id; a transaction that is being finished is not begun again. `done` returns False
         when it could not note down that all is done; it is asked again later.
         """
-        key = _key(name, marker)
+        key = job_key(name, marker)
         if self._is_closed or key in self._jobs:
             return
-        if len(partitions) == 1 and self._finish_one(name, marker, partitions, transaction_version, done):
+        is_told = self._events.is_on
+        is_one = len(partitions) == 1 and not is_told
+        if is_one and self._finish_one(name, marker, partitions, transaction_version, done):
             return
-        job = self._jobs[key] = _Job(name, marker, transaction_version, partitions, done)
-        self._go_on(job)
+        job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)
+        job.is_holding |= is_told  # so that a step means the same for one partition as for many
+        if not (is_told and self._is_held(job, TRANSACTION_PREPARED)):
+            self._go_on(job)
 
     def write_marker(
         self,
@@ -199,6 +165,12 @@ class MarkerWriter:
         log = partitions.get_led(topic, partition)
         result = partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
         return partitions.synced_log(log, result[1] + 1)
+
+    def let_all_go(self) -> None:
+        """The broker is about to stop: what somebody holds up goes on, and nothing is held up any more."""
+        self._lets_go = True
+        for job in list(self._jobs.values()):
+            self._let_go(job)
 
     def close(self) -> None:
         """The broker stops; what is not finished is found prepared at the next start."""
@@ -223,7 +195,7 @@ class MarkerWriter:
             return False  # `_mark` meets it again: what is to be done about it, or to be logged, is decided there
         if synced is None and done():
             return True
-        job = self._jobs[_key(name, marker)] = _Job(name, marker, transaction_version, (), done)
+        job = self._jobs[job_key(name, marker)] = MarkerJob(name, marker, transaction_version, (), done)
         if synced is None:
             self._complete_later(job)
         else:
@@ -233,12 +205,12 @@ class MarkerWriter:
 
     # One job
 
-    def _go_on(self, job: _Job) -> None:
+    def _go_on(self, job: MarkerJob) -> None:
+        job.waits = Waits.NOT
         self._upkeep.in_slices(lambda: self._write_all(job), WRITING)
 
-    def _write_all(self, job: _Job) -> Work[None]:
+    def _write_all(self, job: MarkerJob) -> Work[None]:
         """A marker in each step; what follows the last of them, at once."""
-        job.waits = _Waits.NOT
         for count in range(len(job.todo)):
             if count:
                 yield None
@@ -246,7 +218,11 @@ class MarkerWriter:
                 return  # closed meanwhile
             if count % _LED_AT_ONCE == 0 and len(job.todo) > 1:
                 self._partitions.lead(job.todo[-_LED_AT_ONCE:])
-            self._mark(job, job.todo.pop())
+            if self._events.is_on and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+                return
+            where = job.todo.pop()
+            if self._mark(job, where) and self._events.is_on and self._is_held(job, MARKER_WRITTEN, where):
+                return
         if job.parked:
             self._wait_for_better_times(job)
             return
@@ -257,27 +233,32 @@ class MarkerWriter:
                 self._show(job)
             self._complete_when_synced(job)
 
-    def _mark(self, job: _Job, where: TopicPartition) -> None:
+    def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
+        """Write one; whether it is written."""
         try:
             synced = self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)
         except KafkaError as refusal:
             self._refused(job, where, refusal)
-            return
+            return False
         except Exception as mistake:
             # Ours, and logged once with where it was made; the other partitions and a clean stop do not wait for it.
             if where not in job.parked:
                 _log.exception(line("marker failed", transactional_id=job.name, topic=where[0], partition=where[1]))
             self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
-            return
+            return False
         if job.parked and job.parked.pop(where, None) is not None:
             _log.info(line("marker written at last", transactional_id=job.name, topic=where[0], partition=where[1]))
         if job.is_holding:
             job.held.append(where)
         if synced is not None:
             job.syncs.append(synced)
+        return True
 
-    def _refused(self, job: _Job, where: TopicPartition, refusal: KafkaError) -> None:
+    def _refused(self, job: MarkerJob, where: TopicPartition, refusal: KafkaError) -> None:
         code = refusal.code
+        if self._events.is_on and where not in job.parked:
+            why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
+            self._events.tell(MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
@@ -294,21 +275,21 @@ class MarkerWriter:
             if isinstance(refusal.__cause__, DirectoryFull):
                 job.without_room.add(where)
 
-    def _wait_for_better_times(self, job: _Job) -> None:
+    def _wait_for_better_times(self, job: MarkerJob) -> None:
         job.todo = list(job.parked)
         if all(code in _LOADING for code in job.parked.values()):
-            self._park(job, _Waits.LOADING)
+            self._park(job, Waits.LOADING)
             self._clock.call_later(LOADING_RETRY_MS, partial(self._go_on, job))
-        elif _waits_for_room(job):
-            self._park(job, _Waits.ROOM)
+        elif job.waits_for_room(_LOADING):
+            self._park(job, Waits.ROOM)
             self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
         else:
             self._show(job)
             job.is_holding = False
-            self._park(job, _Waits.BROKEN)
+            self._park(job, Waits.BROKEN)
             self._clock.call_later(BROKEN_RETRY_MS, partial(self._go_on, job))
 
-    def _show(self, job: _Job) -> None:
+    def _show(self, job: MarkerJob) -> None:
         """Release every partition that is held; nothing else happens in between."""
         held, job.held = job.held, []
         producer_id, is_commit = job.marker.producer_id, job.marker.commit
@@ -318,7 +299,7 @@ class MarkerWriter:
             else:
                 self._partitions.release_marker(topic, partition, producer_id)
 
-    def _complete_when_synced(self, job: _Job) -> None:
+    def _complete_when_synced(self, job: MarkerJob) -> None:
         while job.syncs:
             synced = job.syncs[-1]
             if not synced.done():
@@ -334,45 +315,59 @@ class MarkerWriter:
                 return
         self._complete(job)
 
-    def _complete(self, job: _Job) -> None:
+    def _complete(self, job: MarkerJob) -> None:
         if self._jobs.get(job.key) is not job:
+            return
+        if self._events.is_on and self._is_held(job, TRANSACTION_MARKED):
             return
         if job.done():
             self._forget(job)
         else:
             self._complete_later(job)
 
-    def _complete_later(self, job: _Job) -> None:
-        self._park(job, _Waits.BROKEN)
+    def _complete_later(self, job: MarkerJob) -> None:
+        self._park(job, Waits.BROKEN)
         self._clock.call_later(BROKEN_RETRY_MS, partial(self._complete, job))
 
-    def _park(self, job: _Job, waits: _Waits) -> None:
+    # Steps, for whoever listens
+
+    def _is_held(self, job: MarkerJob, kind: EventKind, where: TopicPartition | None = None) -> bool:
+        """Tell of a step, once; whether somebody holds the job up there. It goes on by itself then."""
+        if not job.comes_to(kind.name, where):
+            return False
+        facts = job.facts(where)
+        if where is None:
+            facts.update(job.partitions())
+        held = self._events.tell(kind, facts)
+        if held is None or self._lets_go:
+            return False
+        self._park(job, Waits.HELD)
+        held.add_done_callback(partial(self._let_go, job))
+        return True
+
+    def _let_go(self, job: MarkerJob, _: Future[None] | None = None) -> None:
+        if job.waits is Waits.HELD and self._jobs.get(job.key) is job:
+            self._go_on(job)
+
+    # What it waits for
+
+    def _park(self, job: MarkerJob, waits: Waits) -> None:
         job.waits = waits
-        if waits in _STUCK:
+        if waits in STUCK:
             self.under_way.ended(job.key)
         self._tell_of_change()
 
-    def _forget(self, job: _Job) -> None:
+    def _forget(self, job: MarkerJob) -> None:
         self._jobs.pop(job.key, None)
         self.under_way.ended(job.key)
         self._tell_of_change()
 
-    def _unsettled(self) -> Iterator[_Key]:
-        return (key for key, job in self._jobs.items() if job.waits not in _STUCK)
+    def _unsettled(self) -> Iterator[JobKey]:
+        return (key for key, job in self._jobs.items() if job.waits not in STUCK)
 
     def _tell_of_change(self) -> None:
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
-
-
-def _key(name: str, marker: EndTxnMarker) -> _Key:
-    return name, marker.producer_id, marker.producer_epoch
-
-
-def _waits_for_room(job: _Job) -> bool:
-    """Whether every partition it waits for loads, or its disk is full."""
-    with_room = {code for where, code in job.parked.items() if where not in job.without_room}
-    return with_room <= _LOADING
 
 
 def _why(synced: Future[None]) -> object:

@@ -24,6 +24,16 @@ def all_in(rack: str | None) -> Racks:
     return lambda topic, partition: racks
 
 
+def topic_ids_in(catalogue: Catalogue) -> Callable[[str], bytes | None]:
+    """Gives the id of the topic that now has a name, or None."""
+
+    def topic_id(name: str) -> bytes | None:
+        topic = catalogue.topics.get(name)
+        return None if topic is None else topic.topic_id
+
+    return topic_id
+
+
 class CatalogueTopics:
     """A view of the catalogue, as `group.consumer.model.Topics`."""
 

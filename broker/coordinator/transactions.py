@@ -22,8 +22,9 @@ from barnabas.broker.coordinator.completions import Completions
 from barnabas.broker.coordinator.markers import MarkerWriter, OffsetMarkers
 from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition, CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.runtime.placement import KEY_BYTES_MAX, fits_a_key
+from barnabas.broker.coordinator.runtime.placement import check_transactional_id
 from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.coordinator.transaction import adding, completing, ending, initialising
 from barnabas.broker.coordinator.transaction.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.model import (
@@ -86,6 +87,7 @@ class TransactionCoordinator:
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
+        telling: Telling | None = None,
     ) -> None:
         """`transaction_version` is the feature's level, asked at each decision. `fresh_producer_id` may raise."""
         self.config = config
@@ -95,6 +97,7 @@ class TransactionCoordinator:
         self._machine_clock = machine_clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
+        self._telling = telling
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
@@ -119,20 +122,23 @@ class TransactionCoordinator:
         machine_clock: Clock,
         upkeep: Slices,
         fresh_producer_id: Callable[[], int],
+        telling: Telling | None = None,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
         """The coordinator of a node; `offsets` and `marked` take markers, the latter unless it is `partitions`."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
+        events = None if telling is None else telling.events
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep),
+            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
             config=transaction_config(config),
             clock=clock,
             machine_clock=machine_clock,
             upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
+            telling=telling,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -177,7 +183,7 @@ class TransactionCoordinator:
 
     def add_partitions(self, request: AddRequest) -> Reply[ErrorCode]:
         """AddPartitionsToTxn, AddOffsetsToTxn, and what Produce and TxnOffsetCommit add on their own."""
-        _check_transactional_id(request.transactional_id)
+        check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
         return self._execute(partition, request.transactional_id, adding.add(txn, request, now_ms=self.clock.now_ms()))
@@ -190,7 +196,7 @@ class TransactionCoordinator:
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, ErrorCode]:
         """Whether each partition is in the transaction; nothing changes."""
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         txn = self._partitions.of(transactional_id).machine.transaction(transactional_id)
         return adding.verify(txn, producer_id, producer_epoch, partitions)
 
@@ -210,7 +216,7 @@ class TransactionCoordinator:
 
     def describe(self, transactional_id: str) -> Transaction | None:
         """One transaction as it now is, or None. Raises KafkaError."""
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         return self._partitions.of(transactional_id).machine.transaction(transactional_id)
 
     def transactions(self) -> list[Transaction]:
@@ -235,6 +241,7 @@ class TransactionCoordinator:
     def stop_deciding(self) -> None:
         """The broker is about to stop: requests are refused from now on."""
         self._is_stopping = True
+        self.markers.let_all_go()
 
     @property
     def is_deciding(self) -> bool:
@@ -247,14 +254,14 @@ class TransactionCoordinator:
         return self._partitions.are_ready and not any(it.machine.prepared() for it in self._partitions.loaded())
 
     def _check_request(self, transactional_id: str) -> None:
-        _check_transactional_id(transactional_id)
+        check_transactional_id(transactional_id)
         if self._is_stopping:  # else a stop would wait as long as somebody has something to end
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)
-        perform = partial(self._perform, index)
-        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, perform=perform)
+        rest = None, partial(self._perform, index), None, self._telling
+        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, *rest)
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)
@@ -331,9 +338,8 @@ class TransactionCoordinator:
             action()
 
         delay_ms = self.clock.until_next(interval_ms)
-        if (
-            delay_ms > interval_ms and name == "timeouts"
-        ):  # the clock is moved ahead, but not past what is to be aborted
+        # The clock is moved ahead, but not past what is to be aborted.
+        if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)
@@ -385,13 +391,6 @@ class TransactionCoordinator:
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
-
-
-def _check_transactional_id(transactional_id: str) -> None:
-    if not transactional_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
-    if not fits_a_key(transactional_id):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {KEY_BYTES_MAX} bytes")
 
 
 def _log_if_not_synced(done: Future[None]) -> None:

@@ -66,7 +66,7 @@ def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties)
             try:
                 if read_topic_id(directory, topic.topic_id) not in (None, topic.topic_id):
                     continue  # another topic's: it is set aside
-                checkpoint = checkpoints.of(key, was_clean=was_clean, tells_all_times=meta.tells_all_times)
+                checkpoint = checkpoints.of(key, was_clean=was_clean, meta=meta)
                 for segment in open_at_once(load_log(directory, config, checkpoint, 0)).segments:
                     segment.log.close()
             except CorruptFile as error:

@@ -9,6 +9,9 @@ attribute, and its facts are not even put together:
 A listener is called at once, in the call in which the event happens: it must neither raise nor do much. At a kind that
 may be paused it may give a future, and the part goes on when that is done.
 
+What leads to events (`cause`) is set while it does by whoever knows it: the entries of requests, where they were made
+while somebody listens, and timers of coordinators.
+
 Invariant: listeners are called in the order in which they came.
 """
 
@@ -16,9 +19,11 @@ from __future__ import annotations
 
 from asyncio import Future, gather
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any, TypeAlias
 
-from barnabas.broker.events.kinds import Kind
+from barnabas.broker.events.cause import Cause
+from barnabas.broker.events.kind import Kind
 
 Facts: TypeAlias = Mapping[str, Any]
 Listener: TypeAlias = "Callable[[Kind, Facts], Future[None] | None]"
@@ -27,27 +32,46 @@ Listener: TypeAlias = "Callable[[Kind, Facts], Future[None] | None]"
 class Events:
     """Those of one broker, however many nodes it has."""
 
-    __slots__ = ("_listeners", "is_on")
+    __slots__ = ("_listeners", "all_requests", "cause", "is_on", "requests_count", "stopwatch", "when_switched")
 
-    def __init__(self) -> None:
+    def __init__(self, stopwatch: Callable[[], float] = monotonic) -> None:
+        """stopwatch: seconds that never go back, for how long something took."""
+        self.stopwatch = stopwatch
         self.is_on = False
         """Whether anybody listens."""
-        self._listeners: tuple[Listener, ...] = ()
+        self.all_requests = False
+        """Whether somebody wants to hear of every request, also of those that carry data."""
+        self.cause: Cause | None = None
+        """What leads to what happens now, where that is known."""
+        self.requests_count = 0
+        self.when_switched: list[Callable[[], None]] = []
+        """What is called when `is_on` or `all_requests` has changed."""
+        self._listeners: tuple[tuple[Listener, bool], ...] = ()
 
-    def listen(self, listener: Listener) -> None:
-        """Call it at each event from now on."""
-        self._listeners = (*self._listeners, listener)
-        self.is_on = True
+    def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
+        """Call it at each event from now on. all_requests: events of every request are wanted. May be said anew."""
+        others = (each for each in self._listeners if each[0] != listener)
+        self._set((*others, (listener, all_requests)))
 
     def stop_listening(self, listener: Listener) -> None:
         """Call it no more."""
-        self._listeners = tuple(each for each in self._listeners if each != listener)
-        self.is_on = bool(self._listeners)
+        self._set(tuple(each for each in self._listeners if each[0] != listener))
 
     def tell(self, kind: Kind, facts: Facts) -> Future[Any] | None:
         """It happened. What to wait for before going on, where somebody holds it up; None otherwise."""
-        held = [future for listener in self._listeners if (future := listener(kind, facts)) is not None]
+        held = [future for listener, _ in self._listeners if (future := listener(kind, facts)) is not None]
         if not held:
             return None
         assert kind.may_pause, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
+
+    def _set(self, listeners: tuple[tuple[Listener, bool], ...]) -> None:
+        before = self.is_on, self.all_requests
+        self._listeners = listeners
+        self.is_on = bool(listeners)
+        self.all_requests = any(all_requests for _, all_requests in listeners)
+        if not self.is_on:
+            self.cause = None
+        if before != (self.is_on, self.all_requests):
+            for switched in self.when_switched:
+                switched()

@@ -40,7 +40,6 @@ from barnabas.protocol.messages.describe_configs import (
 _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
-_INTERNAL = {"producer.id.expiration.check.interval.ms"}  # Kafka tells of such a key only where it was given a value
 _OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
@@ -171,15 +170,15 @@ def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsRe
 
 
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
-    from barnabas.broker.config.accepted import ACCEPTED, THROTTLED_RATES  # long tables that nothing else needs
+    from barnabas.broker.config import accepted  # long tables that nothing else needs
 
     config = _own_config(services)
-    for key in sorted((*KEYS.values(), *ACCEPTED.values())):
+    for key in sorted((*KEYS.values(), *accepted.ACCEPTED.values())):
         found = _listed(config.synonyms(key.name), key.name)
-        if key.name in _INTERNAL and all(each.source is Source.DEFAULT for each in found):
+        if key.name in accepted.INTERNAL and all(each.source is Source.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(config.value(key.name)), found)
-    for name, key in THROTTLED_RATES.items():
+    for name, key in accepted.THROTTLED_RATES.items():
         set_ones = [each for each in config.synonyms(name) if each.source is not Source.DEFAULT]
         if set_ones:
             yield _entry(key, set_ones[0].value, set_ones)

@@ -15,11 +15,20 @@ from asyncio import Future
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.answers import code_in_version
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
+from barnabas.broker.events.kinds import PRODUCER_ID_GIVEN
 from barnabas.broker.replies import reply_to
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _NONE = -1
+_ALONE = {
+    "transactional_id": None,
+    "producer_epoch": 0,
+    "previous_producer_id": _NONE,
+    "previous_producer_epoch": _NONE,
+    "timeout_ms": None,
+}
+"""What is told of a producer without a transactional id."""
 
 
 def handle(
@@ -36,7 +45,10 @@ def handle(
 
 def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply | Future[InitReply]:
     if request.transactional_id is None:
-        return InitReply(ErrorCode.NONE, context.services.producer_ids.next(), 0)
+        producer_id = context.services.producer_ids.next()
+        if context.services.events.is_on:
+            context.services.events.tell(PRODUCER_ID_GIVEN, {**_ALONE, "producer_id": producer_id})
+        return InitReply(ErrorCode.NONE, producer_id, 0)
     asked = InitRequest(
         request.transactional_id,
         request.transaction_timeout_ms,

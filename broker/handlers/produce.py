@@ -11,7 +11,9 @@ producers in one request with INVALID_PRODUCER_ID_MAPPING: every partition of th
 transaction on its partition is first verified with the coordinator, or from v12 on added to the transaction
 (coordinator/verification.py); what the coordinator says against it is that partition's error, and the others go on.
 
-A request none of whose partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
+A request whose partitions take more than is left of a turn of the event loop to open waits until all are, and is then
+appended: to refuse some would have a producer without idempotence write its batches in another order. One none of whose
+partitions can be served yet, since they are being recovered, waits for them, up to its timeout.
 Where others can be, they are, and the rest gets NOT_LEADER_OR_FOLLOWER: its client comes again with it. A batch that
 takes long to look into is appended once that is over (partitions/late_appends.py). A batch that is refused and will
 come again is noted, so that no later one of its producer is appended before it (storage/producers/refused_batches.py).
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -33,8 +36,10 @@ from barnabas.broker.catalogue.image import INTERNAL_TOPICS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.transaction.model import TopicPartition
 from barnabas.broker.coordinator.verification import PRODUCE_ADDS_SINCE, Verdicts, admit, confirm, produce_error
+from barnabas.broker.events.kinds import PRODUCE_REFUSED
 from barnabas.broker.partitions.late_appends import RECORD_ERRORS_MAX, LateAppends, Outcome, Syncing, refusal, shortened
 from barnabas.broker.partitions.late_results import Pending, Produced, all_results
+from barnabas.broker.partitions.parked_produces import may_wait, owned, produce_after
 from barnabas.broker.partitions.recoveries import StillRecovering
 from barnabas.broker.partitions.walks import Walking
 from barnabas.broker.replies import Reply, reply_to
@@ -47,6 +52,7 @@ from barnabas.storage.log.validate import check_shape
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:
+    from barnabas.broker.slices import Work
     from barnabas.protocol.primitives import Buffer
     from barnabas.storage.log.log import PartitionLog
 
@@ -55,7 +61,6 @@ _NONE: Final = 0
 _LEADER: Final = 1
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _WALKED_IN_PLACE_BYTES_MAX: Final = 4 << 10
-PARKED_BYTES_MAX = 16 << 20  # of records, of all requests that wait for a partition to be recovered
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _CODEC_MASK: Final = 0x07
 _TRANSACTIONAL: Final = 0x10
@@ -76,49 +81,55 @@ class _Producer(NamedTuple):
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
-    try:
-        return _produce(request, context)
-    except StillRecovering:
-        return _produce_when_recovered(request, context)
+    topics = request[3]
+    partitions = context.services.partitions
+    is_late = partitions.recoveries.turn_is_over
+    unled: list[TopicPartition] = []
+    if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
+        unled = partitions.lead(_writable(request, context))
+    elif is_late:
+        unled = [key for key in _writable(request, context) if key not in partitions.led]
+    if (is_late or len(unled) > 1) and unled and may_wait(request, partitions.recoveries):
+        opened = context.services.slices.in_slices(partial(_open_all, unled, context))
+        if isinstance(opened, asyncio.Future):
+            return produce_after(opened, partial(_produce, context=context), request, partitions.recoveries)
+    return _produce(request, context)
+
+
+def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None]:
+    """Open what is not open, as far as it can be: who appends has the error of the others to tell."""
+    if context.services.partitions.recoveries.turn_is_over:
+        yield context.services.slices.next_turn()
+    for topic, index in unled:
+        with suppress(KafkaError):
+            context.services.partitions.get_led(topic, index)
+        yield None
 
 
 def _produce(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
-    """StillRecovering if that is so of every partition; then nothing was appended."""
-    topics = request[3]
-    if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
-        context.services.partitions.lead(_writable(request, context))
-    if _is_transactional(request):
-        return _handle_transactional(request, context)
-    return _append_all(request, context)
-
-
-def _produce_when_recovered(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
-    """Later, from a copy of the records; at once, and refused, where so many wait that there is no room for them."""
-    partitions = context.services.partitions
-    recoveries = partitions.recoveries
-    size = sum(len(records or b"") for _, parts in request[3] for _, records in parts)
-    if request[2] <= 0 or recoveries.parked_bytes + size > PARKED_BYTES_MAX:
-        return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    recoveries.parked_bytes += size
-    recovered = partitions.recovered(_writable(request, context), request[2])
-    return reply_to(lambda: recovered, partial(_produce_once_recovered, _owned(request), size, context))
-
-
-def _produce_once_recovered(request: ProduceRequest, size: int, context: RequestContext, _: None) -> Reply[Produced]:
-    context.services.partitions.recoveries.parked_bytes -= size
     try:
-        return _produce(request, context)
+        return _judge_and_append(request, context)
+    except StillRecovering:
+        partitions = context.services.partitions
+        if request[2] <= 0 or not may_wait(request, partitions.recoveries):
+            return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        recovered = partitions.recovered(_writable(request, context), request[2])
+        produce = partial(_produce_once_recovered, context=context)
+        return produce_after(recovered, produce, request, partitions.recoveries)
+
+
+def _produce_once_recovered(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+    try:
+        return _judge_and_append(request, context)
     except StillRecovering:
         return _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def _owned(request: ProduceRequest) -> ProduceRequest:
-    """The request with records of its own: those it came with lie in the receive buffer."""
-    owned = [
-        (topic, [(index, records and memoryview(bytearray(records))) for index, records in partitions])
-        for topic, partitions in request[3]
-    ]
-    return *request[:3], owned
+def _judge_and_append(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
+    """StillRecovering if that is so of every partition; then nothing was appended."""
+    if _is_transactional(request):
+        return _handle_transactional(request, context)
+    return _append_all(request, context)
 
 
 def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[TopicPartition]:
@@ -230,7 +241,7 @@ def _handle_transactional(request: ProduceRequest, context: RequestContext) -> R
         return _append_all(request, context, producer=producer)
     verdicts = admit(services.transactions_of(transactional_id), *producer, list(beginning), adds=adds)  # not the views
     if isinstance(verdicts, asyncio.Future):
-        return _append_when_admitted(_owned(request), context, producer, unjudged, verdicts)
+        return _append_when_admitted(owned(request), context, producer, unjudged, verdicts)
     return _append_all(request, context, _refused(verdicts, unjudged, context), producer)
 
 
@@ -342,6 +353,8 @@ def _note_refused(
     where: TopicPartition, records: Buffer | None, code: ErrorCode, acks: int, context: RequestContext
 ) -> None:
     """If the batch comes again after this answer, no later one of its producer may overtake it."""
+    if context.services.events.is_on:
+        _tell_refused(where, records, code, context)
     if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
         return
     try:
@@ -349,6 +362,14 @@ def _note_refused(
     except AppendRefused:
         return  # as it will be, whenever it comes
     context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
+
+
+def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode, context: RequestContext) -> None:
+    producer_id, producer_epoch = -1, -1
+    if records is not None and len(records) >= HEADER_SIZE:
+        producer_id, producer_epoch = _unpack_producer(records, _PRODUCER_POSITION)
+    facts = {"producer_id": producer_id, "producer_epoch": producer_epoch, "error": code.name}
+    context.services.events.tell(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> LateAppends:

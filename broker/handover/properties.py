@@ -33,6 +33,7 @@ _SAID_OTHERWISE = frozenset(
 _DEFAULTS_HERE = ("group.initial.rebalance.delay.ms",)
 """Defaults that differ from Kafka's in a way that programs notice."""
 _OWN_PREFIX = "barnabas."
+_UNSTABLE = "unstable.api.versions.enable"
 _TWO_PHASES = "transaction.two.phase.commit.enable"
 
 
@@ -78,8 +79,8 @@ def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator
         yield f"controller.quorum.voters={place.node_id}@localhost:{controller_port}"
     yield from (f"{name}={value}" for name, value in _ONE_NODE.items())
     yield from (f"{name}={config.text(name)}" for name in _DEFAULTS_HERE if name not in config.static)
-    if config.boolean(_TWO_PHASES):
-        yield "unstable.api.versions.enable=true"  # without it Kafka offers no two-phase commits
+    if config.boolean(_TWO_PHASES) and _UNSTABLE not in config.static:
+        yield f"{_UNSTABLE}=true"  # without it Kafka offers no two-phase commits
     kept = {name: text for name, text in config.static.items() if _is_kept(name)}
     if kept:
         yield "# as it was set for barnabas"

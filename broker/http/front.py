@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.context import Deferred, Services
     from barnabas.broker.control.admission import Admission
+    from barnabas.broker.faults.faults import Faults
+    from barnabas.broker.history.history import History
     from barnabas.broker.http.asgi import AsgiApp, Mounted, Receive, Send
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.member import Member
@@ -32,6 +34,8 @@ class Observed(Protocol):
     """Kafka's number of it: metrics/sources.py."""
     recovery: RecoveryPass
     time_control: Deferred[TimeControl]
+    history: Deferred[History]
+    faults: Deferred[Faults]
 
     @property
     def members(self) -> Sequence[Member]:
@@ -51,9 +55,19 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     from barnabas.broker.control.application import application
     from barnabas.broker.control.clock_room import clock_room
     from barnabas.broker.control.describing import BODY_BYTES_MAX
+    from barnabas.broker.control.faults_room import faults_room
+    from barnabas.broker.control.trace_room import trace_room
+    from barnabas.broker.control.why_room import why_room
     from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.why.why import Why
 
-    rooms = [clock_room(broker.time_control.get())]
+    broker.history.get()  # it keeps what happens from now on
+    rooms = [
+        clock_room(broker.time_control.get()),
+        faults_room(broker.faults.get()),
+        trace_room(broker.history.get),
+        why_room(Why(broker.services)),
+    ]
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 

@@ -5,18 +5,26 @@ Groups are loaded at their first use, and looking is one: `begin_loading` has it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.catalogue.image import NO_LEADER
+from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from barnabas.broker.context import Services
-    from barnabas.broker.coordinator.group.classic.model import Group
+    from barnabas.broker.coordinator.group.classic.model import CommittedOffset, Group
     from barnabas.broker.coordinator.group.classic.states import State
     from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
     from barnabas.broker.coordinator.group.consumer.model import GroupState
+    from barnabas.broker.coordinator.group.kinds import AnyGroup
     from barnabas.broker.coordinator.group.machine import GroupMachine
+    from barnabas.broker.coordinator.runtime.outcome import TimerKey
 
 
 class GroupSummary(NamedTuple):
@@ -64,6 +72,47 @@ class LoadedGroup:
         for topic, by_partition in sorted(self._machine.durable.offsets(self.group_id).items()):
             for partition, committed in sorted(by_partition.items()):
                 yield Committed(topic, partition, committed.offset)
+
+
+class FoundGroup(NamedTuple):
+    """What its coordinator has of one group."""
+
+    group: AnyGroup | None
+    """None where there is none but for what it committed."""
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    """topic -> partition -> what is committed"""
+    unstable: Collection[tuple[str, int]]
+    """(topic, partition) with an offset in a transaction that is not over."""
+    time_left_ms: Callable[[TimerKey], int | None]
+    """How long until one of its timers fires."""
+    pending_producers: Callable[[str, int], Collection[int]]
+    """In whose open transactions an offset for (topic, partition) was committed."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is known of it."""
+        return self.group is not None or bool(self.offsets) or bool(self.unstable)
+
+
+def find_group(services: Services, group_id: str) -> FoundGroup | None:
+    """A group as it is now; None where there is no topic for groups. KafkaError while its partition loads."""
+    topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
+    if topic is None:
+        return None
+    index = partition_for(group_id, len(topic.partitions))
+    leader = services.cluster.placement_of(CONSUMER_OFFSETS_TOPIC, index).leader
+    if leader == NO_LEADER:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no node leads {CONSUMER_OFFSETS_TOPIC}-{index}")
+    coordinator = next(node.groups for node in services.every_node if node.node.node_id == leader)
+    committed = coordinator.fetch_offsets(group_id)
+    partition = next(each for each in coordinator.loaded() if each.index == index)
+    return FoundGroup(
+        partition.machine.group(group_id),
+        committed.offsets,
+        committed.unstable,
+        partial(partition.shard.time_left_ms, group_id),
+        partial(partition.machine.durable.pending_producers, group_id),
+    )
 
 
 def begin_loading(services: Services) -> None:

@@ -34,5 +34,8 @@ class Accepting(Protocol[Accepted]):
     def connection_opened(self, connection: Accepted) -> None:
         """It is there."""
 
+    def connection_refused(self, connection: Accepted, api: str | None, reason: str) -> None:
+        """It is about to be closed because of its peer."""
+
     def connection_closed(self, connection: Accepted) -> None:
         """It is gone."""

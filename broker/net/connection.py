@@ -56,7 +56,6 @@ class Connection(asyncio.BufferedProtocol):
         "_held",
         "_is_finishing",
         "_is_reading",
-        "_is_writable",
         "_last_piece_bytes",
         "_listener",
         "_node",
@@ -71,6 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         "client_id",
         "client_id_raw",
         "is_closed",
+        "is_writable",
         "peer",
         "quiet_sweeps",
         "session",
@@ -111,7 +111,7 @@ class Connection(asyncio.BufferedProtocol):
         self._outgoing: Outgoing | None = None
         self._is_finishing = False
         self._is_reading = True
-        self._is_writable = True
+        self.is_writable = True
         self._last_piece_bytes = 0
         self._unread_bytes = 0
         self._waiters = dispatcher.waiters
@@ -119,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_busy(self) -> bool:
         """A request is being answered: parked, or its answer not yet with the kernel."""
-        return self._parked is not None or not self._is_writable or self._outgoing is not None or self._held is not None
+        return self._parked is not None or not self.is_writable or self._outgoing is not None or self._held is not None
 
     @property
     def is_parked(self) -> bool:
@@ -165,7 +165,7 @@ class Connection(asyncio.BufferedProtocol):
         self.quiet_sweeps = 0
         if self._held is not None:  # where the loop receives from so many that it turns more slowly than this peer
             self.send_held()
-        if self._parked is None and self._is_writable and self._outgoing is None:
+        if self._parked is None and self.is_writable and self._outgoing is None:
             frame = self._receiver.only_frame(nbytes)
             if frame is not None:
                 self._serve_one(frame)
@@ -175,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._receiver.received(nbytes)
             self._receiver.settle()
-        if self._parked is not None or not self._is_writable or self._receiver.is_starved:
+        if self._parked is not None or not self.is_writable or self._receiver.is_starved:
             self._regulate_receiving()
         if self._waiters.woken:
             self._waiters.finish_woken()
@@ -183,11 +183,11 @@ class Connection(asyncio.BufferedProtocol):
             self._waiters.is_attended = False
 
     def pause_writing(self) -> None:
-        self._is_writable = False
+        self.is_writable = False
         self._note_unread(self._last_piece_bytes)
 
     def resume_writing(self) -> None:
-        self._is_writable = True
+        self.is_writable = True
         self._note_unread(0)
         self._go_on()
 
@@ -201,7 +201,7 @@ class Connection(asyncio.BufferedProtocol):
                 turn = self._listener.turn
                 if turn.at_once_count > 0 or len(answer) > _HELD_BYTES_MAX:
                     turn.at_once_count -= 1
-                    self._write(answer)
+                    self.write(answer)
                 else:
                     self._held = answer
                     turn.hold(self)
@@ -222,18 +222,18 @@ class Connection(asyncio.BufferedProtocol):
                 answer = self._dispatch(frame, self)
                 if type(answer) is bytearray:
                     if is_first:
-                        self._write(answer)
+                        self.write(answer)
                         is_first = False
                     else:
                         later += answer
                         if len(later) > _COALESCED_BYTES_MAX:
-                            self._write(later)
+                            self.write(later)
                             later = bytearray()
-                    if not self._is_writable:
+                    if not self.is_writable:
                         break
                 elif answer is not None:
                     if later:
-                        self._write(later)
+                        self.write(later)
                         later = bytearray()
                     self._answer_in_parts_or_later(answer)
                     if self.is_busy:
@@ -246,7 +246,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(error)
         else:
             if later:
-                self._write(later)
+                self.write(later)
         receiver.settle()
 
     def _answer_in_parts_or_later(self, answer: Parked | bytearray | Sequence[Sized]) -> None:
@@ -272,7 +272,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.is_closed:
             return  # what was sent last may be half an answer
         if type(answer) is bytearray:
-            self._write(answer)
+            self.write(answer)
         elif answer is not None:
             self._answer_in_parts_or_later(answer)
         self._go_on()
@@ -292,7 +292,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
-    def _write(self, data: bytes | bytearray) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         """To the socket itself where nothing waits in the transport, which gets the rest, and an error again."""
         rest: bytes | bytearray | memoryview = data
         if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
@@ -310,8 +310,8 @@ class Connection(asyncio.BufferedProtocol):
         """See `turn.Holder`."""
         held, self._held = self._held, None
         if held is not None:
-            self._write(held)
-            if self._is_finishing or not self._is_writable:
+            self.write(held)
+            if self._is_finishing or not self.is_writable:
                 self._go_on()
 
     def _send_pieces(self) -> None:
@@ -319,10 +319,10 @@ class Connection(asyncio.BufferedProtocol):
         outgoing = self._outgoing
         assert outgoing is not None
         try:
-            while self._is_writable and not outgoing.is_empty:
+            while self.is_writable and not outgoing.is_empty:
                 buffers = outgoing.take(self._listener.send_memory.piece_bytes())
                 if len(buffers) == 1:
-                    self._write(buffers[0])
+                    self.write(buffers[0])
                 else:
                     self._last_piece_bytes = sum(map(len, buffers))
                     self._listener.write_buffers(self._transport, buffers)
@@ -339,7 +339,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _regulate_receiving(self) -> None:
         """Receive unless bytes already wait for a request in flight, the peer does not read, or memory is short."""
-        wanted = self._is_writable and not (self._receiver.is_starved or (self.is_busy and self._receiver.has_unread()))
+        wanted = self.is_writable and not (self._receiver.is_starved or (self.is_busy and self._receiver.has_unread()))
         if wanted != self._is_reading and not self.is_closed:
             self._is_reading = wanted
             if wanted:
@@ -362,9 +362,9 @@ class Connection(asyncio.BufferedProtocol):
         """Close because of the peer, with one line that says why. What was answered before is still sent."""
         if self.is_closed:
             return
-        _log.warning(line("connection closed", peer=self.peer, api=api, client_id=self.client_id, reason=reason))
+        self._listener.connection_refused(self, api, reason)
         if unsent:
-            self._write(unsent)
+            self.write(unsent)
         self.close()
 
     def _fail(self, error: Exception) -> None:
@@ -381,7 +381,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self.is_closed = True
         self._receiver.close()
-        if self._is_writable:
+        if self.is_writable:
             self._transport.close()
         else:
             self._transport.abort()

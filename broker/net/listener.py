@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.listeners import PLAINTEXT
+from barnabas.broker.events.events import Events
+from barnabas.broker.events.kinds import CONNECTION_CLOSED, CONNECTION_ENDED, CONNECTION_OPENED
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.descriptor import Send
@@ -45,6 +47,7 @@ class Listener:
         connections_max: Callable[[], int],
         connections_idle_ms_max: int,
         sockets_max: int = sys.maxsize,
+        events: Events | None = None,
     ) -> None:
         """`sockets_max`: how many connections there are descriptors for, whatever the configuration allows."""
         self.loop = asyncio.get_running_loop()
@@ -55,6 +58,7 @@ class Listener:
         self.send: Send = os.write
         """How bytes are given to the kernel past a transport in which nothing waits."""
         self._clock = clock
+        self._events = events or Events()
         self._network = network
         self._connections_max = connections_max
         self._sockets_max = sockets_max
@@ -103,9 +107,12 @@ class Listener:
         reason = self._refusal()
         if reason is not None:
             _log.warning(line("connection refused", peer=connection.peer, reason=reason))
+            self._tell_closing(connection, None, reason)
             connection.close()
         else:
             _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
+            if self._events.is_on:
+                self._events.tell(CONNECTION_OPENED, self._facts(connection))
 
     def _refusal(self) -> str | None:
         """Why there may not be as many connections as there are now; None if there may."""
@@ -129,8 +136,24 @@ class Listener:
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         _log.debug(line("connection ended", peer=connection.peer, connections=len(self._connections)))
+        if self._events.is_on:
+            self._events.tell(CONNECTION_ENDED, {**self._facts(connection), "client_id": connection.client_id})
         if self._all_gone is not None and not self._connections:
             self._all_gone.set()
+
+    def connection_refused(self, connection: Connection, api: str | None, reason: str) -> None:
+        """The connection is about to close because of its peer: one line says why."""
+        facts = {"peer": connection.peer, "api": api, "client_id": connection.client_id, "reason": reason}
+        _log.warning(line("connection closed", **facts))
+        self._tell_closing(connection, api, reason)
+
+    def _tell_closing(self, connection: Connection, api: str | None, reason: str) -> None:
+        if self._events.is_on:
+            facts = {"peer": connection.peer, "client_id": connection.client_id, "api": api, "reason": reason}
+            self._events.tell(CONNECTION_CLOSED, facts)
+
+    def _facts(self, connection: Connection) -> dict[str, object]:
+        return {"peer": connection.peer, "connections": len(self._connections)}
 
     def _sweep_idle(self) -> None:
         for connection in list(self._connections):
@@ -139,6 +162,7 @@ class Listener:
             connection.quiet_sweeps += 1
             if connection.quiet_sweeps > _SWEEPS_PER_IDLE_TIME:
                 _log.info(line("connection closed", peer=connection.peer, reason="connections.max.idle.ms"))
+                self._tell_closing(connection, None, "connections.max.idle.ms")
                 connection.close()
         self.watch_idle()
 

@@ -175,6 +175,11 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def partitions_of(self, session_id: int) -> list[tuple[Topic, int]]:
+        """What is asked of a session, as its client calls it; nothing where there is none."""
+        session = self._sessions.get(session_id)
+        return [] if session is None else list(session.cached)
+
     def begin(self, request: FetchRequest, uses_topic_ids: bool) -> FetchContext:
         """What `request` asks for. SessionRefused when it goes on with a session it cannot go on with."""
         session_id, epoch = request.session_id, request.session_epoch

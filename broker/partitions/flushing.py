@@ -20,6 +20,9 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from barnabas.broker.events.events import Events
+from barnabas.broker.events.kinds import FLUSH_BEGUN, FLUSH_ENDED
+from barnabas.broker.events.some import some_partitions
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.sync_rounds import SyncRounds
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -44,11 +47,13 @@ class GroupFlush:
         loop: AbstractEventLoop,
         run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
         rounds: SyncRounds | None = None,
+        events: Events | None = None,
     ) -> None:
         """run_in_thread: runs a function in the flush thread, one at a time. rounds: how plans are synced there."""
         self._loop = loop
         self._run_in_thread = run_in_thread
         self._rounds = rounds or SyncRounds()
+        self._events = events or Events()
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._syncing: set[PartitionLog] = set()
         self._held: set[PartitionLog] = set()
@@ -112,6 +117,9 @@ class GroupFlush:
                 self._start_soon()
             return
         self._syncing = {log for log, _ in plans}
+        if self._events.is_on:
+            partitions = some_partitions([(log.topic, log.partition) for log, _ in plans])
+            self._events.tell(FLUSH_BEGUN, {"partitions": partitions, "partitions_count": len(plans)})
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
@@ -133,7 +141,11 @@ class GroupFlush:
         return [*islice(waiting, half), *islice(reversed(waiting), half)]
 
     def _end_round(self, done: Future[Outcome]) -> None:
-        for log, plan, error in done.result():
+        outcome = done.result()
+        if self._events.is_on:
+            failed_count = sum(error is not None for _, _, error in outcome)
+            self._events.tell(FLUSH_ENDED, {"partitions_count": len(outcome), "failed_count": failed_count})
+        for log, plan, error in outcome:
             if error is None:
                 log.end_flush(plan)
                 self._answer(log)

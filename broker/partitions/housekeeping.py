@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.events.kinds import SEGMENT_DELETED
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.disk_work import storage_failure
 from barnabas.broker.partitions.recoveries import StillRecovering
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.clock import Clock, Timer
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import Waiters
@@ -61,6 +63,7 @@ class Housekeeping:
         slices: Slices,
         flush: GroupFlush,
         run_in_thread: Callable[[Callable[[], Any]], Future[Any]],
+        events: Events,
     ) -> None:
         self._partitions = partitions
         self._directory = partitions.directory
@@ -72,6 +75,7 @@ class Housekeeping:
         self._slices = slices
         self._flush = flush
         self._run_in_thread = run_in_thread
+        self._events = events
         self._timers: dict[str, Timer] = {}
         self._settling: Future[None] | None = None
         self._is_stopped = False
@@ -215,6 +219,8 @@ class Housekeeping:
             return
         for reason in reasons:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
+            if self._events.is_on:
+                self._events.tell(SEGMENT_DELETED, {"topic": topic, "partition": partition, "reason": str(reason)})
         if reasons:
             self._waiters.wake(topic, partition)
         if not was_used:

@@ -115,9 +115,9 @@ class LedPartitions(Partitions):
         if not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
-    def lead(self, keys: Iterable[PartitionKey]) -> None:
+    def lead(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
         """As `Partitions.lead`."""
-        self._shared.lead([key for key in keys if self.is_here(*key)])
+        return self._shared.lead([key for key in keys if self.is_here(*key)])
 
     def resign(self, topic: str, partition: int) -> None:
         """Another node leads it from now on, or its log lies elsewhere: it is asked for again before it is used."""

@@ -114,15 +114,15 @@ class Partitions:
         log = self.led.get((topic, partition))
         return log if log is not None else self._lead(topic, partition)
 
-    def lead(self, keys: Iterable[PartitionKey]) -> None:
-        """Raise the leader epochs of those that were not appended to in this run, in one write for all of them.
+    def lead(self, keys: Iterable[PartitionKey]) -> list[PartitionKey]:
+        """Raise the leader epochs of those that were not appended to in this run, in one write, and return these.
 
-        `get_led` would do it for each. What does not exist, or cannot be written, is refused there.
-        """
+        `get_led`, which would do it for each, refuses what does not exist, or cannot be written."""
         unled = [key for key in keys if key not in self.led and self.is_here(*key)]
-        if len(unled) > 1 and not self._is_closed:
-            with suppress(KafkaError):
+        with suppress(KafkaError):
+            if len(unled) > 1 and not self._is_closed:
                 self._catalogue.lead(unled)
+        return unled
 
     def exists(self, topic: str, partition: int) -> bool:
         """Whether the catalogue has the partition."""

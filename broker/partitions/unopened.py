@@ -61,9 +61,7 @@ class Unopened:
     def job(self) -> RecoverPartition:
         """Its recovery, after an opening was closed before its end; nothing else opens it meanwhile."""
         home = self._home()
-        checkpoint = home.recovered.checkpoint(
-            self.key, was_clean=home.was_clean, tells_all_times=home.meta.tells_all_times
-        )
+        checkpoint = home.recovered.checkpoint(self.key, was_clean=home.was_clean, meta=home.meta)
         path = home.directory_of(self.key).path
         return RecoverPartition(path, *self.key, self._topic_id, self._config, checkpoint, self._now_ms())
 
@@ -84,7 +82,7 @@ class Unopened:
     def _looked_into(self, home: LogDirectory) -> list[int]:
         """The base offsets of the segments that are not wholly below the recovery point."""
         bases = sorted(base_offsets(home.directory_of(self.key)))
-        point = home.recovered.checkpoint(self.key, was_clean=False, tells_all_times=True).recovery_point
+        point = home.recovered.checkpoint(self.key, was_clean=False, meta=home.meta).recovery_point
         ends = [*bases[1:], None]
         return [base for base, end in zip(bases, ends, strict=False) if end is None or end > point]
 

@@ -152,7 +152,9 @@ class Waiters:
         self._parked[parked] = None
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
-        parked.deadline = self._clock.call_later(timeout_ms, lambda: self._finish(parked))
+        # Who is answered asks again at once: while the clock is moved ahead it goes in larger steps than a long poll's.
+        delay_ms = self._clock.until_next(timeout_ms)
+        parked.deadline = self._clock.call_later(delay_ms, lambda: self._finish(parked))
         return parked
 
     def until(self, keys: Iterable[PartitionKey], timeout_ms: int, is_so: Callable[[], bool]) -> Future[None]:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _log = logger("storage")
 RETENTION_MS = 10_000
-_TRIAL_NAME = "barnabas-room.tmp"
+TRIAL_NAME = "barnabas-room.tmp"
+"""A small file that is written to see whether there is room again."""
 _TRIAL_BYTES = 64 << 10
 
 
@@ -233,14 +234,14 @@ class RoomWatch:
             return False
         root = room.directory.root
         try:
-            root.write(_TRIAL_NAME, bytes(_TRIAL_BYTES), 0)
+            root.write(TRIAL_NAME, bytes(_TRIAL_BYTES), 0)
             return True
         except StorageError:
             room.tried_ms, room.wait_ms = self._now_ms(), decisions.wait_ms(0, room.wait_ms)
             return False
         finally:
             with suppress(StorageError):
-                root.remove(_TRIAL_NAME)
+                root.remove(TRIAL_NAME)
 
     # --- called by the catalogue -----------------------------------------------------------------------------------
 

@@ -30,4 +30,4 @@ def open_time_control(
 
     if not isinstance(clock, MovableClock):
         raise ClockRefused("the clock of this broker is the machine's: serve it with --control")
-    return TimeControl(clock, Settling(loop, services, housekeeping, flush), root)
+    return TimeControl(clock, Settling(loop, services, housekeeping, flush), root, services.events)

@@ -67,6 +67,10 @@ class Settling:
         """Sync what is to be synced by now, and not when the machine's time says so: only that is compacted."""
         self._housekeeping.flush_due()
 
+    def answer_parked(self) -> None:
+        """A move is given up: requests parked on the way may have been given a deadline that is far away now."""
+        self._services.waiters.wake_all()
+
     def _waits(self) -> dict[Future[Any], str]:
         """What is done when all that goes on now has ended, and what that is, in words."""
         services = self._services

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.events.kinds import CLOCK_CHANGED
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.time_control import ahead_note
 from barnabas.broker.time_control.movable_clock import ClockRefused
@@ -14,6 +15,7 @@ from barnabas.broker.time_control.settling import Unsettled
 from barnabas.broker.time_control.words import moment_text
 
 if TYPE_CHECKING:
+    from barnabas.broker.events import Events
     from barnabas.broker.time_control.movable_clock import MovableClock
     from barnabas.broker.time_control.settling import Settling
     from barnabas.storage.disk.directory import Directory
@@ -37,11 +39,12 @@ class ClockState(NamedTuple):
 class TimeControl:
     """Of one broker. Everything raises ClockRefused, with a sentence, or StorageError."""
 
-    def __init__(self, clock: MovableClock, settling: Settling, root: Directory) -> None:
+    def __init__(self, clock: MovableClock, settling: Settling, root: Directory, events: Events) -> None:
         """root: where is noted how far ahead the clock is."""
         self._clock = clock
         self._settling = settling
         self._root = root
+        self._events = events
         self._is_closed = False
 
     @property
@@ -103,9 +106,12 @@ class TimeControl:
     def _changed(self, event: str, **facts: int) -> ClockState:
         state = self.state
         _log.info(line(event, **facts, now=state.now, ahead_ms=state.ahead_ms))
+        if self._events.is_on:
+            self._events.tell(CLOCK_CHANGED, {"state": state.state, "ahead_ms": state.ahead_ms})
         return state
 
     def _given_up(self, unsettled: Unsettled) -> GaveUp:
+        self._settling.answer_parked()
         now = self.state.now
         _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
         return GaveUp(f"the clock came to {now} and no further: {unsettled}")

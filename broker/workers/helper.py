@@ -88,6 +88,8 @@ class Helper:
         self._unsent = b""
         self.is_gone: Future[None] = loop.create_future()
         """Done when the system has nothing of the process any more."""
+        self.quiet_checks = 0
+        """How often somebody looked since it was last heard or given a job."""
         self._is_over = False
         os.set_blocking(self._stdin.fileno(), False)
         os.set_blocking(self._stdout.fileno(), False)
@@ -101,6 +103,7 @@ class Helper:
     def send(self, assignment: Assignment) -> None:
         """Have it do a job. If it has ended, `ended` is about to be called."""
         assert not self._unsent, "one job at a time"
+        self.quiet_checks = 0
         self._unsent = encode(assignment)
         self._write()
 
@@ -134,6 +137,7 @@ class Helper:
             self.kill()
             self._ended(self)
             return
+        self.quiet_checks = 0
         for message in self._messages.feed(data):
             if self._is_over:
                 return  # by what the message before brought about

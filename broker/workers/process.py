@@ -26,6 +26,7 @@ from barnabas.storage.errors import from_os_error
 NICENESS = 5  # so that what clients wait for comes to its end on a busy machine, too
 _OOM_SCORE_ADJUSTMENT = b"500"  # of 1000
 _PROGRESS_EVERY_S = 0.05
+_SLEEP_S = 1.0  # at most, before it says again that it is alive
 _READ_BYTES = 1 << 16
 
 Tell = Callable[[Progress | Done | Failed], None]
@@ -127,8 +128,10 @@ def go_through(
                 if now_s() - told_s >= _PROGRESS_EVERY_S:
                     tell(Progress(done_bytes))
                     told_s = now_s()
-                if pause_s := pace.sleep_s(done_bytes, now_s()):
-                    sleep(pause_s)
+                while pause_s := pace.sleep_s(done_bytes, now_s()):
+                    sleep(min(pause_s, _SLEEP_S))
+                    if pause_s > _SLEEP_S:
+                        tell(Progress(done_bytes))
                 step = next(steps)
                 continue
             try:

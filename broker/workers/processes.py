@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _log = logger("workers")
 _TRY_AGAIN_S = 60.0
 _END_S = 2.0
+_READY_S = 60.0
+_CHECKS = 5
 
 
 class Processes:
@@ -34,16 +36,22 @@ class Processes:
         limit: int,
         idle_s: float,
         program: Sequence[str] | None,
+        quiet_s: float,
         *,
         heard: Callable[[Helper, Progress | Done | Failed], None],
         died: Callable[[Helper], None],
         changed: Callable[[], None],
     ) -> None:
-        """heard: what one that is taken says. died: one that was taken. changed: one is idle, or none can be had."""
+        """quiet_s: after that much silence one has hung, and is killed. heard: what one that is taken says.
+
+        died: one that was taken. changed: one is idle, or none can be had.
+        """
         self._loop = loop
         self.limit = limit if can_start() else 0
         self._idle_s = idle_s
         self._program = program
+        self._check_s = quiet_s / _CHECKS
+        self._check: TimerHandle | None = None
         self._heard_of = heard
         self._died_of = died
         self._changed = changed
@@ -72,6 +80,7 @@ class Processes:
         helper, timer = self._idle.popitem()
         timer.cancel()
         self._taken.add(helper)
+        self._check_later()
         return helper
 
     def give_back(self, helper: Helper) -> None:
@@ -97,6 +106,8 @@ class Processes:
     def close(self) -> None:
         """End all of them."""
         self._is_closed = True
+        if self._check is not None:
+            self._check.cancel()
         for helper in [*self._unready, *self._idle, *self._taken]:
             self.kill(helper)
 
@@ -122,6 +133,7 @@ class Processes:
             return
         helper = Helper(self._loop, done.result(), self._heard, self._died)
         self._unready.add(helper)
+        self._loop.call_later(_READY_S, self._end_unready, helper)
         if self._is_closed:
             self.kill(helper)
 
@@ -136,12 +148,32 @@ class Processes:
         self._idle[helper] = self._loop.call_later(self._idle_s, self.kill, helper)
         self._changed()
 
+    def _end_unready(self, helper: Helper) -> None:
+        if helper in self._unready:
+            helper.kill()
+            self._died(helper)
+
+    def _check_later(self) -> None:
+        if self._check is None and not self._is_closed and self._taken:
+            self._check = self._loop.call_later(self._check_s, self._look_for_hung)
+
+    def _look_for_hung(self) -> None:
+        """Kill those that were silent whenever we looked: a broker that was stopped itself looks once after that."""
+        self._check = None
+        for helper in list(self._taken):
+            helper.quiet_checks += 1
+            if helper.quiet_checks > _CHECKS:
+                _log.warning(line("a helper process has hung", pid=helper.pid, quiet_s=self._check_s * _CHECKS))
+                helper.kill()
+                self._died(helper)
+        self._check_later()
+
     def _died(self, helper: Helper) -> None:
-        """It has ended by itself, or somebody else has killed it."""
+        """It has ended by itself, or was killed by somebody else, or because it hung."""
         was_unready, was_taken = helper in self._unready, helper in self._taken
         self._forget(helper)
         if was_unready:
-            self._cannot_start(f"process {helper.pid} ended at once")
+            self._cannot_start(f"process {helper.pid} ended, or hung, before it was ready")
         elif was_taken:
             self._died_of(helper)
 

@@ -4,8 +4,9 @@ Knows jobs as values with steps (job.py), not what they are for. Jobs that someb
 the background, each kind in the order in which they were asked for.
 
 Who cancels the future gives the job up: its process is killed, and does no more in the job's directory than to end the
-call it is in (own_directory.py). Where a process dies (a kill, no memory) its job is begun again in another one, once;
-then the job fails with HelperDied. While no process can be started, the jobs are done in slices.
+call it is in (own_directory.py). Where a process dies (a kill, no memory), or says nothing for minutes (stopped, or a
+disk does not answer) and is killed for that, its job is begun again in another one, once; then the job fails with
+HelperDied. While no process can be started, the jobs are done in slices.
 
 Invariants: at most `jobs_max` jobs are under way; a process has one job at a time; after `close` there is neither job
 nor process.
@@ -33,11 +34,13 @@ R = TypeVar("R")
 _log = logger("workers")
 
 IDLE_S = 10.0
+QUIET_S = 300.0
+"""How long a process may say nothing: it tells of its progress, but not while it waits for one sync of a segment."""
 _BEGUN_MAX = 2
 
 
 class HelperDied(Exception):
-    """The helper process of a job died, and the one that was given the job after it died, too."""
+    """The helper process of a job died or hung, and so did the one that was given the job after it."""
 
 
 class _Task:
@@ -84,9 +87,14 @@ class Workers:
         processes_max: int = 0,
         *,
         idle_s: float = IDLE_S,
+        quiet_s: float = QUIET_S,
         program: Sequence[str] | None = None,
     ) -> None:
-        """files: for jobs in slices. processes_max: 0 has all jobs done in slices. program: of a process, for tests."""
+        """files: for jobs in slices. processes_max: 0 has all jobs done in slices.
+
+        idle_s: after which a process ends. quiet_s: after which it is killed if it has a job. program: of a process,
+        for tests.
+        """
         self._loop = loop
         self._upkeep = upkeep
         self._files = files
@@ -94,7 +102,7 @@ class Workers:
         self._done_by: dict[Helper, _Task] = {}
         self._is_closed = False
         self._processes = Processes(
-            loop, processes_max, idle_s, program, heard=self._heard, died=self._died, changed=self._dispatch
+            loop, processes_max, idle_s, program, quiet_s, heard=self._heard, died=self._died, changed=self._dispatch
         )
 
     @property
@@ -223,7 +231,7 @@ class Workers:
         _log.warning(line("a helper process died", pid=helper.pid, directory=directory))
         task.helper = None
         if task.begun >= _BEGUN_MAX:
-            self._end(task, None, HelperDied(f"{directory}: the helper process died, and another one after it"))
+            self._end(task, None, HelperDied(f"{directory}: two helper processes died or hung over it"))
         self._dispatch()
 
     # --- in slices ---

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
@@ -47,4 +48,32 @@ test("an order arrives", async () => {
   });
   await consumer.disconnect();
   assert.equal(value, "one castle");
+});
+
+/** An address that nobody listens on. */
+async function freeAddress() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  await new Promise((resolve) => { server.close(resolve); });
+  return `127.0.0.1:${port}`;
+}
+
+// What a producer does when the broker misbehaves: docs/faults.md.
+test("an order is written although the connection is cut before it is", async () => {
+  const http = await freeAddress();
+  const misbehaving = await startBarnabas("--topic", "orders:1", "--http", http, "--control");
+  const faults = `http://${http}/control/faults`;
+  const fault = { name: "cut", match: { api: "Produce" }, do: { drop: true, cut: "before" } };
+  const armed = await fetch(faults, { method: "POST", body: JSON.stringify(fault) });
+  assert.equal(armed.status, 200, await armed.text());
+  const kafka = new Kafka({ brokers: [misbehaving.bootstrapServers], logLevel: logLevel.NOTHING });
+  const producer = kafka.producer();
+  await producer.connect();
+  const [sent] = await producer.send({ topic: "orders", messages: [{ value: "one castle" }] });
+  await producer.disconnect();
+  assert.equal(sent.baseOffset, "0");
+  const fired = await fetch(`${faults}/cut?wait_fired=1`);
+  assert.equal((await fired.json()).fired, 1);
+  await misbehaving.stop();
 });

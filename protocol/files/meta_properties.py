@@ -5,8 +5,10 @@ opaque string; the directory id is a uuid in Kafka's 22 characters, never one of
 
 `barnabas.time.indexes=complete` is ours, and Kafka overlooks it: every time index in the directory was made by who
 fills in largest timestamps that clients leave out. A directory without it may have indexes that pass over such batches.
-So is `barnabas.crc32c`, the CRC-32C of the other lines: an id that has changed would be another id. Who edits the file
-by hand removes that line.
+So is `barnabas.log.starts=complete`: where retention took segments, their `.deleted` files stay until the leader epochs
+say so. In a directory without it a kill may have left epochs that begin below the first segment. So is
+`barnabas.crc32c`, the CRC-32C of the other lines: an id that has changed would be another id. Who edits the file by
+hand removes that line.
 """
 
 from __future__ import annotations
@@ -21,20 +23,22 @@ from barnabas.protocol.records.crc32c import crc32c
 
 _VERSION = "1"
 _RESERVED_IDS = 100
-_TIME_INDEXES, _COMPLETE = "barnabas.time.indexes", "complete"
+_TIME_INDEXES, _LOG_STARTS, _COMPLETE = "barnabas.time.indexes", "barnabas.log.starts", "complete"
 _CHECKSUM = "barnabas.crc32c"
 
 
 class MetaProperties(NamedTuple):
     """What the file says. `directory_id` is 16 raw bytes, or None where the file has none yet.
 
-    `tells_all_times`: no time index passes over a batch whose header lacks its largest timestamp.
+    `tells_all_times`: no time index passes over a batch whose header lacks its largest timestamp. `tells_log_starts`:
+    leader epochs that begin below the first segment, and no `.deleted` files, say that segments are lost.
     """
 
     cluster_id: str
     node_id: int
     directory_id: bytes | None = None
     tells_all_times: bool = False
+    tells_log_starts: bool = False
 
 
 def encode(meta: MetaProperties) -> bytes:
@@ -44,6 +48,8 @@ def encode(meta: MetaProperties) -> bytes:
         fields["directory.id"] = uuid_text(meta.directory_id)
     if meta.tells_all_times:
         fields[_TIME_INDEXES] = _COMPLETE
+    if meta.tells_log_starts:
+        fields[_LOG_STARTS] = _COMPLETE
     return properties.encode({**fields, _CHECKSUM: _checksum(fields)})
 
 
@@ -82,8 +88,8 @@ def decode(data: bytes) -> MetaProperties:
             raise DecodeError(f"meta.properties: directory.id: {error}") from error
         if is_reserved_directory_id(directory_id):
             raise DecodeError(f"meta.properties: directory.id {fields['directory.id']} is reserved")
-    tells_all_times = fields.get(_TIME_INDEXES) == _COMPLETE
-    return MetaProperties(fields["cluster.id"].strip(), int(node_id), directory_id, tells_all_times)
+    tells_all_times, tells_log_starts = (fields.get(key) == _COMPLETE for key in (_TIME_INDEXES, _LOG_STARTS))
+    return MetaProperties(fields["cluster.id"].strip(), int(node_id), directory_id, tells_all_times, tells_log_starts)
 
 
 def is_reserved_directory_id(directory_id: bytes) -> bool:

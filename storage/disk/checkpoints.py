@@ -30,8 +30,8 @@ class LogCheckpoint(NamedTuple):
     """What the checkpoints say of one partition when it is opened.
 
     `was_clean` says that the last stop was clean, so the log ends where its file does; otherwise only what is below the
-    recovery point is known to be whole. `tells_all_times`: see MetaProperties. `was_cleaned`: it was compacted once,
-    whatever its settings say now.
+    recovery point is known to be whole. `tells_all_times`, `tells_log_start`: see MetaProperties. `was_cleaned`: it was
+    compacted once, whatever its settings say now.
     """
 
     recovery_point: int
@@ -39,6 +39,7 @@ class LogCheckpoint(NamedTuple):
     high_watermark: int | None
     was_clean: bool
     tells_all_times: bool
+    tells_log_start: bool
     was_cleaned: bool = False
 
 

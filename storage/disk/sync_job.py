@@ -54,8 +54,11 @@ class SyncJob:
 
     @property
     def can_share(self) -> bool:
-        """Whether it may be part of `run_together`: it writes no small files, and has a file open."""
-        return not self._replacements and bool(self._pinned)
+        """Whether it may be part of `run_together`: it writes no small files, and has a file open.
+
+        Nor where the disk has no such sync any more: somebody wants to see the sync of each file.
+        """
+        return not self._replacements and bool(self._pinned) and self._disk.common_sync is not None
 
     def run(self) -> None:
         """Sync everything. StorageError at the first failure; the caller then passes it to `failed`."""

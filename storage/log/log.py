@@ -11,6 +11,8 @@ one owner calls it, only FlushPlan.run may run elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader
@@ -22,6 +24,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
+from barnabas.storage.log.batches import LogBatch, aborted_around, batches_from
 from barnabas.storage.log.cleanable import Cleanable
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
@@ -109,6 +112,10 @@ class PartitionLog:
         self._flusher.flush_now()
         self.abandon()
 
+    def tell_of_rolls(self, tell: Callable[[str, int, bool], None]) -> None:
+        """As `Roller.when_rolls`."""
+        self._roller.when_rolls = tell
+
     def abandon(self) -> None:
         """Give the descriptors back and write nothing, plans that have not run included.
 
@@ -191,6 +198,14 @@ class PartitionLog:
     def read_own(self, offset: int, max_bytes: int) -> bytes:
         """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
         return self._reader.read_own(offset, max_bytes)
+
+    def batches(self, offset: int) -> Iterator[LogBatch]:
+        """The headers of the batches from the one with `offset` in it on, to be looked at in slices: batches.py."""
+        return batches_from(self._segments, offset)
+
+    def aborted_around(self, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
+        """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+        return aborted_around(self._segments, producer_id, offset)
 
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
@@ -332,6 +347,16 @@ class PartitionLog:
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer would go on with a transaction, not begin one."""
         return self.producers.has_open_transaction(producer_id, producer_epoch)
+
+    @property
+    def first_undecided(self) -> tuple[int, int] | None:
+        """(first offset, producer id) of the transaction that holds the last stable offset back; None without one."""
+        return next(iter(self.producers.unstable.items()), None)
+
+    def transaction_begin(self, producer_id: int) -> int | None:
+        """Where the transaction that a producer has open here begins; None for one that has none."""
+        producer = self.producers.get(producer_id)
+        return None if producer is None else producer.current_txn_first_offset
 
     def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether a batch of this producer will be refused for its epoch."""

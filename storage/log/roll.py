@@ -9,6 +9,7 @@ until the next append, which goes on in it; or the directory is offline.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from zlib import crc32
 
 from barnabas.protocol.files.names import FileKind, segment_file
@@ -26,7 +27,17 @@ from barnabas.storage.segment.segment import Segment
 class Roller:
     """Begins and seals the segments of one log."""
 
-    __slots__ = ("_config", "_directory", "_flusher", "_name", "_producers", "_segments", "_snapshots", "_watermarks")
+    __slots__ = (
+        "_config",
+        "_directory",
+        "_flusher",
+        "_name",
+        "_producers",
+        "_segments",
+        "_snapshots",
+        "_watermarks",
+        "when_rolls",
+    )
 
     def __init__(
         self,
@@ -46,6 +57,8 @@ class Roller:
         self._producers = producers
         self._snapshots = snapshots
         self._flusher = flusher
+        self.when_rolls: Callable[[str, int, bool], None] | None = None
+        """Told before and after each roll: the log's name, its active segment's base offset, whether it is over."""
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
@@ -69,6 +82,9 @@ class Roller:
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next at the log's end. On StorageError the old one stays the last."""
         end_offset = self._watermarks.log_end_offset
+        tell = self.when_rolls
+        if tell is not None:
+            tell(self._name, self._segments.active.base_offset, False)
         try:
             self.seal_active()
             fresh = Segment.create(self._directory, end_offset, self._config, now_ms)
@@ -77,6 +93,8 @@ class Roller:
             raise
         self._segments.add(fresh)
         self._set_limits()
+        if tell is not None:
+            tell(self._name, end_offset, True)
 
     def seal_active(self) -> None:
         """Write the active segment's indexes, then the producer snapshot at its end.

@@ -57,8 +57,9 @@ def check_first(
 ) -> int | None:
     """Y: CorruptFile where the leader epochs begin below the first segment, and nobody took what was before it.
 
-    Retention leaves `.deleted` files of the oldest segment until the leader epochs are written. Returns the offset that
-    they have to begin at before the files are removed, None if they do.
+    Retention leaves `.deleted` files of the oldest segment until the leader epochs are written; earlier versions did
+    not, and a kill may have left such a log. Returns the offset that the epochs have to begin at before the files are
+    removed, None if they do.
     """
     names = list(names)
     files = [file for file in map(parse_segment_file, names) if file is not None]
@@ -72,6 +73,8 @@ def check_first(
         return None
     given_up = first_given_up(names)
     if given_up is not None and given_up <= start:
+        return first
+    if not (checkpoint.was_clean or checkpoint.tells_log_start):
         return first
     raise CorruptFile(
         directory.path_of(segment_file(start, FileKind.LOG)),

@@ -34,7 +34,13 @@ SEGMENT_BYTES = 1 << 20
 BEGINNING = 3_000
 FETCHED = 20
 """Records of 1 kB in an answer, or a few more than there are: every answer is full."""
+TRANSACTIONS = 10_000
+TRANSACTION_BYTES = 20_000
+"""Of its one record: one of them fills an answer."""
 AIM = 1.2
+
+ABORT = TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT
+COMMIT = TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT
 
 Frames = Callable[[], bytes]
 Filled = Callable[[Bench, int], Awaitable[dict[str, Frames]]]
@@ -114,20 +120,23 @@ async def _more_producers(bench: Bench, count: int) -> dict[str, Frames]:
 
 
 async def _more_aborted(bench: Bench, count: int) -> dict[str, Frames]:
+    """So many of the transactions are aborted and the others committed: both logs are equally long, and read alike."""
     topic, begun_ms = _topic(bench), _now_ms()
     begun = bench.broker.services.transactions.init_producer_id(InitRequest("grows", 60_000))
     assert isinstance(begun, InitReply)
-    for epoch in range(count):
-        data = batch(1, 1000, (begun.producer_id, epoch, 0), transactional=True)
+    for epoch in range(TRANSACTIONS):
+        is_aborted = epoch % (TRANSACTIONS // count) == 0
+        data = batch(1, TRANSACTION_BYTES, (begun.producer_id, epoch, 0), transactional=True)
         bench.send(produce(topic, data, transactional_id="grows", version=PRODUCE_VERSION))
         end = EndTxnRequest(
-            transactional_id="grows", producer_id=begun.producer_id, producer_epoch=epoch, committed=False
+            transactional_id="grows", producer_id=begun.producer_id, producer_epoch=epoch, committed=not is_aborted
         )
         bench.send(request_frame(end, END_VERSION))
-        while bench.state_of("grows") is not TransactionState.COMPLETE_ABORT:
-            assert bench.state_of("grows") is TransactionState.PREPARE_ABORT, "a request was refused"
+        begins, ends = ABORT if is_aborted else COMMIT
+        while bench.state_of("grows") is not ends:
+            assert bench.state_of("grows") is begins, "a request was refused"
             await bench.turn()
-    return _requests(topic, 2 * count, begun_ms, READ_COMMITTED, first=BEGINNING)
+    return _requests(topic, 2 * TRANSACTIONS, begun_ms, READ_COMMITTED, first=BEGINNING)
 
 
 class Grown(NamedTuple):
@@ -157,7 +166,8 @@ async def _spent_us(bench: Bench, frame: Frames) -> float:
 
 
 async def _measure(grown: Grown, path: Path) -> None:
-    benches = [Bench(str(path / name)) for name in ("little", "much")]
+    # By the processor's time: else a turn that others interrupt seems over, and the loop spins until it may go on.
+    benches = [Bench(str(path / name), time.thread_time) for name in ("little", "much")]
     both = [await grown.fill(bench, grown.little * factor) for bench, factor in zip(benches, (1, 100), strict=True)]
     for name in both[0]:
         spent: list[list[float]] = [[], []]

@@ -55,10 +55,12 @@ async def _measure(path: str) -> None:
 
     async def know_partitions() -> None:
         for _ in range(PARTITIONS // 100):
-            names.append(bench.topic(100))
+            names.append(bench.unopened_topic(100))
 
     async def open_partitions() -> None:
         for name in names[: OPEN_PARTITIONS // 100]:
+            for partition in range(100):
+                bench.broker.services.partitions.get_led(name, partition)
             bench.send(produce(name, batch(1, VALUE_BYTES), 100))
 
     async def know_producers() -> None:

@@ -21,6 +21,7 @@ import uvloop
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.app import Broker
+from barnabas.broker.clock import Stopwatch, monotonic
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners import PLAINTEXT, Listener
 from barnabas.broker.coordinator.transaction.model import InitReply, InitRequest
@@ -77,8 +78,8 @@ class Sink:
 class Bench:
     """A broker and one connection to it."""
 
-    def __init__(self, path: str) -> None:
-        loop, environment = asyncio.get_running_loop(), Environment()
+    def __init__(self, path: str, stopwatch: Stopwatch = monotonic) -> None:
+        loop, environment = asyncio.get_running_loop(), Environment(stopwatch=stopwatch)
         config = BrokerConfig({"log.dirs": path})
         directory = open_directory(config, environment.files, environment.random, 1000)
         address = Listener(PLAINTEXT, "127.0.0.1", 9092, PLAINTEXT)
@@ -92,6 +93,14 @@ class Bench:
         return Sink(Connection(self.broker.listener, self.dispatcher))
 
     def topic(self, partitions: int = 1) -> str:
+        """A new one that can be written to at once: what comes first to many partitions waits for turns of the loop."""
+        name = self.unopened_topic(partitions)
+        for partition in range(partitions):
+            self.broker.services.partitions.get_led(name, partition)
+        return name
+
+    def unopened_topic(self, partitions: int) -> str:
+        """A new one that nobody has used."""
         name = next(self._topics)
         self.broker.catalogue.create_topic(name, partitions)
         return name

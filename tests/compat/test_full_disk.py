@@ -19,7 +19,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.environment import Environment
 from barnabas.broker.net.bound import bind_listeners
 from barnabas.broker.start import start_broker
-from tests.compat.model import StreamingClient
+from tests.compat.model import PARTITIONS, StreamingClient
 from tests.support.files.limited_files import LimitedFiles
 from tests.support.waiting import until
 
@@ -64,12 +64,12 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     disk.close()
 
 
-@pytest.mark.parametrize("name", ["confluent-kafka", "java-4.4.0", "franz-go"])
+@pytest.mark.parametrize("name", ["confluent-kafka", "java-4.4.0", "franz-go", "kafkajs", "platformatic"])
 def test_a_producer_goes_on_when_a_topic_is_deleted(
     disk: SmallDisk, clients: Mapping[str, StreamingClient], name: str
 ) -> None:
     admin = AdminClient({"bootstrap.servers": disk.address})
-    for made in admin.create_topics([NewTopic("t"), NewTopic("large")]).values():
+    for made in admin.create_topics([NewTopic("t", PARTITIONS), NewTopic("large")]).values():
         made.result(30)
     _fill(disk)
 
@@ -78,7 +78,8 @@ def test_a_producer_goes_on_when_a_topic_is_deleted(
         target=clients[name].stream, args=(disk.address, "t", COUNT, acknowledged.__setitem__), daemon=True
     )
     streaming.start()
-    until(lambda: disk.broker.services.partitions.is_open("t", 0))  # it has met the full disk
+    partitions = disk.broker.services.partitions
+    until(lambda: any(partitions.is_open("t", number) for number in range(PARTITIONS)))  # it has met the full disk
     assert disk.is_full
     assert acknowledged == {}
     admin.delete_topics(["large"])["large"].result(30)

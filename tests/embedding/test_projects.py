@@ -155,5 +155,6 @@ def test_a_failure_shows_the_brokers_log_and_its_open_transactions(project: Proj
     assert said.count("broker (barnabas)") == 2
     assert "transaction shop: Ongoing for " in said
     assert "  orders-0: readers of committed records stop at offset 0 of 1" in said
+    assert "  Transactional id shop has a transaction in orders-0: it is Ongoing" in said
     assert "topic created topic=orders partitions=1" in said
     assert "<Barnabas not running>" in said

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.accepted import ACCEPTED, INTERNAL
 from barnabas.broker.config.client_metrics import CLIENT_METRICS_KEYS, ClientMetricsKey
 from barnabas.broker.config.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.keys import KEYS, OWN, Key, Update
@@ -62,7 +62,7 @@ def test_the_broker_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]
     theirs = {name: _theirs(row) for name, row in kafka["broker"].items()}
     assignors = "group.consumer.assignors"  # Kafka takes names of classes, too, and looks at them when it starts
     theirs[assignors] = (*theirs[assignors][:2], ours[assignors][2])
-    for not_told in ("process.roles", "producer.id.expiration.check.interval.ms"):  # the latter is internal there
+    for not_told in ("process.roles", *INTERNAL):
         theirs[not_told] = ours[not_told]
     assert ours == theirs
 

@@ -1,4 +1,7 @@
-"""Data in two directories go back and forth between this broker and Apache Kafka, and stay where they are."""
+"""Data in two directories go back and forth between this broker and Apache Kafka, and stay where they are.
+
+Kafka has the settings that `barnabas handover` prints for both directories, which it checks after each turn.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from tests.support.kafka.handed_over import HandedOverKafka, handover
+from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
@@ -30,7 +35,7 @@ def ours(directories: list[Path]) -> BrokerProcess:
 
 
 def kafkas(directories: list[Path]) -> KafkaProcess:
-    return KafkaProcess(directories[0], {"log.dirs": ",".join(map(str, directories))})
+    return HandedOverKafka(directories[0], {}, {}, KAFKA_VERSION, directories[1:])
 
 
 def produce(server: Server, first: int) -> None:
@@ -53,6 +58,14 @@ def consumed(server: Server, expected: int) -> set[int]:
     return set(found)
 
 
+def check_handover(directories: list[Path]) -> None:
+    """Ready where all directories are named, and where one is not it is the partitions there that are missed."""
+    assert handover("--check", *map(str, directories))[0] == 0
+    status, said = handover("--check", str(directories[0]))
+    assert status == 1
+    assert "in a data directory that was not named here -> name all data directories of the node" in said
+
+
 def places(directories: list[Path]) -> list[list[str]]:
     return [sorted(each.name for each in directory.glob("words-*")) for directory in directories]
 
@@ -71,6 +84,7 @@ def test_two_directories_change_hands(tmp_path: Path, first: str) -> None:
                 assert consumed(server, turn * RECORDS) == set(range(turn * RECORDS))
             produce(server, turn * RECORDS)
             server.stop()
+            check_handover(directories)
             if isinstance(server, KafkaProcess):
                 lines = [line for line in server.log.splitlines() if "__cluster_metadata" not in line]
                 assert turn == 0 or [line for line in lines if any(word in line for word in FORBIDDEN)] == []

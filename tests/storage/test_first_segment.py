@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from barnabas.protocol.files import meta_properties
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets, encode_offsets
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
@@ -172,6 +173,48 @@ def test_where_there_is_no_room_at_a_start_the_deleted_logs_make_it() -> None:
     files.fail("pwrite", errno.ENOSPC, path="leader-epoch", times=1)
     assert opened(start(files)).log_start_offset == 4
     assert epochs_begin_at(files) == 4
+
+
+def test_an_earlier_version_left_no_trace_of_what_retention_took() -> None:
+    files = MemoryFiles()
+    _, log = filled(files)
+    keep(log, 3)
+    kill(files)
+    for name in names_in(files, "/data/t-0"):
+        if name.endswith(".deleted"):
+            files.remove(f"/data/t-0/{name}")
+    made_by_an_earlier_version(files)
+    directory = start(files)
+    assert opened(directory).log_start_offset == 4
+    assert epochs_begin_at(files) == 4
+    directory.close(clean=True)
+    start(files)
+    kill(files)
+    remove(files, 4)
+    with pytest.raises(CorruptFile, match="the first segment is missing"):
+        opened(start(files))
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["stopped", "killed"])
+def test_an_earlier_version_that_was_stopped_cleanly_lost_nothing(is_clean: bool) -> None:
+    files = MemoryFiles()
+    directory, _ = filled(files)
+    directory.close(clean=True)
+    made_by_an_earlier_version(files)
+    if not is_clean:
+        start(files)
+        kill(files)
+    remove(files, 0)
+    with pytest.raises(CorruptFile, match="the first segment is missing"):
+        opened(start(files))
+
+
+def made_by_an_earlier_version(files: MemoryFiles) -> None:
+    """Its meta.properties does not say that such traces are left."""
+    meta = meta_properties.decode(content(files, "/data/meta.properties"))
+    file = files.open("/data/meta.properties")
+    file.truncate(0)
+    file.pwrite(meta_properties.encode(meta._replace(tells_log_starts=False)), 0)
 
 
 def opened_after_a_kill(files: MemoryFiles) -> PartitionLog:

@@ -43,7 +43,7 @@ def killed() -> MemoryFiles:
 def recover(files: MemoryFiles, directory: LogDirectory) -> ClosedLog:
     """As broker/partitions/recovery_job.py does it."""
     path = "/d/t-0"
-    checkpoint = directory.recovered.checkpoint(KEY, was_clean=False, tells_all_times=True)
+    checkpoint = directory.recovered.checkpoint(KEY, was_clean=False, meta=directory.meta)
     there = Directory(Disk(files, path), path)
     loaded = open_at_once(load_log(there, CONFIG, checkpoint, 0))
     log = PartitionLog(there, *KEY, TOPIC_ID, CONFIG, loaded, checkpoint, Deletions())

@@ -15,8 +15,9 @@ TIMEOUT_MS = 600_000
 class Inspected(BrokerWorld):
     """A broker with few partitions for its coordinators."""
 
-    def __init__(self, files: Any = None) -> None:
-        super().__init__({"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}, files)
+    def __init__(self, files: Any = None, *, movable: bool = False) -> None:
+        few = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
+        super().__init__(few, files, movable=movable)
 
     def append(self, topic: str, *values: bytes, partition: int = 0, **producer: Any) -> None:
         """A batch, as a producer would have it."""

@@ -51,10 +51,14 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Die:
-    """Kills the process it runs in until there are so many files in its directory, making one each time."""
+    """Kills the process it runs in until there are so many files in its directory, making one each time.
+
+    With `signal`, it does something else to it.
+    """
 
     directory: str
     times: int
+    signal: int = signal.SIGKILL
 
     def steps(self, files: Files) -> Steps[int]:
         """How many files there are."""
@@ -62,7 +66,7 @@ class Die:
         yield 0
         if count < self.times:
             files.open(f"{self.directory}/{count}", create=True).close()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.signal)
         return count
 
 

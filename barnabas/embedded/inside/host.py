@@ -18,12 +18,14 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
 from barnabas.broker.environment import Environment
+from barnabas.broker.faults.model import FaultRefused
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.own_time import movable
 from barnabas.broker.start import start_broker
 from barnabas.broker.time_control.movable_clock import ClockRefused
 from barnabas.broker.time_control.words import duration_ms, moment_ms
-from barnabas.embedded.inside import questions
+from barnabas.embedded.inside import questions, whys
+from barnabas.embedded.inside.fault_questions import fault_questions
 from barnabas.embedded.snapshots import copy_directory
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.nodes import Nodes
     from barnabas.broker.time_control.time_control import ClockState, TimeControl
 
-FORESEEN = (CatalogueError, ClockRefused, ConfigError, KafkaError, OSError, StorageError)
+FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, StorageError)
 """What a broker refuses with a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
@@ -46,7 +48,7 @@ class Host:
         self.warnings = warnings
         self._data_dir = data_dir
         self._answers: Mapping[str, Answer] = {
-            **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
+            **{name: self._about_services(answer) for name, answer in {**questions.QUESTIONS, **whys.WHYS}.items()},
             "create_topic": self._create_topic,
             "transactions": self._transactions,
             "leader": self._leader,
@@ -59,6 +61,7 @@ class Host:
             "clock_run": lambda: self._done(self._clock.run()),
             "clock_advance": self._advance,
             "clock_at": self._advance_to,
+            **fault_questions(broker),
         }
 
     @property
@@ -134,8 +137,13 @@ class Host:
         copy_directory(self._data_dir, target)
 
 
-async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit: int) -> Host:
-    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN."""
+async def open_host(
+    settings: Mapping[str, Any], data_dir: str, descriptor_limit: int, *, owns_process: bool = True
+) -> Host:
+    """A broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN.
+
+    owns_process: whether nobody else lives in this process.
+    """
     host = f"[{settings['host']}]" if ":" in settings["host"] else settings["host"]
     loaded = load_config(
         flags={"listeners": f"PLAINTEXT://{host}:{settings['port']}", "log.dirs": data_dir},
@@ -150,7 +158,7 @@ async def open_host(settings: Mapping[str, Any], data_dir: str, descriptor_limit
             descriptor_limit=descriptor_limit,
             topics=[NewTopic(name, partitions, configs=config) for name, partitions, config in settings["topics"]],
             features=settings["features"],
-            environment=movable(Environment()),
+            environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
         )
     except BaseException:

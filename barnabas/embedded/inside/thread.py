@@ -57,6 +57,11 @@ class BrokerThread:
         """Whether the thread is there still."""
         return self._thread.is_alive()
 
+    def wait_ended(self, timeout_s: float) -> bool:
+        """Whether the thread has ended, by itself, within this time."""
+        self._thread.join(timeout_s)
+        return not self.is_running
+
     def ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """The broker's answer. BarnabasError says why there is none."""
         return self._call(self._host.answer(name, *arguments), timeout_s)
@@ -110,7 +115,7 @@ class BrokerThread:
 
     async def _live(self) -> None:
         try:
-            host = await open_host(self._settings, self.data_dir, _DESCRIPTORS)
+            host = await open_host(self._settings, self.data_dir, _DESCRIPTORS, owns_process=False)
         except BaseException as error:
             self._ready.set_exception(error)
             return

@@ -67,6 +67,7 @@ class _Known(NamedTuple):
             rows.get(names.HIGH_WATERMARK_CHECKPOINT, {}).get(key),
             self.was_clean,
             self.meta.tells_all_times,
+            self.meta.tells_log_starts,
             key in rows.get(names.CLEANER_CHECKPOINT, {}),
         )
 

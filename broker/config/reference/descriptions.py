@@ -32,6 +32,8 @@ _TEXTS = {
     "telemetry.max.bytes": "The most bytes of metrics that a client pushes at once, also once they are decompressed.",
     "barnabas.client.telemetry.enable": "Whether clients may push their metrics (KIP-714). /metrics serves them; "
     "`kafka-client-metrics.sh` says which are wanted.",
+    "barnabas.history.events.max": "How many events the history keeps, from which `barnabas trace` tells what happened "
+    "last. There is one only where the broker is controlled: with `--control`, or in a test.",
     "barnabas.log.dir.reserved.bytes": "What producers leave free on the disk of each data directory, for all else "
     "that has to be written; at most a twentieth of the disk. With less free the directory is full: producers wait.",
     # topics
@@ -80,6 +82,11 @@ _TEXTS = {
     "there are count as all of them, as in Kafka.",
     "unclean.leader.election.enable": "Whether a replica that was not in sync leads when its node starts "
     "and nobody else can. Else it has to be asked for (ElectLeaders).",
+    # leaders of several nodes
+    "auto.leader.rebalance.enable": "With --brokers N, whether the preferred replica of each partition leads again "
+    "once its node runs. It is looked for every leader.imbalance.check.interval.seconds.",
+    "leader.imbalance.check.interval.seconds": "How often partitions are looked at that another leads than their "
+    "preferred replica.",
     # storage
     "metadata.log.max.record.bytes.between.snapshots": "A clean stop that finds so much of the catalogue's log, or "
     "1 MiB, behind its last snapshot writes one.",
@@ -212,7 +219,6 @@ _WITHOUT_EFFECT = (
     ("remote.", "There is no tiered storage."),
     ("follower.", "There is one replica."),
     ("replica", "There is one replica."),
-    ("leader.", "There is one replica."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
     ("group.share.", "There are no share groups."),
@@ -224,6 +230,7 @@ _WITHOUT_EFFECT = (
     ("replica.alter.log.dirs", "There is one data directory: nothing is moved."),
     ("group.streams.", "There are no streams groups."),
     ("metadata.", "The catalogue's log is written as it is."),
+    ("unstable.", "What there is, is offered."),
     ("metric", "Metrics are served in another way."),
     ("kafka.metrics.", "Metrics are served in another way."),
 )

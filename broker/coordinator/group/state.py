@@ -77,6 +77,10 @@ class DurableGroups:
         """(topic, partition) of the group with an offset in an open transaction."""
         return self._pending.unstable(group_id)
 
+    def pending_producers(self, group_id: str, topic: str, partition: int) -> Collection[int]:
+        """The producers in whose open transactions the group committed an offset for the partition."""
+        return self._pending.producers_of(group_id, topic, partition)
+
     def pending(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
         """(partition, offset) of everything the group committed for the topic in open transactions."""
         return self._pending.of_topic(group_id, topic)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
 KEY_BYTES_MAX = 2**15 - 1
 """How long a group's or a transactional id may be: what the key of a record can carry."""
 _INT32_MIN = -(2**31)
@@ -32,3 +34,11 @@ def partition_for(key: str, num_partitions: int) -> int:
 def fits_a_key(entity_id: str) -> bool:
     """Whether a record can carry the id of this group or transactional id. Short ones are not encoded to be counted."""
     return len(entity_id) <= KEY_BYTES_MAX // 4 or len(entity_id.encode()) <= KEY_BYTES_MAX
+
+
+def check_transactional_id(transactional_id: str) -> None:
+    """INVALID_REQUEST for one that no record can carry, or that is empty."""
+    if not transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+    if not fits_a_key(transactional_id):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the transactional id is longer than {KEY_BYTES_MAX} bytes")

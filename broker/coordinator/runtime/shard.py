@@ -7,7 +7,7 @@ the second, and the handlers wait on the futures.
 Theory of operation: `execute` takes one outcome through its steps without ever suspending, so between a decision and
 its replay nothing else can happen and no lock is needed. If the journal says that the records are not on disk yet
 (flushing is on), all that would be answered waits for it; the state has moved on already, and whoever asks meanwhile
-waits for a later flush themselves.
+waits for a later flush themselves. Where somebody listens, all of it is told as it happens.
 
 Invariants: nothing is answered whose records were refused; a parked request is answered at most once; after `close` no
 timer fires and nothing is written: the topic may have been deleted, and another of its name be there.
@@ -33,6 +33,8 @@ from barnabas.broker.coordinator.runtime.outcome import (
     Waiter,
     as_coordinator_error,
 )
+from barnabas.broker.coordinator.runtime.teller import Teller, Telling
+from barnabas.broker.events.cause import TimerCause
 from barnabas.broker.log_lines import line, logger
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
@@ -103,6 +105,7 @@ class Shard(Generic[R, V]):
         write_timeout_ms: int | None = None,
         perform: Callable[[str, Effect], None] | None = None,
         is_deciding: Callable[[str], bool] | None = None,
+        telling: Telling | None = None,
     ) -> None:
         """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
 
@@ -120,6 +123,8 @@ class Shard(Generic[R, V]):
         self._write_timeout_ms = write_timeout_ms
         self._perform = perform
         self._is_deciding = is_deciding
+        self._telling = telling
+        self._teller: Teller | None = None
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
@@ -133,21 +138,31 @@ class Shard(Generic[R, V]):
         """How many requests wait."""
         return len(self._parked)
 
+    def time_left_ms(self, entity_id: str, timer: TimerKey) -> int | None:
+        """How long until a timer fires; None for one that does not run."""
+        running = self._timers.get((entity_id, timer.kind), {}).get(timer.member_id)
+        return None if running is None else max(0, round((running.due - self._clock.monotonic()) * 1000))
+
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
         """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
         synced: Future[None] | None = None
         records, producer, volatile, reply, effects, _ = outcome
+        teller = self._listened_to()
+        seen = None if teller is None else teller.seen(entity_id, outcome)
         if records:
             try:
-                synced = self._append(records, producer)
+                synced = self._append(entity_id, records, producer, teller)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
                     raise KafkaError(code, refusal.message) from refusal
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
-                _, _, volatile, reply, effects, _ = outcome.or_else(code)
+                outcome = outcome.or_else(code)
+                _, _, volatile, reply, effects, _ = outcome
         if volatile is not None:
             self._machine.install(entity_id, volatile)
+        if teller is not None:
+            teller.happened(entity_id, seen, outcome)
         if isinstance(reply, Park):
             reply = self._park(entity_id, reply.waiter)
         if not effects and synced is None:
@@ -177,21 +192,36 @@ class Shard(Generic[R, V]):
             for effect in effects:
                 self._perform(entity_id, effect)
 
-    def _append(self, records: Sequence[R], producer: Producer | None) -> Future[None] | None:
+    def _listened_to(self) -> Teller | None:
+        """Who tells what happens, if anybody listens."""
+        telling = self._telling
+        if telling is None or not telling.events.is_on:
+            return None
+        if self._teller is None:
+            self._teller = telling.teller(self._machine, telling.events)
+        return self._teller
+
+    def _append(
+        self, entity_id: str, records: Sequence[R], producer: Producer | None, teller: Teller | None
+    ) -> Future[None] | None:
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         try:
             encoded = list(map(self._machine.encode, records))
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
+        if teller is not None:
+            teller.writing(entity_id, records)
         if producer is None:
             appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
             for position, record in enumerate(records):
                 self._machine.replay(record, appended.base_offset + position)
-            return appended.synced
-        appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
-        for position, record in enumerate(records):
-            self._machine.replay(record, appended.base_offset + position, producer.producer_id)
+        else:
+            appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
+            for position, record in enumerate(records):
+                self._machine.replay(record, appended.base_offset + position, producer.producer_id)
+        if teller is not None:
+            teller.written(entity_id, records, self.partition, appended.base_offset)
         return appended.synced
 
     # Parked requests
@@ -280,12 +310,18 @@ class Shard(Generic[R, V]):
         if self._is_deciding is not None and self._is_deciding(entity_id):
             self._set_timer(entity_id, timer, TIMER_BEHIND_MS, refusals)
             return
+        events = None if self._telling is None else self._telling.events
+        if events is not None and events.is_on:
+            events.cause = TimerCause(timer.kind, entity_id, timer.member_id)
         try:
             self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         except KafkaError as refusal:
             _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
             delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
             self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
+        finally:
+            if events is not None:
+                events.cause = None
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""

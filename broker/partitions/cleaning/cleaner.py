@@ -3,6 +3,7 @@
 Knows open partitions; what one cleaning does is round.py's, which log is next choice.py's. As in Apache Kafka it looks
 every log.cleaner.backoff.ms, and at once after a cleaning; at most log.cleaner.threads logs are cleaned at a time. A
 partition whose cleaning fails is set aside until the next start, and the others go on; a full disk is only waited for.
+If the processes that were to clean a log died or hung, that says nothing of the log: it is tried again, ever later.
 
 Partitions nobody has opened in this run are looked at, too, now and then: by the names of their files, which tell if
 there may be something to do. Nothing is cleaned while partitions are being recovered: clients wait for those.
@@ -19,12 +20,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from barnabas.broker.events.kinds import LOG_CLEANED
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
 from barnabas.broker.partitions.cleaning.figures import Cleaned, CleanerFigures, SetAside
+from barnabas.broker.partitions.cleaning.put_off import PutOff
 from barnabas.broker.partitions.cleaning.round import Discarded, Round, Surroundings
 from barnabas.broker.partitions.cleaning.sleeping import Sleeping
 from barnabas.broker.slices import Kind
+from barnabas.broker.workers.workers import HelperDied
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, UNCLEANABLE_PARTITIONS
 from barnabas.storage.errors import DirectoryOffline, StorageError
@@ -55,6 +59,7 @@ class Cleaner:
         """What is being cleaned now. Not to be changed from outside."""
         self._around = around
         self._sleeping = Sleeping(around)
+        self._put_off = PutOff()
         self._under_way: dict[PartitionKey, Future[Outcome]] = {}
         self._ended_callbacks: dict[PartitionKey, list[Callable[[Outcome], None]]] = {}
         self._timer: Timer | None = None
@@ -166,6 +171,8 @@ class Cleaner:
     def _may_be_cleaned(self, key: PartitionKey) -> bool:
         if key in self.rounds or key in self.figures.set_aside or key[0] == CLUSTER_METADATA_TOPIC:
             return False
+        if self._put_off.is_waiting(key, self._around.clock.now_ms()):
+            return False
         home = self._around.partitions.directory.home(*key)
         if home is not None and home.root.disk.full_reason is not None:
             return False  # a cleaning takes room before it gives any: what is kept free is for others
@@ -215,16 +222,24 @@ class Cleaner:
         del self.rounds[key]
         if isinstance(outcome, Cleaned):
             self.figures.add(outcome)
+            self._put_off.forget(key)
             _log.info(line("log cleaned", **outcome._asdict()))
+            self._tell(outcome)
         elif isinstance(outcome, Discarded):
             _log.info(line("cleaning discarded", topic=key[0], partition=key[1], reason=outcome))
         else:
             self._failed(key, outcome)
         for tell in self._ended_callbacks.pop(key, ()):
             tell(outcome)
-        has_changed = isinstance(outcome, Cleaned) or key in self.figures.set_aside
-        if has_changed and self._around.settings.is_enabled:
+        is_over = isinstance(outcome, Cleaned) or not self._may_be_cleaned(key)
+        if is_over and self._around.settings.is_enabled:
             self._around.upkeep.loop.call_soon(self._look)
+
+    def _tell(self, cleaned: Cleaned) -> None:
+        if self._around.events.is_on:
+            facts = {"topic": cleaned.topic, "partition": cleaned.partition, "records_kept": cleaned.records_after}
+            sizes = {"bytes_before": cleaned.bytes_before, "bytes_after": cleaned.bytes_after}
+            self._around.events.tell(LOG_CLEANED, {**facts, **sizes})
 
     def _failed(self, key: PartitionKey, error: Exception) -> None:
         """Log it, and set the partition aside unless it is only not to be had now."""
@@ -239,6 +254,10 @@ class Cleaner:
         home = self._around.partitions.directory.home(topic, partition)
         if home is None:
             return
+        if isinstance(error, HelperDied):
+            delay_ms = self._put_off.add(key, self._around.clock.now_ms())
+            _log.warning(line("log not cleaned: tried again later", **where, delay_ms=delay_ms))
+            return
         self.figures.set_aside[key] = SetAside(home.path, str(error) or repr(error))
         _log.error(line("log not cleaned any more until a restart", **where))
         with suppress(StorageError):
@@ -250,6 +269,7 @@ class Cleaner:
     def _let_go(self, topic: str, partition: int) -> None:
         """The topic is deleted, or the partition lies elsewhere now."""
         key = topic, partition
+        self._put_off.forget(key)
         if self.figures.set_aside.pop(key, None) is not None:
             self._note_set_aside()
         if key in self._under_way:

@@ -23,6 +23,7 @@ from barnabas.storage.log.replacing import Replaced, SegmentsGone, remove_cleane
 
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock, Stopwatch
+    from barnabas.broker.events import Events
     from barnabas.broker.partitions.cleaning.settings import CleanerSettings
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.waiters import PartitionKey
@@ -56,6 +57,7 @@ class Surroundings(NamedTuple):
     """Whether cleanup.policy of a topic has `compact`."""
     syncing: set[Future[StorageError | None]]
     """What is being synced in threads."""
+    events: Events
 
 
 class Round:

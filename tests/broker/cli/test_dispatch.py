@@ -14,7 +14,7 @@ from barnabas.storage.errors import StorageError
 from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
-ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, configs, doctor, log, handover"
+ALL = "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, configs, doctor, log, handover"
 
 
 def test_no_command_and_an_unknown_one_are_usage_errors(offline: Barnabas) -> None:
@@ -87,6 +87,16 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["clock", "back"], "clock: argument COMMAND: invalid choice: 'back'"),
         (["clock", "run", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["clock", "run", "--token", "a\nb"], "clock: --token: "),
+        (["why"], "why: the following arguments are required: COMMAND"),
+        (["why", "consumer"], "why consumer: the following arguments are required: GROUP"),
+        (["why", "record", "t:0"], "why record: 't:0' is not TOPIC:PARTITION:OFFSET, such as orders:0:42"),
+        (["why", "record", "t:0:-1"], "why record: 't:0:-1' is not TOPIC:PARTITION:OFFSET"),
+        (["why", "group", "g", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
+        (["trace", "--follow", "--perfetto", "f"], "trace: argument --perfetto: not allowed with argument --follow"),
+        (["trace", "--limit", "many"], "trace: argument --limit: invalid int value: 'many'"),
+        (["faults"], "faults: the following arguments are required: COMMAND"),
+        (["faults", "arm"], "faults arm: the following arguments are required: FILE"),
+        (["faults", "list", "--http", "nowhere"], "--http nowhere is not HOST:PORT"),
         (["groups", "list", "--state", "Foo"], "--state: there is no state Foo, but PreparingRebalance, "),
         (["groups", "list", "--type", "foo"], "--type: there is no type foo, but classic, consumer, share, streams"),
     ],

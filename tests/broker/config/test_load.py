@@ -67,6 +67,16 @@ def test_a_list_of_racks_of_another_length_is_refused() -> None:
         load_config(settings=["broker.rack=a,b"], brokers=3)
 
 
+def test_balancing_leaders_is_warned_of_where_there_is_one_node() -> None:
+    settings = ["auto.leader.rebalance.enable=false", "leader.imbalance.check.interval.seconds=10"]
+    assert load_config(settings=settings, brokers=2).warnings == []
+    assert load_config(settings=["auto.leader.rebalance.enable=true"]).warnings == [], "as it is by default"
+    assert load_config(settings=settings).warnings == [
+        "no effect here: auto.leader.rebalance.enable, leader.imbalance.check.interval.seconds. "
+        "One node leads every partition."
+    ]
+
+
 def test_a_selector_of_replicas_that_selects_none_is_warned_of() -> None:
     rack_aware, other = f"replica.selector.class={RACK_AWARE_SELECTOR}", "replica.selector.class=com.example.Selector"
     assert load_config(settings=[rack_aware], brokers=2).warnings == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from itertools import zip_longest
 from typing import Any
 
 import httpx
@@ -13,8 +14,13 @@ import pytest
 from barnabas.broker.control.admission import Admission
 from barnabas.broker.control.application import application
 from barnabas.broker.control.clock_room import clock_room
+from barnabas.broker.control.faults_room import faults_room
 from barnabas.broker.control.openapi import document
+from barnabas.broker.control.room import Room
+from barnabas.broker.control.trace_room import trace_room
+from barnabas.broker.control.why_room import why_room
 from barnabas.broker.http.asgi import AsgiApp, Mounted
+from barnabas.broker.why.why import Why
 from tests.support.source_tree import ROOT
 from tests.support.worlds.broker import BrokerWorld
 
@@ -22,12 +28,23 @@ DOCUMENT = document()
 DAY_MS = 86_400_000
 
 
+def rooms_of(world: BrokerWorld) -> list[Room]:
+    """As front.py has them."""
+    broker = world.broker
+    return [
+        clock_room(broker.time_control.get()),
+        faults_room(broker.faults.get()),
+        trace_room(broker.history.get),
+        why_room(Why(world.services)),
+    ]
+
+
 class Control:
     """Asks as httpx does; every answer is held against the description."""
 
     def __init__(self, world: BrokerWorld, admission: Admission, *, is_local: bool = True) -> None:
         self.world = world
-        app: Any = application([clock_room(world.broker.time_control.get())], admission)
+        app: Any = application(rooms_of(world), admission)
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
             scope["barnabas.peer_is_local"] = is_local
@@ -38,7 +55,7 @@ class Control:
     async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
         answer = await self._client.request(method, path, **more)
         found = answer.json()
-        operation = DOCUMENT["paths"].get(path, {}).get(method.lower())
+        operation = described(path).get(method.lower())
         if operation is not None:
             told = operation["responses"][str(answer.status_code)]
             check(found, told["content"][answer.headers["content-type"]]["schema"])
@@ -47,6 +64,16 @@ class Control:
     async def change(self, body: Any, **more: Any) -> tuple[int, Any]:
         check(body, {"$ref": "#/components/schemas/Change"})
         return await self.ask("POST", "/control/clock", json=body, **more)
+
+
+def described(path: str) -> dict[str, Any]:
+    """The methods of a path that is asked for."""
+    asked = path.partition("?")[0].split("/")
+    for known, methods in DOCUMENT["paths"].items():
+        pairs = list(zip_longest(known.split("/"), asked, fillvalue=""))
+        if all(part == word or (part[:1] == "{" and word) for part, word in pairs):
+            return dict(methods)
+    return {}
 
 
 def check(value: Any, schema: dict[str, Any]) -> None:
@@ -68,7 +95,7 @@ def test_the_description_in_the_documentation_is_this_one() -> None:
 
 async def test_the_description_is_served_and_names_every_route(control: Control) -> None:
     assert await control.ask("GET", "/control/openapi.json") == (200, DOCUMENT)
-    app: Any = application([clock_room(control.world.broker.time_control.get())], Admission())
+    app: Any = application(rooms_of(control.world), Admission())
     routes = {(route.path, method.lower()) for route in app.app.routes for method in route.methods - {"HEAD"}}
     assert routes == {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
 
@@ -131,10 +158,10 @@ async def test_bad_input_is_answered_with_one_sentence(control: Control, body: b
 
 
 async def test_what_there_is_not_is_said(control: Control) -> None:
-    assert await control.ask("GET", "/control") == (
-        404,
-        {"error": "there are /control/clock and /control/openapi.json"},
-    )
+    status, found = await control.ask("GET", "/control")
+    assert status == 404
+    assert found["error"].startswith("there are /control/clock, /control/faults, ")
+    assert found["error"].endswith(" and /control/openapi.json")
     assert (await control.ask("DELETE", "/control/clock"))[0] == 405
     assert (await control.ask("POST", "/control/openapi.json"))[0] == 405
 

@@ -203,9 +203,11 @@ print(*sys.modules)
     )
     loaded = ran.stdout.split()
     assert "barnabas.broker.app" in loaded
-    control = [name for name in loaded if name.startswith(("starlette", "anyio", "barnabas.broker.control"))]
+    parts = ("starlette", "anyio", "barnabas.broker.control", "barnabas.broker.why")
+    control = [name for name in loaded if name.startswith(parts)]
     assert not control
     assert "barnabas.broker.time_control.movable_clock" not in loaded
+    assert not [name for name in loaded if name.startswith("barnabas.broker.faults.")]
 
 
 # --- barnabas clock --------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.config.accepted import ACCEPTED
+from barnabas.broker.config.accepted import ACCEPTED, INTERNAL
 from barnabas.broker.config.keys import KEYS
 from barnabas.broker.context import RequestContext
 from barnabas.broker.handlers import describe_configs
@@ -322,7 +322,7 @@ def test_documentation_is_told_when_asked_for(api: CatalogueApi) -> None:
 
 def test_the_broker_is_described_with_every_key_of_kafka(api: CatalogueApi) -> None:
     told = {entry.name: entry for entry in describe(api, BROKER, "1").configs}
-    assert told.keys() == (KEYS.keys() | ACCEPTED.keys()) - {"producer.id.expiration.check.interval.ms"}
+    assert told.keys() == (KEYS.keys() | ACCEPTED.keys()) - INTERNAL
     assert (told["num.partitions"].value, told["num.partitions"].read_only) == ("1", True)
     assert (told["log.roll.ms"].value, told["log.roll.ms"].config_source) == (None, 5)
     assert told["ssl.key.password"].is_sensitive

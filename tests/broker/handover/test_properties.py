@@ -87,6 +87,13 @@ def test_two_phase_commits_need_a_second_key_in_kafka(enabled: bool) -> None:
     assert ("unstable.api.versions.enable" in found) == enabled
 
 
+def test_what_is_printed_may_be_given_to_barnabas_and_printed_again() -> None:
+    given = ["transaction.two.phase.commit.enable=true", "unstable.api.versions.enable=true"]
+    assert printed(*given)["unstable.api.versions.enable"] == "true"
+    _, warnings = load_config(settings=given)
+    assert warnings == ["no effect here: unstable.api.versions.enable. What there is, is offered."]
+
+
 def test_a_default_that_programs_notice_is_written_down() -> None:
     assert printed()["group.initial.rebalance.delay.ms"] == "0"
     assert printed("group.initial.rebalance.delay.ms=9")["group.initial.rebalance.delay.ms"] == "9"

@@ -11,13 +11,13 @@ from barnabas.broker.catalogue.alterations import Alteration, Operation
 from barnabas.broker.catalogue.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.figures import Cleaned
 from barnabas.protocol.files.names import FileState, parse_segment_file
-from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
-from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.steps import finish
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.records.committed import records
 from tests.support.worlds.broker import BrokerWorld, settle, until
+from tests.support.worlds.killed_partitions import fetch
 from tests.support.worlds.moves import ask, done
 
 COMPACT = {"cleanup.policy": "compact", "segment.ms": "10", "min.cleanable.dirty.ratio": "0.01"}
@@ -51,18 +51,6 @@ def synced(log: PartitionLog) -> PartitionLog:
         plan.run()
         log.end_flush(plan)
     return log
-
-
-def records(log: PartitionLog) -> dict[int, tuple[bytes | None, bytes | None]]:
-    found: dict[int, tuple[bytes | None, bytes | None]] = {}
-    offset = log.log_start_offset
-    while data := log.read(offset, 1 << 20, committed=True, force_first_batch=True).read_all():
-        for position, header in iter_batches(data):
-            if not header.is_control:
-                batch = memoryview(data)[position : position + header.size_in_bytes]
-                found |= {record.offset: (record.key, record.value) for record in iter_records(batch)}
-            offset = header.next_offset
-    return found
 
 
 def names(world: BrokerWorld, path: str = "/data/t-0") -> set[FileState]:
@@ -152,14 +140,22 @@ async def test_a_topic_that_is_not_compacted_any_more_is_opened_with_its_short_s
     await again.close()
 
 
-async def test_who_reads_while_segments_are_swapped_reads_on() -> None:
-    world = world_of()
-    log = append(world)
-    reading = log.read(0, 1 << 20, committed=False, force_first_batch=True).data
-    assert reading is not None
-    content = reading.read_all()
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_a_fetch_that_is_read_while_segments_are_swapped_is_answered_from_the_old_ones(is_closed: bool) -> None:
+    """Also where the descriptor of the old segment was closed meanwhile, because others needed one."""
+    world = world_of(topics={"t": COMPACT | {"segment.bytes": str(1 << 20)}})
+    log = append(world, value=b"v" * 400_000)
+    bases = [base_offset for base_offset, _ in log.extents]
+    peer = world.connect(kernel_bytes=1_000)
+    peer.ask(fetch(world, 0))
+    before = log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all()
     await cleaned(world)
-    assert reading.read_all() == content
+    assert [base_offset for base_offset, _ in log.extents] != bases
+    if is_closed:
+        log.directory.disk.descriptors.evict_all()
+    (answered,) = (await peer.answer_to_come()).responses[0].partitions
+    assert answered.records == before
+    assert log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all() != before
     await world.close()
 
 

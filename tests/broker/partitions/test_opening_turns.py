@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from itertools import count
 
+import pytest
+
 from barnabas.broker.slices import Kind
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.steps import Steps
-from tests.support.worlds.broker import BrokerWorld, settle, turn, until
+from tests.support.worlds.broker import BrokerWorld, request_frame, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 E = ErrorCode
@@ -80,11 +82,57 @@ async def test_a_fetch_is_answered_though_something_else_uses_up_every_turn() ->
     await world.close()
 
 
-async def test_a_produce_to_many_partitions_opens_them_at_once() -> None:
+async def test_a_produce_to_many_partitions_is_appended_when_all_are_open_and_before_what_comes_behind_it() -> None:
+    world = await cleanly_stopped(1)
+    peer, other = world.connect(), world.connect()
+    peer.ask(produce(world, *range(MANY)))
+    peer.ask(produce(world, 0))
+    assert 0 < opened(world) < MANY
+    assert not peer.frames()
+    other.ask(fetch(world, 0))
+    assert fetched(other)[0].high_watermark == 1
+    await until(lambda: opened(world) == MANY)
+    await peer.until_answered()
+    first, second = peer.answers()
+    results = first.responses[0].partition_responses
+    assert [(each.index, each.error_code, each.base_offset) for each in results] == [
+        (index, E.NONE, 1) for index in range(MANY)
+    ]
+    assert second.responses[0].partition_responses[0].base_offset == 2
+    assert world.services.partitions.recoveries.parked_bytes == 0
+    await world.close()
+
+
+async def test_requests_for_one_partition_each_that_come_together_open_them_in_turns_too() -> None:
+    world = await cleanly_stopped(1)
+    peer = world.connect()
+    frames = [request_frame(produce(world, index), 13, index) for index in range(MANY)]
+    peer.transport.send(b"".join(frames))
+    assert 0 < opened(world) < MANY
+    await until(lambda: opened(world) == MANY)
+    partitions = world.services.partitions
+    await until(lambda: all(partitions.get("t", index).log_end_offset == 2 for index in range(MANY)))
+    await world.close()
+
+
+async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.broker.partitions.parked_produces.PARKED_BYTES_MAX", 100)
     world = await cleanly_stopped(1)
     peer = world.connect()
     peer.ask(produce(world, *range(MANY)))
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY
+    await world.close()
+
+
+async def test_what_many_partitions_are_sent_is_appended_though_their_producer_is_gone() -> None:
+    world = await cleanly_stopped(1)
+    peer = world.connect()
+    peer.ask(produce(world, *range(MANY)))
+    peer.transport.hang_up()
+    partitions = world.services.partitions
+    await until(lambda: opened(world) == MANY and partitions.get("t", MANY - 1).log_end_offset == 2)
+    assert [partitions.get("t", index).log_end_offset for index in range(MANY)] == [2] * MANY
+    assert world.services.partitions.recoveries.parked_bytes == 0
     await world.close()
 
 

@@ -133,7 +133,7 @@ async def test_a_produce_waits_no_longer_than_its_timeout() -> None:
 
 async def test_records_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await killed(LONG)
-    monkeypatch.setattr("barnabas.broker.handlers.produce.PARKED_BYTES_MAX", 100)
+    monkeypatch.setattr("barnabas.broker.partitions.parked_produces.PARKED_BYTES_MAX", 100)
     first, second = world.connect(), world.connect()
     first.ask(produce(world, 0))
     second.ask(produce(world, 0))

@@ -55,7 +55,7 @@ def killed(segment_bytes: int = 2_000) -> MemoryFiles:
 
 
 def job_of(directory: LogDirectory, segment_bytes: int = 2_000) -> RecoverPartition:
-    checkpoint = directory.recovered.checkpoint(KEY, was_clean=directory.was_clean, tells_all_times=True)
+    checkpoint = directory.recovered.checkpoint(KEY, was_clean=directory.was_clean, meta=directory.meta)
     return RecoverPartition("/d/t-0", *KEY, TOPIC_ID, config(segment_bytes), checkpoint, 0)
 
 

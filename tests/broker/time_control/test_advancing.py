@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.coordinator.group.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.slices import Kind, Work
-from barnabas.broker.time_control.movable_clock import ClockRefused
+from barnabas.broker.time_control.movable_clock import TIMES_IN_A_MOVE, ClockRefused, MovableClock
 from barnabas.broker.time_control.settling import Settling
 from barnabas.broker.time_control.time_control import TimeControl
 from barnabas.protocol.errors import ErrorCode
@@ -27,6 +27,12 @@ DAY_MS = 24 * HOUR_MS
 
 def control_of(world: BrokerWorld) -> TimeControl:
     return world.broker.time_control.get()
+
+
+def long_poll(topic_id: bytes) -> FetchRequest:
+    """What consumers ask, over and over, with their default settings."""
+    first = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic_id=topic_id, partitions=[first])])
 
 
 async def test_a_transaction_is_aborted_when_its_time_is_over_and_readers_go_on() -> None:
@@ -144,14 +150,11 @@ def members(world: BrokerWorld) -> list[int]:
 
 async def test_a_fetch_that_waits_for_records_is_answered_at_its_time() -> None:
     world = BrokerWorld(movable=True)
-    topic = world.services.catalogue.create_topic("t", 1)
+    topic_id = world.services.catalogue.create_topic("t", 1).topic_id
     control = control_of(world)
     control.freeze()
     peer = world.connect()
-    wanted = FetchTopic(
-        topic_id=topic.topic_id, partitions=[FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)]
-    )
-    peer.ask(FetchRequest(max_wait_ms=500, min_bytes=1, topics=[wanted]))
+    peer.ask(long_poll(topic_id))
     await settle()
     world.clock.advance(HOUR_MS)
     await settle()
@@ -197,7 +200,8 @@ async def test_a_move_ends_with_a_sentence_where_something_goes_on_for_too_long(
     world = BrokerWorld(movable=True)
     clock, services, broker = world.environment.clock, world.services, world.broker
     settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
-    control = TimeControl(clock, settling, broker._directory.root)  # type: ignore[arg-type]  # because it is movable
+    assert isinstance(clock, MovableClock)
+    control = TimeControl(clock, settling, broker._directory.root, broker.events)
     endless: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def begin() -> None:
@@ -247,6 +251,55 @@ async def test_clients_that_never_leave_a_part_without_work_do_not_hold_a_move_u
     assert syncs > 1
     assert rounds > 1
     await settle()
+    await world.close()
+
+
+async def test_consumers_that_ask_again_at_once_do_not_make_a_move_long() -> None:
+    world = BrokerWorld(movable=True)
+    topic_id = world.services.catalogue.create_topic("t", 1).topic_id
+    await world.broker.start()
+    has_moved, answers = False, [0] * 3
+
+    async def consume(number: int) -> None:
+        peer = world.connect()
+        while not has_moved:
+            peer.ask(long_poll(topic_id))
+            while not has_moved and not (found := peer.answers()):
+                await world.services.upkeep.next_turn()
+            answers[number] += len(found)
+
+    consumers = [asyncio.ensure_future(consume(number)) for number in range(len(answers))]
+    await world.services.upkeep.next_turn()
+    state = await control_of(world).advance(DAY_MS)
+    has_moved = True
+    await asyncio.gather(*consumers)
+    assert state.ahead_ms == DAY_MS
+    assert all(1 < count <= 2 * TIMES_IN_A_MOVE for count in answers)
+    await world.close()
+
+
+async def test_consumers_are_answered_where_a_move_is_given_up() -> None:
+    world = BrokerWorld(movable=True)
+    topic_id = world.services.catalogue.create_topic("t", 1).topic_id
+    clock, services, broker = world.environment.clock, world.services, world.broker
+    settling = Settling(asyncio.get_running_loop(), services, broker._housekeeping, broker.flush, patience_s=0.05)
+    assert isinstance(clock, MovableClock)
+    control = TimeControl(clock, settling, broker._directory.root, broker.events)
+    peer, endless = world.connect(), asyncio.get_running_loop().create_future()
+
+    def begin() -> None:
+        def work() -> Work[None]:
+            yield endless
+
+        peer.ask(long_poll(topic_id))
+        services.upkeep.in_slices(work, Kind())
+
+    services.clock.call_later(MINUTE_MS, begin)
+    with pytest.raises(ClockRefused):
+        await control.advance(DAY_MS)
+    await settle()
+    assert peer.answer().error_code == E.NONE
+    endless.set_result(None)
     await world.close()
 
 

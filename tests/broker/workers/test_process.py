@@ -137,6 +137,18 @@ def test_the_steps_are_gone_through_with_progress_and_sleep(tmp_path: Path) -> N
     assert told == [Progress(20), Progress(30), Progress(30)]
 
 
+def test_who_sleeps_for_long_says_that_it_is_alive(tmp_path: Path) -> None:
+    now = [0.0]
+    told: list[Any] = []
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    go_through(Count(str(tmp_path), 1), RealFiles(), 2, told.append, lambda: now[0], sleep)
+    assert now == [pytest.approx(5)]
+    assert told == [Progress(10)] * 5
+
+
 def test_what_a_call_raises_reaches_the_steps(tmp_path: Path) -> None:
     job = Fail(str(tmp_path), in_call=True)
     assert go_through(job, RealFiles(), 0, lambda _: None) == "cannot write: no room"

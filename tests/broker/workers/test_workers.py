@@ -156,6 +156,29 @@ async def test_a_job_whose_process_dies_twice_fails(tmp_path: Path) -> None:
         assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[0] == 3
 
 
+@pytest.mark.parametrize("times", [1, 5])
+async def test_a_process_that_says_nothing_any_more_is_killed_and_its_job_begun_again(
+    times: int, tmp_path: Path
+) -> None:
+    with open_workers(1, quiet_s=1) as workers:
+        job = workers.run(Die(str(tmp_path), times, signal.SIGSTOP))
+        if times == 1:
+            assert await asyncio.wait_for(job, TIMEOUT_S) == 1
+        else:
+            with pytest.raises(HelperDied, match=str(tmp_path)):
+                await asyncio.wait_for(job, TIMEOUT_S)
+        assert len(os.listdir(tmp_path)) == min(times, 2)
+        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[0] == 3
+
+
+async def test_a_process_that_tells_of_its_progress_may_take_its_time(tmp_path: Path) -> None:
+    with open_workers(1, quiet_s=2) as workers:
+        future = workers.run(Hold(str(tmp_path)))
+        await asyncio.wait([future], timeout=3)
+        (tmp_path / "go on").touch()
+        await asyncio.wait_for(future, TIMEOUT_S)
+
+
 async def test_an_idle_process_ends(tmp_path: Path) -> None:
     with open_workers(1, idle_s=0.01) as workers:
         await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S)

@@ -56,7 +56,9 @@ KNOWN: dict[str, str] = {
         "leader.replication.throttled.rate",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     ): "Kafka has no words for them, and Barnabas says that they change nothing",
-    _broker("barnabas.client.telemetry.enable", "barnabas.log.dir.reserved.bytes"): "settings that only Barnabas has",
+    _broker(
+        "barnabas.client.telemetry.enable", "barnabas.history.events.max", "barnabas.log.dir.reserved.bytes"
+    ): "settings that only Barnabas has",
     r"createPartitions \| .* \| values\.absent": WORDS,
     r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,
     r"describeFeatures \| .* \| featureMetadata": VERSIONS,

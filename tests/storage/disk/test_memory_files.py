@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import sys
+import threading
 
 import pytest
 
@@ -198,3 +200,25 @@ def test_every_call_is_listed_with_its_path() -> None:
     write(files, "/d/a", b"x", sync=True)
     files.rename("/d/a", "/d/b")
     assert files.calls == [("create", "/d/a"), ("pwrite", "/d/a"), ("sync", "/d/a"), ("rename", "/d/a")]
+
+
+def test_one_thread_may_look_while_another_makes_files() -> None:
+    files = with_directory()
+
+    def make() -> None:
+        for number in range(2_000):
+            write(files, f"/d/{number}", b"x")
+
+    making = threading.Thread(target=make)
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that they meet
+    try:
+        making.start()
+        seen = [files.used()]
+        while making.is_alive():
+            seen.append(files.used())
+        making.join()
+    finally:
+        sys.setswitchinterval(interval_s)
+    assert seen == sorted(seen)
+    assert files.used() == 2_000

@@ -6,6 +6,8 @@ of what was not safe survives: the first few changes of each file and of each di
 the last surviving write perhaps cut; with `torn=True` sectors of unsynced writes may read as zeros, as on a file system
 that had stored a file's new size and not yet its data.
 
+Calls of several threads come one after another, each as a whole, as those of an operating system do.
+
 Any call can be made to fail (`fail`), the power can be cut before the n-th change (`cut_power_at`); `calls` lists all.
 """
 
@@ -15,12 +17,14 @@ import errno
 import os
 import random
 from collections import Counter
-from collections.abc import Callable
+from threading import RLock
 from typing import Literal, NamedTuple
 
 from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
 from tests.support.files.memory_common_sync import MemoryCommonSync
 from tests.support.files.memory_lock import MemoryLock
+from tests.support.files.memory_nodes import Folder, Inode
+from tests.support.files.one_at_a_time import one_at_a_time
 
 SECTOR_BYTES = 512
 VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
@@ -57,40 +61,6 @@ class _Rule:
         return True
 
 
-class _Inode:
-    """A file's bytes, what of them is safe, and the changes since."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.safe = b""
-        self.changes: list[tuple[int, bytes] | int] = []  # (position, bytes) written, or a size cut to
-        self.modified_ms = 0
-
-    def change(self, data: bytearray, change: tuple[int, bytes] | int) -> None:
-        """Apply a change to `data`."""
-        if isinstance(change, int):
-            del data[change:]
-            data.extend(bytes(change - len(data)))
-            return
-        position, written = change
-        data.extend(bytes(max(0, position - len(data))))
-        data[position : position + len(written)] = written
-
-
-class _Folder:
-    """A directory's names, which of them are safe, and the changes since."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, _Inode | _Folder] = {}
-        self.safe: dict[str, _Inode | _Folder] = {}
-        self.changes: list[Callable[[dict[str, _Inode | _Folder]], object]] = []
-
-    def change(self, change: Callable[[dict[str, _Inode | _Folder]], object]) -> None:
-        """Apply a change now, and remember it."""
-        change(self.names)
-        self.changes.append(change)
-
-
 class MemoryFiles:
     """Files in memory. `now_ms` is the clock of modification times, `capacity` a limit of bytes in all files."""
 
@@ -101,7 +71,9 @@ class MemoryFiles:
         self.calls: list[Call] = []
         self.changes_made = 0
         self.open_paths: Counter[str] = Counter()  # how often each file is open, under the path it was opened by
-        self._root = _Folder()
+        self.turn = RLock()
+        """Held by each call."""
+        self._root = Folder()
         self._rules: list[_Rule] = []
         self._cut_at: int | None = None
         self._boots = 0
@@ -135,6 +107,7 @@ class MemoryFiles:
         """Raise PowerCut instead of making the n-th change from the beginning (`changes_made` counts them)."""
         self._cut_at = change
 
+    @one_at_a_time
     def crash(self, survival: Survival = "some", *, torn: bool = False) -> None:
         """Cut the power and start again: locks and open files are gone, and of what was not safe, what `survival` says.
 
@@ -147,83 +120,94 @@ class MemoryFiles:
         if survival != "everything":
             self._settle_folder(self._root, survival, torn)
 
+    @one_at_a_time
     def used(self) -> int:
         """Bytes in all files that have a name."""
-        return _bytes_below(self._root)
+        return self._root.bytes_below()
 
+    @one_at_a_time
     def peek(self, path: str) -> bytes | None:
         """What is in a file, None if there is none: a look from outside, which is no call and cannot fail."""
         folder, name = self._folder_of(path)
         found = folder.names.get(name)
-        return bytes(found.data) if isinstance(found, _Inode) else None
+        return bytes(found.data) if isinstance(found, Inode) else None
 
+    @one_at_a_time
     def peek_names(self, path: str) -> list[str]:
         """What is in a folder, seen likewise."""
         return list(self._folder(path).names)
 
     # --- Files ---
 
+    @one_at_a_time
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
         folder, name = self._folder_of(path)
         found = folder.names.get(name)
         self._call("create" if create and found is None else "open", path)
-        if isinstance(found, _Folder):
+        if isinstance(found, Folder):
             raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
         if found is None:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-            inode = found = _Inode()
+            inode = found = Inode()
             inode.modified_ms = self.now_ms
             folder.change(lambda names: names.__setitem__(name, inode))
         return _MemoryFile(self, path, found, read_only)
 
+    @one_at_a_time
     def stat(self, path: str) -> FileStat:
         self._call("stat", path)
         found = self._find(path)
-        if isinstance(found, _Folder):
+        if isinstance(found, Folder):
             return FileStat(0, self.now_ms)
         return FileStat(len(found.data), found.modified_ms)
 
+    @one_at_a_time
     def entries(self, path: str) -> list[Entry]:
         self._call("entries", path)
-        return [Entry(name, isinstance(node, _Folder)) for name, node in self._folder(path).names.items()]
+        return [Entry(name, isinstance(node, Folder)) for name, node in self._folder(path).names.items()]
 
+    @one_at_a_time
     def volume(self, path: str) -> Volume:
         self._call("volume", path)
         self._find(path)
         total = VOLUME_BYTES if self.capacity is None else self.capacity
         return Volume(total, max(0, total - self.used()))
 
+    @one_at_a_time
     def mkdir(self, path: str) -> None:
         self._call("mkdir", path)
         folder, name = self._folder_of(path)
         if name in folder.names:
             raise FileExistsError(errno.EEXIST, "File exists", path)
-        made = _Folder()
+        made = Folder()
         folder.change(lambda names: names.__setitem__(name, made))
 
+    @one_at_a_time
     def rename(self, source: str, target: str) -> None:
         self._call("rename", source)
         node = self._find(source)
         folder, name = self._folder_of(source)
         target_folder, target_name = self._folder_of(target)
         assert folder is target_folder, "nothing is ever moved between directories"
-        if isinstance(folder.names.get(target_name), _Folder):
+        if isinstance(folder.names.get(target_name), Folder):
             raise OSError(errno.ENOTEMPTY, "Directory not empty", target)
 
-        def move(names: dict[str, _Inode | _Folder]) -> None:
+        def move(names: dict[str, Inode | Folder]) -> None:
             names.pop(name, None)
             names[target_name] = node
 
         folder.change(move)
 
+    @one_at_a_time
     def remove(self, path: str) -> None:
         self._call("remove", path)
-        if isinstance(self._find(path), _Folder):
+        if isinstance(self._find(path), Folder):
             raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
         folder, name = self._folder_of(path)
         folder.change(lambda names: names.pop(name, None))
 
+    @one_at_a_time
     def rmdir(self, path: str) -> None:
         self._call("rmdir", path)
         if self._folder(path).names:
@@ -231,6 +215,7 @@ class MemoryFiles:
         folder, name = self._folder_of(path)
         folder.change(lambda names: names.pop(name, None))
 
+    @one_at_a_time
     def sync_directory(self, path: str) -> None:
         self._call("sync_directory", path)
         folder = self._folder(path)
@@ -240,6 +225,7 @@ class MemoryFiles:
     def common_sync(self, path: str) -> MemoryCommonSync:
         return MemoryCommonSync(self, path)
 
+    @one_at_a_time
     def lock(self, path: str) -> Lock:
         self._call("lock", path)
         if path in self._locks:
@@ -265,28 +251,28 @@ class MemoryFiles:
                 raise OSError(rule.error, os.strerror(rule.error), path)
         return None
 
-    def _folder(self, path: str) -> _Folder:
-        node: _Inode | _Folder | None = self._root
+    def _folder(self, path: str) -> Folder:
+        node: Inode | Folder | None = self._root
         for part in path.split("/"):
             if part:
-                node = node.names.get(part) if isinstance(node, _Folder) else None
+                node = node.names.get(part) if isinstance(node, Folder) else None
         if node is None:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-        if isinstance(node, _Inode):
+        if isinstance(node, Inode):
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
         return node
 
-    def _folder_of(self, path: str) -> tuple[_Folder, str]:
+    def _folder_of(self, path: str) -> tuple[Folder, str]:
         parent, _, name = path.rpartition("/")
         return self._folder(parent), name
 
-    def _find(self, path: str) -> _Inode | _Folder:
+    def _find(self, path: str) -> Inode | Folder:
         folder, name = self._folder_of(path)
         if name not in folder.names:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
         return folder.names[name]
 
-    def _settle_folder(self, folder: _Folder, survival: Survival, torn: bool) -> None:
+    def _settle_folder(self, folder: Folder, survival: Survival, torn: bool) -> None:
         names = dict(folder.safe)
         count = self.random.randint(0, len(folder.changes)) if survival == "some" else 0
         for change in folder.changes[:count]:
@@ -294,12 +280,12 @@ class MemoryFiles:
         folder.names, folder.safe = names, dict(names)
         folder.changes.clear()
         for node in names.values():
-            if isinstance(node, _Folder):
+            if isinstance(node, Folder):
                 self._settle_folder(node, survival, torn)
             else:
                 self._settle_file(node, survival, torn)
 
-    def _settle_file(self, inode: _Inode, survival: Survival, torn: bool) -> None:
+    def _settle_file(self, inode: Inode, survival: Survival, torn: bool) -> None:
         data = bytearray(inode.safe)
         count = self.random.randint(0, len(inode.changes)) if survival == "some" else 0
         for index, change in enumerate(inode.changes[:count]):
@@ -323,16 +309,19 @@ class MemoryFiles:
 class _MemoryFile:
     """An open file. Goes on working when its name is removed, as on any POSIX system; not over a crash."""
 
-    def __init__(self, files: MemoryFiles, path: str, inode: _Inode, read_only: bool) -> None:
+    def __init__(self, files: MemoryFiles, path: str, inode: Inode, read_only: bool) -> None:
         self._files, self._path, self._inode, self._read_only = files, path, inode, read_only
         self._boot = files._boots
+        self.turn = files.turn
         self._is_open = True
         files.open_paths[path] += 1
 
+    @one_at_a_time
     def pread(self, size: int, position: int, /) -> bytes:
         self._use("pread")
         return bytes(self._inode.data[position : position + size])
 
+    @one_at_a_time
     def pwrite(self, data: Buffer, position: int, /) -> int:
         rule = self._use("pwrite", writes=True)
         taken = bytes(data)
@@ -346,22 +335,27 @@ class _MemoryFile:
         self._change((position, taken))
         return len(taken)
 
+    @one_at_a_time
     def size(self) -> int:
         self._use("size")
         return len(self._inode.data)
 
+    @one_at_a_time
     def truncate(self, size: int) -> None:
         self._use("truncate", writes=True)
         self._change(size)
 
+    @one_at_a_time
     def set_modified_ms(self, modified_ms: int) -> None:
         self._inode.modified_ms = modified_ms
 
+    @one_at_a_time
     def sync(self) -> None:
         self._use("sync")
         self._inode.safe = bytes(self._inode.data)
         self._inode.changes.clear()
 
+    @one_at_a_time
     def close(self) -> None:
         assert self._is_open, f"{self._path} is closed twice"
         self._is_open = False
@@ -388,7 +382,3 @@ class _MemoryFile:
         growth = max(0, position + size - len(self._inode.data))
         free = max(0, self._files.capacity - self._files.used())
         return size - max(0, growth - free)
-
-
-def _bytes_below(folder: _Folder) -> int:
-    return sum(_bytes_below(node) if isinstance(node, _Folder) else len(node.data) for node in folder.names.values())

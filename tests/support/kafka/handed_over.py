@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,21 @@ def checked(data_dir: Path, version: str) -> dict[str, Any]:
 
 
 class HandedOverKafka(KafkaProcess):
-    """A Kafka as its user would start it. own: settings that only Kafka understands, which the user adds."""
+    """A Kafka as its user would start it. own: settings that only Kafka understands, which the user adds.
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, object], own: Mapping[str, object], version: str) -> None:
-        super().__init__(data_dir, {**settings, **own}, version=version)
+    others: further data directories of the node.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        settings: Mapping[str, object],
+        own: Mapping[str, object],
+        version: str,
+        others: Sequence[Path] = (),
+    ) -> None:
+        self._directories = [str(path) for path in (data_dir, *others)]
+        super().__init__(data_dir, {**settings, **own, "log.dirs": ",".join(self._directories)}, version=version)
         self._handed_over = settings
         self._own = own
 
@@ -40,7 +51,7 @@ class HandedOverKafka(KafkaProcess):
             return super().write_properties()
         served = [word for key, value in self._handed_over.items() for word in ("--set", f"{key}={value}")]
         places = ("--port", str(self.port), "--controller-port", str(self.controller_port))
-        status, said = handover("--properties", str(self.data_dir), *places, *served)
+        status, said = handover("--properties", *self._directories, *places, *served)
         assert status == 0, said
         path = self.data_dir.with_name(f"{self.data_dir.name}.properties")
         path.write_text(said + "".join(f"{key}={value}\n" for key, value in self._own.items()))

@@ -11,6 +11,7 @@ from barnabas.broker.api.table import API_TABLE, offered_apis
 from barnabas.broker.cluster.cluster import Cluster, Node
 from barnabas.broker.context import RequestContext, Services
 from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.events import Events
 from barnabas.broker.slices import Slices
 from barnabas.protocol.registry import request_codec, response_codec
 from barnabas.protocol.schema import Request
@@ -51,6 +52,7 @@ class CatalogueApi:
             "producer_ids": ProducerIds(self.world.catalogue.allocate_producer_ids),
             "offered_apis": offered_apis(),
             "room": _Roomy(),
+            "events": Events(),
             "slices": _AT_ONCE,
             "upkeep": _AT_ONCE,
         }

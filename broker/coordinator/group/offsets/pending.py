@@ -56,6 +56,10 @@ class PendingOffsets:
         """(topic, partition) of the group with an offset that waits."""
         return self._unstable.get(group_id, ())
 
+    def producers_of(self, group_id: str, topic: str, partition: int) -> Collection[int]:
+        """The producers in whose transactions an offset of the group for the partition waits."""
+        return dict.fromkeys(self._unstable.get(group_id, _NOBODY).get((topic, partition), ()))
+
     def of_topic(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
         """(partition, offset) of everything of the group that waits for partitions of the topic."""
         if group_id not in self.by_topic.groups(topic):

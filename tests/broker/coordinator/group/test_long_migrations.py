@@ -80,11 +80,12 @@ def _again(world: GroupWorld, member_id: str) -> Any:
     return world.sync(member_id, joined.generation_id)
 
 
-def test_a_group_that_is_empty_by_then_is_not_upgraded(world: GroupWorld) -> None:
+def test_the_last_classic_member_leaves_after_the_upgrade(world: GroupWorld) -> None:
     member_id = _classic_group(world)
-    reply = _beats(world)
-    assert world.leave((member_id, None)) == (ErrorCode.NONE,)
+    reply, goodbye = _beats(world), world.leave((member_id, None))
     assert _answered(world, reply).member_epoch == 2
+    world.settle()
+    assert reply_of(goodbye) == (ErrorCode.NONE,)
     assert list(world.coordinator.consumer.describe("g").members) == ["n"]
 
 

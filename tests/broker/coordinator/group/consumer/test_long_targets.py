@@ -154,14 +154,30 @@ def test_short_decisions_in_line_are_made_in_a_turn(world: GroupWorld) -> None:
     assert all(beat.done() for beat in beats)
 
 
-def test_a_member_that_leaves_meanwhile_is_in_no_target(world: GroupWorld) -> None:
+def test_an_administrator_removes_whom_there_is_when_those_before_are_let_in(world: GroupWorld) -> None:
     computing = _computing(world)
-    assert world.leave(("a", None)) == (ErrorCode.NONE,)
-    _answered(world, computing)
-    assert list(_group(world).members) == ["b"]
-    assert computing.result().member_epoch == 4, "one for a that is gone, one for b"
-    assert _group(world).assignment_epoch == 4
-    assert _is_shared_out(_group(world))
+    removal = world.leave(("a", None), ("b", None))
+    assert isinstance(removal, Future)
+    _answered(world, computing, removal)
+    assert computing.result().member_epoch == 3
+    assert removal.result() == (ErrorCode.NONE, ErrorCode.NONE)
+    assert not _group(world).members
+
+
+def test_a_commit_in_line_is_held_to_the_epoch_that_those_before_it_gave(world: GroupWorld) -> None:
+    first = _joins(world, "a")
+    commit = world.commit([("t", 0, 7)], member_id="a", generation_id=1)
+    assert isinstance(commit, Future)
+    _answered(world, first, commit)
+    assert commit.result() == (ErrorCode.STALE_MEMBER_EPOCH,)
+
+
+def test_a_group_is_deleted_when_those_before_have_joined_it_and_so_it_is_not(world: GroupWorld) -> None:
+    first = _joins(world, "a")
+    deletion = world.coordinator.delete_group("g")
+    assert isinstance(deletion, Future)
+    _answered(world, first, deletion)
+    assert deletion.result() is ErrorCode.NON_EMPTY_GROUP
 
 
 def test_a_topic_that_is_deleted_meanwhile_is_in_no_target(world: GroupWorld) -> None:
@@ -235,14 +251,24 @@ def test_a_classic_member_stands_in_line_as_well(world: GroupWorld) -> None:
     assert _is_shared_out(_group(world))
 
 
-def test_a_classic_group_whose_member_leaves_meanwhile_is_upgraded_without_it(world: GroupWorld) -> None:
+def test_a_member_that_leaves_behind_its_own_join_is_gone(world: GroupWorld) -> None:
+    """Its client gave up on the JoinGroup, and said goodbye on another connection."""
+    computing, join = _computing(world), world.join(member_id="c", protocols=_CLASSIC, version=3)
+    goodbye = world.leave(("c", None))
+    assert isinstance(goodbye, Future)
+    _answered(world, computing, join, goodbye)
+    assert join.result().error is ErrorCode.NONE
+    assert goodbye.result() == (ErrorCode.NONE,)
+    assert list(_group(world).members) == ["a", "b"]
+
+
+def test_a_member_that_leaves_meanwhile_leaves_the_upgraded_group(world: GroupWorld) -> None:
     first, second = _classic_group(world, 2)
-    upgrade = _joins(world, "new")
-    assert isinstance(upgrade, Future)
-    assert world.leave((second, None)) == (ErrorCode.NONE,)
-    _answered(world, upgrade)
+    upgrade, goodbye = _joins(world, "new"), world.leave((second, None))
+    assert isinstance(goodbye, Future)
+    _answered(world, upgrade, goodbye)
+    assert goodbye.result() == (ErrorCode.NONE,)
     assert list(_group(world).members) == [first, "new"]
-    assert _is_shared_out(_group(world))
 
 
 def test_a_member_id_that_no_record_can_carry_is_refused(world: GroupWorld) -> None:

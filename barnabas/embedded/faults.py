@@ -1,0 +1,144 @@
+"""The faults of an embedded broker, as its owner holds them: armed, waited for, released, taken back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from barnabas.embedded.errors import BarnabasError
+
+_WAIT_S = 0.2
+"""So long one question may wait in the broker: meanwhile other threads may not ask it anything."""
+_DOES = ("error", "drop", "lose_answer", "cut", "delay", "pause", "throttle", "crash")
+
+
+class Fault:
+    """One that was armed. BarnabasError once it is taken back."""
+
+    def __init__(self, ask: Callable[..., Any], name: str) -> None:
+        self._ask = ask
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<fault {self.name}>"
+
+    @property
+    def fired(self) -> int:
+        """How often it did what it does."""
+        return int(self._state()["fired"])
+
+    @property
+    def matched(self) -> int:
+        """How often something matched."""
+        return int(self._state()["matched"])
+
+    @property
+    def standing(self) -> int:
+        """How many stand at its pause."""
+        return int(self._state()["standing"])
+
+    def wait(self, times: int = 1, timeout_s: float = 10.0) -> None:
+        """Return when it has fired so often; BarnabasError if that takes too long."""
+        self._wait("fault_wait_fired", times, timeout_s)
+
+    def wait_standing(self, count: int = 1, timeout_s: float = 10.0) -> None:
+        """Return when so many stand at its pause; BarnabasError if that takes too long."""
+        self._wait("fault_wait_standing", count, timeout_s)
+
+    def release(self) -> None:
+        """Let go on what stands at its pause."""
+        self._ask("fault_release", self.name)
+
+    def disarm(self) -> None:
+        """Take it back: what it holds up goes on."""
+        self._ask("fault_disarm", self.name)
+
+    def _state(self) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = self._ask("fault_state", self.name)
+        return state
+
+    def _wait(self, question: str, count: int, timeout_s: float) -> None:
+        left_s = timeout_s
+        while True:
+            wait_s = min(_WAIT_S, max(0.0, left_s))
+            state = self._ask(question, self.name, count, wait_s)
+            if state is None:
+                return
+            left_s -= wait_s
+            if left_s <= 0:
+                raise BarnabasError(f"fault {self.name}: {state} after {timeout_s:g} s")
+
+
+class Faults:
+    """What a broker does wrong on purpose. BarnabasError says what makes no sense. docs/faults.md describes it all."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    def __repr__(self) -> str:
+        return "<the faults of a Barnabas>"
+
+    def arm(
+        self,
+        *,
+        name: str | None = None,
+        times: int | Literal["always"] = 1,
+        api: str | None = None,
+        version: int | Mapping[str, int] | None = None,
+        node: int | None = None,
+        listener: str | None = None,
+        connection: str | None = None,
+        client_id: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        point: str | None = None,
+        disk: Literal["append", "sync"] | None = None,
+        nth: int | None = None,
+        probability: float | None = None,
+        facts: Mapping[str, str | int | bool] | None = None,
+        error: str | None = None,
+        drop: bool = False,
+        lose_answer: bool = False,
+        cut: Literal["before", "middle", "after"] | None = None,
+        delay: str | Mapping[str, str] | None = None,
+        pause: bool = False,
+        throttle: int | None = None,
+        crash: bool = False,
+    ) -> Fault:
+        """Arm one fault: what it matches, from `api` to `facts`, and what it does, from `error` on.
+
+        arm(api="EndTxn", transactional_id="orders-*", lose_answer=True). facts: further ones of a `point`.
+        """
+        given = {key: value for key, value in locals().items() if key not in ("self", "name", "times", "facts")}
+        set_ones = {key: value for key, value in given.items() if value is not None and value is not False}
+        do = {key: set_ones.pop(key) for key in _DOES if key in set_ones}
+        fault = {"match": {**set_ones, **(facts or {})}, "do": do, "times": times}
+        (armed,) = self._arm(fault if name is None else {"name": name, **fault})
+        return armed
+
+    def arm_plan(self, plan: Mapping[str, Any]) -> list[Fault]:
+        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}."""
+        return self._arm(plan)
+
+    def _arm(self, asked: Mapping[str, Any]) -> list[Fault]:
+        """As JSON, so that what is given in Python is read as what is given in a file. TypeError for what is none."""
+        return [Fault(self._ask, name) for name in self._ask("faults_arm", json.dumps(asked))]
+
+    @property
+    def armed(self) -> Sequence[Mapping[str, Any]]:
+        """All that are armed: name, match, do, times, matched, fired, standing."""
+        states: Sequence[Mapping[str, Any]] = self._ask("faults_list")
+        return states
+
+    def reset(self) -> None:
+        """Take all back."""
+        self._ask("faults_reset")
+
+    def assert_all_fired(self) -> None:
+        """AssertionError names those that did not fire as often as they were to."""
+        unfired = self._ask("faults_unfired")
+        if unfired:
+            raise AssertionError(f"these faults did not fire as often as they were to: {', '.join(unfired)}")

@@ -1,0 +1,51 @@
+"""What the owner of a broker asks about its faults, in plain values. FaultRefused says what makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.faults.registry import NotInTime
+
+if TYPE_CHECKING:
+    from barnabas.broker.app import Broker
+    from barnabas.broker.faults.registry import FaultRegistry
+
+
+def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitable[Any]]]:
+    """By name."""
+
+    def registry() -> FaultRegistry:
+        return broker.faults.get().registry
+
+    async def wait_fired(name: str, times: int, timeout_s: float) -> str | None:
+        """None when it has come; else how far it is."""
+        try:
+            await registry().wait_fired(name, times, timeout_s)
+        except NotInTime:
+            return f"it has fired {registry().get(name).chances.fired} of {times} times"
+        return None
+
+    async def wait_standing(name: str, count: int, timeout_s: float) -> str | None:
+        """As `wait_fired`."""
+        try:
+            await registry().wait_standing(name, count, timeout_s)
+        except NotInTime:
+            return f"{registry().get(name).standing} of {count} stand there"
+        return None
+
+    return {
+        "faults_arm": lambda text: [each.name for each in broker.faults.get().arm_json(text)],
+        "faults_list": lambda: [each.state() for each in registry().every()],
+        "faults_reset": lambda: _done(registry().reset()),
+        "faults_unfired": lambda: registry().unfired(),
+        "fault_state": lambda name: registry().get(name).state(),
+        "fault_release": lambda name: _done(registry().release(name)),
+        "fault_disarm": lambda name: _done(registry().disarm(name)),
+        "fault_wait_fired": wait_fired,
+        "fault_wait_standing": wait_standing,
+    }
+
+
+def _done(_: object) -> None:
+    """What was to be done is."""

@@ -1,0 +1,56 @@
+"""Questions about what hangs, answered in plain values. What answers them is imported when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import isawaitable
+from types import MappingProxyType
+from typing import Any
+
+from barnabas.broker.context import Services
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+
+async def _asked(services: Services, name: str, *about: Any) -> Any:
+    from barnabas.broker.why.why import Why
+
+    found = getattr(Why(services), name)(*about)
+    return await found if isawaitable(found) else found
+
+
+async def why_consumer(services: Services, group: str, topic: str | None) -> dict[str, Any]:
+    """As Why.consumer."""
+    answer: dict[str, Any] = (await _asked(services, "consumer", group, topic)).as_json()
+    return answer
+
+
+async def why_producer(services: Services, transactional_id: str) -> dict[str, Any]:
+    """As Why.producer."""
+    answer: dict[str, Any] = (await _asked(services, "producer", transactional_id)).as_json()
+    return answer
+
+
+async def why_record(services: Services, topic: str, partition: int, offset: int) -> dict[str, Any]:
+    """As Why.record. KafkaError for what is no offset."""
+    if partition < 0 or offset < 0:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"{topic}:{partition}:{offset}: partitions and offsets begin with 0"
+        )
+    answer: dict[str, Any] = (await _asked(services, "record", topic, partition, offset)).as_json()
+    return answer
+
+
+async def why_group(services: Services, group: str) -> dict[str, Any]:
+    """As Why.group."""
+    answer: dict[str, Any] = (await _asked(services, "group", group)).as_json()
+    return answer
+
+
+async def why_hanging(services: Services) -> dict[str, Any]:
+    """As Why.hanging."""
+    return {about: answer.as_json() for about, answer in (await _asked(services, "hanging")).items()}
+
+
+WHYS: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(
+    {each.__name__: each for each in (why_consumer, why_producer, why_record, why_group, why_hanging)}
+)

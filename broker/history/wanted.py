@@ -1,0 +1,99 @@
+"""Which events somebody wants to see. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from barnabas.broker.events import KINDS
+from barnabas.broker.history.told import Told
+
+_PARTITION_LISTS = ("partitions", "offsets", "topics")
+
+
+class UnknownKind(ValueError):
+    """No kind of event is called so, or begins so. It says what there is."""
+
+
+class Wanted(NamedTuple):
+    """What an event has to be about: all that is given. kinds: names, or what names begin with: `transaction`."""
+
+    kinds: tuple[str, ...] = ()
+    transactional_id: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    client_id: str | None = None
+    producer_id: int | None = None
+
+    def has(self, event: Told) -> bool:
+        """Whether this event is wanted."""
+        if self == EVERYTHING:
+            return True
+        if self.kinds and not any(_begins(event.kind, each) for each in self.kinds):
+            return False
+        if self.topic is not None and not self._is_of_topic(event):
+            return False
+        return all(
+            wanted is None or event.fact(name) == wanted
+            for name, wanted in (
+                ("transactional_id", self.transactional_id),
+                ("group", self.group),
+                ("client_id", self.client_id),
+                ("producer_id", self.producer_id),
+            )
+        )
+
+    def _is_of_topic(self, event: Told) -> bool:
+        topic, partition = self.topic, self.partition
+        if event.facts.get("topic") == topic:
+            return partition is None or event.facts.get("partition", partition) == partition
+        named: list[str] = [text for name in _PARTITION_LISTS for text in event.facts.get(name) or ()]
+        for text in named:
+            where = text.rpartition(":")[0] or text
+            if where == topic or (where.rpartition("-")[0] == topic and partition in (None, _number(where))):
+                return True
+        return False
+
+
+EVERYTHING = Wanted()
+
+
+def wanted(given: Mapping[str, Sequence[str]]) -> Wanted:
+    """What a query asks for. UnknownKind, or ValueError for what is no number; each with a sentence."""
+    kinds = tuple(kind.strip() for text in given.get("kind", ()) for kind in text.split(",") if kind.strip())
+    for kind in kinds:
+        if not any(_begins(name, kind) for name in KINDS):
+            raise UnknownKind(f"no kind of event is called {kind!r} or begins so: there are {', '.join(KINDS)}")
+    return Wanted(
+        kinds,
+        transactional_id=_last(given, "transactional_id"),
+        group=_last(given, "group"),
+        topic=_last(given, "topic"),
+        partition=number(given, "partition"),
+        client_id=_last(given, "client_id"),
+        producer_id=number(given, "producer_id"),
+    )
+
+
+def number(given: Mapping[str, Sequence[str]], name: str) -> int | None:
+    """A number of a query, None if it is not there. ValueError says what is wrong with it."""
+    text = _last(given, name)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{name}={text[:40]} is no number from 0 on")
+    return int(text)
+
+
+def _last(given: Mapping[str, Sequence[str]], name: str) -> str | None:
+    return (given.get(name) or (None,))[-1]
+
+
+def _begins(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(wanted + ".")
+
+
+def _number(partition: str) -> Any:
+    text = partition.rpartition("-")[2]
+    return int(text) if text.isdecimal() else None

@@ -1,0 +1,205 @@
+"""What is known of what a group reads: its subscription, and partition by partition position, lag and what holds it.
+
+Every partition is looked at in passing first; those with most to say are then looked into. What is behind a position
+is read in steps, and no more batches of all of them together than positions.py has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import nsmallest
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.coordinator.group.classic.model import Group
+from barnabas.broker.coordinator.group.classic.subscription import subscribed_topics
+from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.broker.inspection.logs import ends
+from barnabas.broker.inspection.topics import topic_name
+from barnabas.broker.why.groups import group_facts
+from barnabas.broker.why.partitions import leaderless, missing, opened
+from barnabas.broker.why.positions import Budget, contents
+from barnabas.broker.why.rules.consumer import ConsumerFacts, PartitionFacts
+from barnabas.broker.why.transactions import Holders, open_facts
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.log_records.consumer_protocol import decode_assignment
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.context import Services
+    from barnabas.broker.inspection.groups import FoundGroup
+    from barnabas.broker.why.ring import Ring
+
+PARTITIONS_MAX = 100
+"""That are looked into."""
+PASSED_MAX = 10_000
+"""That are looked at in passing."""
+TOPICS_MAX = 100
+ASSIGNMENT_BYTES_MAX = 64 << 10
+"""What a classic member was assigned is not read where it is longer."""
+_A_STEP = 50
+
+Where = tuple[str, int]
+
+
+class _Reading(NamedTuple):
+    """What a group says that it reads."""
+
+    subscribed: frozenset[str] | None
+    """None where that is not known."""
+    assigned: dict[Where, str]
+    """Partition -> member id."""
+    is_whole: bool = True
+    """Whether all that is assigned is in it."""
+
+
+def consumer_facts(services: Services, ring: Ring, group_id: str, topic: str | None) -> Steps[ConsumerFacts]:
+    """The facts for `why consumer`."""
+    group, found = yield from group_facts(services, group_id)
+    facts = ConsumerFacts(group, topic)
+    if topic is not None and missing(services, topic, 0) is not None:
+        return facts._replace(is_there=False)
+    if found is None:
+        return facts
+    reading = yield from _reading(services, found)
+    if reading.subscribed is not None:
+        there = services.catalogue.topics
+        facts = facts._replace(
+            is_subscribed=None if topic is None else topic in reading.subscribed,
+            subscribed_topics=tuple(sorted(reading.subscribed)[:TOPICS_MAX]),
+            missing_topics=tuple(sorted(reading.subscribed - there.keys())[:TOPICS_MAX]) if topic is None else (),
+        )
+    chosen, left_out = yield from _chosen(services, found, reading, topic)
+    holders, budget = Holders(services, ring), Budget()
+    partitions = []
+    for where in chosen:
+        partitions.append((yield from _partition(services, ring, found, reading, where, holders, budget)))
+        yield
+    return facts._replace(
+        partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.room.full_reasons)
+    )
+
+
+def _reading(services: Services, found: FoundGroup) -> Steps[_Reading]:
+    group = found.group
+    assigned: dict[Where, str] = {}
+    if isinstance(group, ConsumerGroup):
+        subscribed = frozenset(group.subscribed_topics())
+        for number, member in enumerate(list(group.members.values())):
+            for topic_id, numbers in member.assigned.items():
+                name = topic_name(services, topic_id)
+                if name is not None:
+                    assigned |= {(name, each): member.member_id for each in numbers}
+            if number % _A_STEP == _A_STEP - 1:
+                yield
+        return _Reading(subscribed, assigned)
+    if not isinstance(group, Group):
+        return _Reading(None, assigned)
+    known = subscribed_topics(group) if group.members else None
+    is_whole = True
+    for number, classic in enumerate(list(group.members.values())):
+        if len(classic.assignment) <= ASSIGNMENT_BYTES_MAX:
+            assigned |= dict.fromkeys(_assigned(classic.assignment), classic.member_id)
+        else:
+            is_whole = False
+        if number % _A_STEP == _A_STEP - 1:
+            yield
+    return _Reading(known, assigned, is_whole)
+
+
+def _assigned(assignment: bytes) -> list[Where]:
+    """What a classic member was assigned, as far as it is an assignment of consumers."""
+    try:
+        found = decode_assignment(assignment).assigned_partitions if assignment else []
+    except DecodeError:
+        return []
+    return [(each.topic, number) for each in found for number in each.partitions]
+
+
+def _chosen(
+    services: Services, found: FoundGroup, reading: _Reading, topic: str | None
+) -> Steps[tuple[list[Where], int]]:
+    """The partitions to look into, those with most to say, in their order; and how many more the group reads."""
+    ranks: list[tuple[int, int, Where]] = []
+    count = 0
+    for where in _read(services, found, reading, topic):
+        if count < PASSED_MAX:
+            ranks.append((*_in_passing(services, found, where), where))
+        count += 1
+        if count % _A_STEP == 0:
+            yield
+    chosen = sorted(where for *_, where in nsmallest(PARTITIONS_MAX, ranks))
+    return chosen, count - len(chosen)
+
+
+def _read(services: Services, found: FoundGroup, reading: _Reading, topic: str | None) -> Iterator[Where]:
+    """Every partition that the group reads, as far as that is known, each once; or all of one topic."""
+    topics = services.catalogue.topics
+    if topic is not None:
+        there = topics.get(topic)
+        yield from ((topic, number) for number in range(0 if there is None else len(there.partitions)))
+        return
+    for name, committed in list(found.offsets.items()):
+        if name in topics:
+            yield from ((name, number) for number in list(committed))
+    for where in dict.fromkeys([*found.unstable, *reading.assigned]):
+        if where[0] in topics and where[1] not in found.offsets.get(where[0], ()):
+            yield where
+
+
+def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[int, int]:
+    """How much there is to say of a partition, the most first, by what is known without opening its log."""
+    if missing(services, *where) is not None or leaderless(services, *where) is not None:
+        return 0, 0
+    if where in found.unstable:
+        return 1, 0
+    reaches = ends(services, *where)
+    if reaches is None:
+        return 3, 0
+    held_back = 0 if reaches.last_stable_offset is None else reaches.high_watermark - reaches.last_stable_offset
+    committed = found.offsets.get(where[0], {}).get(where[1])
+    lag = reaches.high_watermark - (0 if committed is None else committed.offset)
+    return (2, -held_back) if held_back else (4, -abs(lag))
+
+
+def _partition(
+    services: Services,
+    ring: Ring,
+    found: FoundGroup,
+    reading: _Reading,
+    where: Where,
+    holders: Holders,
+    budget: Budget,
+) -> Steps[PartitionFacts]:
+    committed = found.offsets.get(where[0], {}).get(where[1])
+    facts = PartitionFacts(
+        *where,
+        committed=None if committed is None else committed.offset,
+        member_id=reading.assigned.get(where),
+        is_assignment_known=reading.is_whole,
+    )
+    if where in found.unstable:
+        facts = facts._replace(is_position_pending=True)
+        for producer_id in list(found.pending_producers(*where))[:1]:
+            txn = yield from holders.transaction(producer_id)
+            if txn is not None and txn.state.is_open:
+                facts = facts._replace(position_holder=open_facts(services, ring, txn))
+    log = opened(services, *where)
+    if isinstance(log, str):
+        return facts._replace(trouble=log)
+    if log is None:
+        return facts._replace(log_start_offset=0, last_stable_offset=0, high_watermark=0, lag=0, lag_read_committed=0)
+    start = log.log_start_offset if committed is None else committed.offset
+    facts = facts._replace(
+        log_start_offset=log.log_start_offset,
+        last_stable_offset=log.last_stable_offset,
+        high_watermark=log.high_watermark,
+        lag=log.high_watermark - start,
+        lag_read_committed=max(0, log.last_stable_offset - start),
+    )
+    undecided = log.first_undecided
+    if undecided is not None:
+        holder = yield from holders.holder(undecided[1], where, undecided[0])
+        facts = facts._replace(holder=holder)
+    if log.log_start_offset <= start < log.high_watermark:
+        facts = facts._replace(contents=(yield from contents(log, start, budget)))
+    return facts

@@ -1,0 +1,55 @@
+"""What is known of a transactional id: its producer, its transaction, and what was refused to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.inspection.transactions import transaction_of
+from barnabas.broker.why.past import Past
+from barnabas.broker.why.rules.producer import ProducerFacts
+from barnabas.broker.why.rules.words import named
+from barnabas.broker.why.transactions import open_facts
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.context import Services
+    from barnabas.broker.why.ring import Ring
+
+PARTITIONS_MAX = 100
+"""That are named."""
+
+
+def producer_facts(services: Services, ring: Ring, transactional_id: str) -> ProducerFacts:
+    """The facts for `why producer`."""
+    facts = ProducerFacts(transactional_id, has_history=ring.is_kept)
+    try:
+        txn = transaction_of(services, transactional_id)
+    except KafkaError as error:
+        return facts._replace(unavailable=_why_unavailable(error))
+    now_ms = services.clock.now_ms()
+    past = Past(ring, transactional_id, now_ms)
+    refused = past.refused()
+    facts = facts._replace(
+        refused=refused,
+        fenced=past.fenced(refused),
+        timed_out=past.timed_out(),
+    )
+    if txn is None:
+        return facts._replace(exists=False)
+    producer_id, producer_epoch = txn.holder
+    return facts._replace(
+        state=txn.state.value,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        timeout_ms=txn.timeout_ms,
+        updated_ago_ms=now_ms - txn.last_update_timestamp_ms,
+        partitions=tuple(f"{named(topic)}-{number}" for topic, number in sorted(txn.partitions)[:PARTITIONS_MAX]),
+        partitions_count=len(txn.partitions),
+        transaction=open_facts(services, ring, txn) if txn.state.is_open else None,
+    )
+
+
+def _why_unavailable(error: KafkaError) -> str:
+    if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        return "it is loading the partition of __transaction_state that the id is in; ask again"
+    return error.message or error.code.name

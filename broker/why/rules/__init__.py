@@ -1,0 +1,1 @@
+"""What follows from facts, in sentences. Pure: no broker, no clock, no waiting."""

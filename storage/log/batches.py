@@ -1,0 +1,56 @@
+"""Walking a log by the headers of its batches, for whoever looks at what is in it: markers with what they say.
+
+Reads only, and changes nothing a reader would notice. Each step reads some kilobytes of a file at most. The walk sees
+the segments there were when it began: one that was deleted meanwhile is a FileRemoved, and one that was compacted
+meanwhile is read as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.files.txn_index import AbortedTxn
+from barnabas.protocol.records.batch import BatchHeader
+from barnabas.protocol.records.control import EndTxnMarker, read_marker
+from barnabas.storage.errors import CorruptFile
+from barnabas.storage.log.segments import Segments
+from barnabas.storage.steps import Steps
+
+_CONTROL_BATCH_BYTES_MAX = 64 << 10  # a marker takes 78
+
+
+class LogBatch(NamedTuple):
+    """One batch: its header, and for a transaction marker what it says."""
+
+    header: BatchHeader
+    marker: EndTxnMarker | None
+
+
+def batches_from(segments: Segments, offset: int) -> Iterator[LogBatch]:
+    """The batches from the one with `offset` in it, or the first behind it, to the log's end. StorageError."""
+    first = segments.index_of(offset)
+    for number, segment in enumerate(segments.all[first:]):
+        position = segment.position_of(offset) if number == 0 else 0
+        try:
+            for at, header in segment.headers(position):
+                marker: EndTxnMarker | None = None
+                if header.is_control and header.size_in_bytes <= _CONTROL_BATCH_BYTES_MAX:
+                    marker = read_marker(segment.batch_bytes(at, header.size_in_bytes))
+                yield LogBatch(header, marker)
+        except DecodeError as damage:
+            raise CorruptFile(segment.log.path, str(damage)) from damage
+
+
+def aborted_around(segments: Segments, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
+    """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+    for segment in segments.all[segments.index_of(offset) :]:
+        entries, is_complete = segment.aborted(offset, offset + 1)
+        for entry in entries:
+            if entry.producer_id == producer_id and entry.first_offset <= offset <= entry.last_offset:
+                return entry
+        if is_complete:
+            break
+        yield
+    return None

@@ -1,0 +1,66 @@
+"""`broker.why`: what hangs in a broker, asked from a test, wherever the broker runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas import Barnabas, BarnabasError
+from barnabas.client.client import Client
+from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.offsets import READ_COMMITTED
+from barnabas.client.transactions.producer import TransactionalProducer
+from barnabas.pytest_plugin import describe
+
+
+def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
+    assert broker.why.hanging() == {}
+    with Client(broker.bootstrap_servers) as client:
+        producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
+        producer.init()
+        producer.begin()
+        producer.send("orders", b"v", partition=0)
+        producer.flush()
+        begin = {"isolation": READ_COMMITTED, "auto_offset_reset": "earliest"}
+        with GroupConsumer(client, "g", ["orders"], **begin) as consumer:  # type: ignore[arg-type]  # of two types
+            assert list(consumer.poll(timeout_ms=200)) == []
+            answer = broker.why.consumer("g", "orders")
+            assert answer.sentences[0].startswith(
+                "orders-0: consumers with isolation.level=read_committed stop at offset 0, the last stable offset"
+            )
+            assert "They are held by transactional id tx (producer " in str(answer)
+            assert str(answer) == "\n".join(answer.sentences)
+            assert answer.evidence["partitions"][0]["holder"]["transactional_id"] == "tx"
+            assert broker.why.group("g").sentences == ("Group g waits for nothing: it is Stable, with 1 member.",)
+        assert broker.why.producer("tx").evidence["state"] == "Ongoing"
+        assert broker.why.record("orders", 0, 0).evidence["fate"] == "open"
+        assert list(broker.why.hanging()) == ["transactional id tx", "consumer g"]
+        said = describe(broker)
+        assert "transactional id tx:\n  Transactional id tx has a transaction in orders-0: it is Ongoing" in said
+        producer.commit()
+    assert broker.why.hanging() == {}
+    assert "transactional id" not in describe(broker)
+    assert broker.why.record("orders", 0, 0).evidence["fate"] == "committed"
+
+
+def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
+    with pytest.raises(BarnabasError, match="orders:0:-1: partitions and offsets begin with 0"):
+        broker.why.record("orders", 0, -1)
+    assert str(broker.why.consumer("g")).startswith("There is no group g")
+    assert repr(broker.why) == "<the whys of a Barnabas>"
+
+
+def test_several_nodes_are_asked_together() -> None:
+    with Barnabas(topics={"t": 3}, brokers=3) as broker:
+        with Client(broker.bootstrap_servers) as client:
+            producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
+            producer.init()
+            producer.begin()
+            for partition in range(3):
+                producer.send("t", b"v", partition=partition)
+            producer.flush()
+        broker.stop_node(3)
+        led = [broker.leader("t", partition) for partition in range(3)]
+        assert "Ongoing" in str(broker.why.producer("tx"))
+        for partition, leader in enumerate(led):
+            told = str(broker.why.record("t", partition, 0))
+            assert ("no node leads it" if leader < 0 else "is open") in told

@@ -1,0 +1,56 @@
+"""`barnabas why` against a served broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.cli import main
+from barnabas.client.client import Client
+from barnabas.client.transactions.producer import TransactionalProducer
+from tests.broker.control.test_served import Running
+from tests.support.command_line import Barnabas, run_here
+from tests.support.own_logging import kept_logging
+
+
+@pytest.fixture
+def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
+    """The command line, run in this process."""
+    with kept_logging():
+        yield run_here(main, capfdbinary)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with Running(tmp_path / "d", "--topic", "t:2") as it:
+        yield it
+
+
+def test_each_question_is_answered_in_lines_and_in_json(running: Running, offline: Barnabas) -> None:
+    where = ["--http", running.http]
+    assert offline("why", "hanging", *where).stdout == "Nothing hangs.\n"
+    with Client(running.address) as client:
+        producer = TransactionalProducer(client, "tx", timeout_ms=600_000)
+        producer.init()
+        producer.begin()
+        producer.send("t", b"open", partition=0)
+        producer.flush()
+        assert offline("why", *where, "producer", "tx").stdout.startswith(
+            "Transactional id tx has a transaction in t-0"
+        )
+        assert offline("why", "record", "t:0:0", *where).stdout.startswith("Offset 0 of t-0 is open")
+        told = json.loads(offline("why", "record", "t:0:0", "--json", *where).stdout)
+        assert (told["evidence"]["fate"], len(told["sentences"])) == ("open", 4)
+        assert offline("why", "hanging", *where).stdout.startswith("transactional id tx:\n  Transactional id tx has a")
+        producer.commit()
+    assert offline("why", "record", "t:0:0", *where).stdout.startswith("Offset 0 of t-0 is committed")
+    assert offline("why", "group", "g & h", *where).stdout.startswith("There is no group g & h")
+    assert offline("why", "consumer", "g", "u", *where).stdout == "There is no topic u.\n"
+
+
+def test_what_makes_no_sense_to_the_broker_is_one_line_and_status_2(running: Running, offline: Barnabas) -> None:
+    status, out, err = offline("why", "group", "", "--http", running.http)
+    assert (status, out, err) == (2, "", "barnabas: why: group is empty\n")

@@ -1,0 +1,398 @@
+"""Every kind of event is told: stories on a whole broker, each of which tells some, and together all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from barnabas.broker.events import KINDS
+from barnabas.broker.events.cause import RequestCause
+from barnabas.broker.events.kinds import FAULT_CHANGED, FAULT_FIRED
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.protocol.records.builder import build_batch
+from tests.support.worlds.broker import BrokerWorld, settle, until
+from tests.support.worlds.told import Asking, Told
+
+MINUTE_MS = 60_000
+WEEK_MS = 8 * 24 * 60 * MINUTE_MS
+SYNCED = {"log.flush.interval.messages": "1"}
+
+
+class Story:
+    """A broker with the topics `t` (3 partitions) and `u` (1), somebody who listens, and a client."""
+
+    def __init__(self, settings: dict[str, str] | None = None, **more: Any) -> None:
+        self.world = BrokerWorld(settings, **more)
+        for name, partitions in (("t", 3), ("u", 1)):
+            self.world.services.catalogue.create_topic(name, partitions)
+        self.told = Told(self.world.broker.events)
+        self.client = Asking(self.world)
+
+    async def close(self) -> None:
+        await self.world.close()
+        self.told.stop()
+
+    async def init(self, transactional_id: str | None = "x", **fields: Any) -> Any:
+        fields = {"transaction_timeout_ms": MINUTE_MS, **fields}
+        return await self.client.ask(InitProducerIdRequest(transactional_id=transactional_id, **fields), 4)
+
+    async def add(self, producer: Any, *topics: tuple[str, list[int]]) -> Any:
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="x",
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.producer_epoch,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name=name, partitions=each) for name, each in topics],
+        )
+        return await self.client.ask(request, 3)
+
+    async def end(self, producer: Any, committed: bool = True, version: int = 4) -> ErrorCode:
+        who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
+        answer = await self.client.ask(EndTxnRequest(transactional_id="x", committed=committed, **who), version)
+        return ErrorCode(answer.error_code)
+
+    async def join(self, member_id: str, group: str = "g", session_timeout_ms: int = 10_000) -> Any:
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
+        request = JoinGroupRequest(
+            group_id=group,
+            member_id=member_id,
+            protocol_type="consumer",
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=MINUTE_MS,
+            protocols=protocols,
+        )
+        self.client.peer.ask(request, 3)
+        await settle()
+        self.world.clock.advance(1)
+        await settle()
+        return self.client.peer.answer()
+
+    async def sync(self, joined: Any, group: str = "g") -> Any:
+        assignments = [SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")]
+        ids = {"group_id": group, "member_id": joined.member_id, "generation_id": joined.generation_id}
+        return await self.client.ask(SyncGroupRequest(assignments=assignments, **ids), 3)
+
+    async def consumer_heartbeat(self, member_epoch: int, member_id: str = "m", **fields: Any) -> Any:
+        request = ConsumerGroupHeartbeatRequest(group_id="c", member_id=member_id, member_epoch=member_epoch, **fields)
+        return await self.client.ask(request, 1)
+
+
+async def a_transaction_is_committed() -> Told:
+    story = Story()
+    story.world.services.catalogue.create_internal_topic("__consumer_offsets")
+    producer = await story.init()
+    await story.add(producer, ("t", [0, 2]), ("u", [0]))
+    group = AddOffsetsToTxnRequest(
+        transactional_id="x", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch, group_id="g"
+    )
+    await story.client.ask(group, 3)
+    assert await story.end(producer) is ErrorCode.NONE
+    await settle()
+    story.world.clock.advance(1_000)  # the partition of the group's offsets was still to be loaded
+    await settle()
+    told = story.told
+    assert told.only("transaction.begun").facts["transactional_id"] == "x"
+    added = told.only("transaction.partitions_added").facts
+    assert (added["partitions"], added["partitions_count"]) == (["t-0", "t-2", "u-0"], 3)
+    assert told.only("transaction.group_added").facts["group"] == "g"
+    prepared = told.only("transaction.prepared")
+    assert prepared.facts["is_commit"]
+    assert prepared.facts["partitions_count"] == 4
+    assert isinstance(prepared.cause, RequestCause)
+    assert (prepared.cause.api, prepared.cause.client_id, prepared.cause.asked["committed"]) == ("EndTxn", "test", True)
+    markers = [event.facts for event in told.of("transaction.marker_written")]
+    assert sorted(each["position"] for each in markers) == [1, 2, 3, 4]
+    assert {(each["topic"], each["partition"]) for each in markers} >= {("t", 0), ("t", 2), ("u", 0)}
+    assert told.names.index("transaction.marked") > told.names.index("transaction.marker_written")
+    assert told.names.index("transaction.marked") < told.names.index("transaction.completed")
+    states = [event.facts["state"] for event in told.of("transaction.record_written")]
+    assert states == ["Empty", "Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit"]
+    assert len(told.of("transaction.record_writing")) == len(states)
+    answered = [event.facts["api"] for event in told.of("request.answered")]
+    assert answered == ["InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"]
+    await story.close()
+    return told
+
+
+async def a_producer_is_fenced_by_another_one() -> Told:
+    story = Story()
+    first = await story.init()
+    await story.add(first, ("t", [0]))
+    assert (await story.init()).error_code == ErrorCode.CONCURRENT_TRANSACTIONS  # the open one is aborted first
+    await settle()
+    second = await story.init()
+    assert await story.end(first) in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
+    told = story.told
+    fenced = told.of("producer.fenced")[0]
+    assert (fenced.facts["producer_epoch"], fenced.facts["why"]) == (first.producer_epoch, "another producer begins")
+    assert isinstance(fenced.cause, RequestCause)
+    assert fenced.cause.api == "InitProducerId"
+    given = told.of("producer.id_given")[-1].facts
+    assert (given["producer_epoch"], given["transactional_id"]) == (second.producer_epoch, "x")
+    refused = told.of("transaction.refused")[-1].facts
+    assert refused["error"] == "PRODUCER_FENCED"
+    assert refused["why"] == f"it has producer epoch 0, but the transactional id has {second.producer_epoch} now"
+    batch = story.world.batch(b"v", producer=(first.producer_id, first.producer_epoch, 0), transactional=True)
+    produce = ProduceRequest(
+        transactional_id="x",
+        acks=-1,
+        timeout_ms=MINUTE_MS,
+        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])],
+    )
+    await story.client.ask(produce, 9)
+    late = told.only("producer.refused")
+    assert (late.facts["topic"], late.facts["producer_epoch"]) == ("t", first.producer_epoch)
+    assert isinstance(late.cause, RequestCause)
+    assert late.cause.asked == {"transactional_id": "x"}
+    await story.init(None)
+    assert told.of("producer.id_given")[-1].facts["transactional_id"] is None
+    await story.close()
+    return told
+
+
+async def a_transaction_times_out_and_its_id_expires() -> Told:
+    story = Story()
+    producer = await story.init(transaction_timeout_ms=1_000)
+    await story.add(producer, ("t", [0]))
+    story.world.clock.advance(20_000)
+    await settle()
+    told = story.told
+    facts = told.only("transaction.timed_out").facts
+    assert (facts["timeout_ms"], facts["transactional_id"]) == (1_000, "x")
+    assert facts["open_for_ms"] > 1_000
+    assert told.only("producer.fenced").facts["why"] == "its transaction was open for too long"
+    assert told.only("transaction.completed").facts["is_commit"] is False
+    story.world.clock.advance(WEEK_MS)
+    await settle()
+    assert told.only("transaction.id_expired").facts["transactional_id"] == "x"
+    await story.close()
+    return told
+
+
+async def a_partition_of_a_transaction_is_deleted() -> Told:
+    story = Story()
+    producer = await story.init()
+    await story.add(producer, ("t", [0]), ("u", [0]))
+    story.world.services.catalogue.delete_topics(["u"])
+    await story.end(producer)
+    await settle()
+    refused = story.told.only("transaction.marker_refused").facts
+    assert (refused["topic"], refused["is_tried_again"]) == ("u", False)
+    assert story.told.only("topic.deleted").facts["topic"] == "u"
+    await story.close()
+    return story.told
+
+
+async def a_classic_group_lives() -> Told:
+    story = Story()
+    joined = await story.join("")
+    await story.sync(joined)
+    again = await story.join(joined.member_id)
+    assert again.generation_id == joined.generation_id + 1
+    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")]
+    topics = [OffsetCommitRequestTopic(name="t", partitions=partitions)]
+    await story.client.ask(OffsetCommitRequest(group_id="free", member_id="", topics=topics), 8)
+    gone = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
+    await story.client.ask(OffsetDeleteRequest(group_id="free", topics=gone), 0)
+    leaving = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=joined.member_id)])
+    await story.client.ask(leaving, 3)
+    told = story.told
+    assert told.only("group.member_joined").facts["group"] == "g"
+    begun = told.of("group.rebalance_begun")
+    assert begun[0].facts["why"] == f"member {joined.member_id} joined"
+    assert "JoinGroup" in begun[1].facts["why"]
+    assert [event.facts["generation"] for event in told.of("group.generation_formed")] == [1, 2]
+    assert told.only("group.assignment_made").facts["members_count"] == 1
+    assert told.only("group.offsets_committed").facts["offsets"] == ["t-0:7"]
+    assert told.only("group.offsets_deleted").facts["offsets"] == ["t-0"]
+    assert told.only("group.member_left").facts["member_id"] == joined.member_id
+    assert told.of("group.rebalance_completed")[-1].facts["members_count"] == 0
+    assert told.of("group.record_written")
+    await story.client.ask(HeartbeatRequest(group_id="g", member_id="nobody", generation_id=1), 4)
+    assert told.of("request.answered")[-1].facts["error"] == "UNKNOWN_MEMBER_ID"
+    await story.close()
+    return told
+
+
+async def a_member_is_not_heard_of() -> Told:
+    story = Story()
+    await story.sync(await story.join("", session_timeout_ms=6_000))
+    story.world.clock.advance(7_000)
+    await settle()
+    expired = story.told.only("group.session_expired").facts
+    assert (expired["group"], expired["session_timeout_ms"]) == ("g", 6_000)
+    assert not story.told.of("group.member_left")
+    await story.close()
+    return story.told
+
+
+async def a_consumer_group_lives() -> Told:
+    story = Story()
+    first = await story.consumer_heartbeat(
+        0, subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
+    )
+    told = story.told
+    assert told.only("group.member_joined").facts["member_id"] == "m"
+    assert told.only("group.rebalance_begun").facts["why"] == "member m joined"
+    assert told.only("group.assignment_made").facts["generation"] == first.member_epoch
+    assert told.only("group.rebalance_completed").facts["protocol"] == "consumer"
+    await story.consumer_heartbeat(-1)
+    assert told.only("group.member_left").facts["why"] == "it left"
+    await story.consumer_heartbeat(
+        0, "n", subscribed_topic_names=["t"], rebalance_timeout_ms=MINUTE_MS, topic_partitions=[]
+    )
+    story.world.clock.advance(50_000)
+    await settle()
+    assert told.only("group.session_expired").facts["member_id"] == "n"
+    assert told.of("group.rebalance_completed")[-1].facts["members_count"] == 0
+    await story.close()
+    return told
+
+
+async def logs_are_written_and_tidied_up() -> Told:
+    story = Story(SYNCED, helper_processes_max=0)
+    world = story.world
+    await world.broker.start()
+    await world.services.partitions.synced_anyway("t", 0)
+    configs = {"segment.ms": "10", "retention.ms": "1000"}
+    world.services.catalogue.create_topic("short", 1, configs)
+    compacted = {"cleanup.policy": "compact", "segment.ms": "10", "min.cleanable.dirty.ratio": "0.01"}
+    world.services.catalogue.create_topic("kept", 1, compacted)
+    for topic in ("short", "kept"):
+        for _ in range(4):
+            world.clock.advance(20)
+            world.services.partitions.append(topic, 0, bytearray(_keyed(world)))
+        await world.services.partitions.synced_anyway(topic, 0)
+    world.services.cleaner.start()
+    await until(lambda: story.told.of("log.cleaned"))
+    world.clock.advance(MINUTE_MS)
+    await until(lambda: story.told.of("log.segment_deleted"))
+    told = story.told
+    assert {event.facts["topic"] for event in told.of("topic.created")} == {"short", "kept"}
+    assert told.names.index("topic.creating") < told.names.index("topic.created")
+    rolled = [event.facts for event in told.of("log.segment_rolled") if event.facts["topic"] == "short"]
+    assert [each["base_offset"] for each in rolled[:3]] == [1, 2, 3]
+    assert told.of("log.segment_rolling")[0].facts["base_offset"] == 0
+    assert len(told.of("log.flush_begun")) >= len(told.of("log.flush_ended")) > 0
+    cleaned = told.of("log.cleaned")[0].facts
+    assert cleaned["bytes_after"] < cleaned["bytes_before"]
+    await story.close()
+    return told
+
+
+def _keyed(world: BrokerWorld) -> bytes:
+    return bytes(build_batch([(b"key", b"value", (), world.clock.now_ms())]))
+
+
+async def nodes_stop_and_start() -> Told:
+    story = Story(nodes=3)
+    together = story.world.broker.together
+    assert together is not None
+    nodes = together.nodes
+    leader = nodes.of("u", 0).leader
+    other = next(node for node in nodes.brokers if node != leader)
+    nodes.on_stopped = lambda node: None
+    nodes.on_starting = lambda node: None
+    nodes.lead(("u", 0), other)
+    nodes.stop(other)
+    nodes.start(other)
+    told = story.told
+    moved = [event.facts for event in told.of("cluster.leader_moved") if event.facts["topic"] == "u"]
+    assert (moved[0]["was"], moved[0]["now"]) == (leader, other)
+    assert told.only("cluster.node_stopped").facts == told.only("cluster.node_started").facts == {"node": other}
+    await story.close()
+    return told
+
+
+async def the_clock_is_moved() -> Told:
+    story = Story(movable=True)
+    clock = story.world.broker.time_control.get()
+    clock.freeze()
+    await clock.advance(1_000)
+    clock.run()
+    assert [event.facts["state"] for event in story.told.of("clock.changed")] == ["frozen", "frozen", "running"]
+    await story.close()
+    return story.told
+
+
+async def connections_come_and_go() -> Told:
+    story = Story()
+    story.client.peer.transport.send(b"\xff\xff\xff\xff")
+    await settle()
+    told = story.told
+    closed, *others = (told.only(f"connection.{name}").facts for name in ("closed", "opened", "ended"))
+    assert closed["reason"] == "a frame of -1 bytes"
+    assert {each["peer"] for each in others} == {closed["peer"]}
+    await story.close()
+    return told
+
+
+STORIES: tuple[Callable[[], Awaitable[Told]], ...] = (
+    a_transaction_is_committed,
+    a_producer_is_fenced_by_another_one,
+    a_transaction_times_out_and_its_id_expires,
+    a_partition_of_a_transaction_is_deleted,
+    a_classic_group_lives,
+    a_member_is_not_heard_of,
+    a_consumer_group_lives,
+    logs_are_written_and_tidied_up,
+    nodes_stop_and_start,
+    the_clock_is_moved,
+    connections_come_and_go,
+)
+_TOLD_BY_FAULTS = {FAULT_CHANGED.name, FAULT_FIRED.name}
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: str(getattr(story, "__name__", story)))
+async def test_a_story_is_told(story: Callable[[], Awaitable[Told]]) -> None:
+    assert (await story()).names
+
+
+async def test_every_kind_is_told_by_some_story() -> None:
+    seen = {name for story in STORIES for name in (await story()).names}
+    assert set(KINDS) - seen == _TOLD_BY_FAULTS
+
+
+async def test_requests_that_clients_repeat_are_told_where_somebody_follows_all_requests() -> None:
+    story = Story()
+    await story.client.ask(MetadataRequest(topics=[]), 12)
+    assert not story.told.of("request.answered")
+    everything = Told(story.world.broker.events, all_requests=True)
+    await story.client.ask(MetadataRequest(topics=[]), 12)
+    produce = ProduceRequest(
+        acks=-1,
+        timeout_ms=MINUTE_MS,
+        topic_data=[
+            TopicProduceData(
+                name="t", partition_data=[PartitionProduceData(index=0, records=story.world.batch(b"value"))]
+            )
+        ],
+    )
+    await story.client.ask(produce, 9)
+    assert [event.facts["api"] for event in everything.of("request.answered")] == ["Metadata", "Produce"]
+    everything.stop()
+    await story.client.ask(MetadataRequest(topics=[]), 12)
+    assert len(everything.of("request.answered")) == len(story.told.of("request.answered")) == 2
+    await story.close()

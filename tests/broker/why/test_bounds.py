@@ -1,0 +1,105 @@
+"""Nobody can make the broker do much at a time by asking why; and what hangs altogether."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from barnabas.broker.why import hanging
+from barnabas.broker.why.positions import Budget, contents
+from barnabas.broker.why.why import Why
+from barnabas.storage.log.batches import LogBatch
+from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.steps import finish
+from tests.broker.why.test_groups import Classic
+from tests.support.inspected_broker import Inspected
+from tests.support.why import Asked
+from tests.support.worlds.broker import until
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[Inspected]:
+    world = Inspected()
+    world.services.catalogue.create_topic("t", 2)
+    yield world
+    await world.close()
+
+
+@pytest.mark.pure
+async def test_a_step_reads_few_batches_and_a_question_no_more_than_its_budget(
+    world: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(300):
+        world.append("t", b"v")
+    log = world.services.partitions.get("t", 0)
+    read: list[LogBatch] = []
+
+    def batches(self: PartitionLog, offset: int) -> AsyncIterator[LogBatch]:
+        def walk():  # type: ignore[no-untyped-def]  # because it stands in for a method
+            for each in original(self, offset):
+                read.append(each)
+                yield each
+
+        return walk()  # type: ignore[no-untyped-call, no-any-return]  # as above
+
+    original = PartitionLog.batches
+    monkeypatch.setattr(PartitionLog, "batches", batches)
+    most = before = 0
+    for _ in contents(log, 0, Budget()):
+        most, before = max(most, len(read) - before), len(read)
+    assert len(read) == 300
+    assert most <= 21
+    read.clear()
+    found = finish(contents(log, 0, Budget(50)))
+    assert len(read) == 51
+    assert (found.readable_records, found.looked_to, found.is_whole) == (50, 50, False)
+
+
+async def test_work_that_takes_long_goes_on_in_other_turns(world: Inspected) -> None:
+    for _ in range(22_000):
+        world.append("t", b"v")
+    await world.commit("g", "t", 0)
+    asked = Why(world.services).consumer("g")
+    assert isinstance(asked, asyncio.Future)
+    assert "22000 records that can be read now" in str(await asked)
+
+
+async def test_what_is_asked_while_the_broker_stops_is_given_up(world: Inspected) -> None:
+    for _ in range(22_000):
+        world.append("t", b"v")
+    await world.commit("g", "t", 0)
+    asked = Why(world.services).consumer("g")
+    assert isinstance(asked, asyncio.Future)
+    await world.close()
+    await until(asked.done)
+    assert asked.cancelled()
+
+
+async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
+    world: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(world.services)
+    assert await asked.hanging() == {}
+    first, second = Classic(world), Classic(world)
+    await first.join()
+    await first.joined()
+    await first.sync(first)
+    await world.commit("reads", "t", 0)
+    world.append("t", b"v")
+    assert await asked.hanging() == {}
+    await world.begin("tx", ("t", 0))
+    await second.join()
+    found = await asked.hanging()
+    assert list(found) == ["transactional id tx", "group g", "consumer reads"]
+    assert found["group g"].sentences[0] == "Group g rebalances: it waits for 1 member to join again."
+    monkeypatch.setattr(hanging, "EACH_MAX", 3)
+    for number in range(5):
+        world.clock.advance(1)
+        await world.begin(f"tx-{number}", ("t", 1))
+    assert [about for about in await asked.hanging() if about.startswith("transactional")] == [
+        "transactional id tx",
+        "transactional id tx-0",
+        "transactional id tx-1",
+    ]

@@ -1,0 +1,47 @@
+"""The examples in docs/why.md are what the broker answers: the story there is lived here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.broker.why.test_groups import beat
+from tests.support.inspected_broker import Inspected
+from tests.support.source_tree import ROOT
+from tests.support.why import Asked
+
+PAGE: Path = ROOT / "docs" / "why.md"
+
+
+def examples() -> dict[str, str]:
+    """What each command in the page prints."""
+    found = re.findall(r"^\$ (barnabas why [^\n]+)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    return {command: said.rstrip("\n") for command, said in found}
+
+
+async def test_the_examples_are_true() -> None:
+    world = Inspected()
+    world.services.catalogue.create_topic("orders", 2)
+    world.services.catalogue.create_topic("t", 4)
+    asked = Asked(world.services)
+    told: dict[str, str] = {}
+    for value in (b"a", b"b"):
+        world.append("orders", value)
+    await world.commit("billing", "orders", 2, 0)
+    shop = await world.begin("shop", ("orders", 0))
+    for value in (b"c", b"d"):
+        world.append("orders", value)
+    world.clock.advance(12_000)
+    told["barnabas why consumer billing orders"] = str(await asked.consumer("billing", "orders"))
+    told["barnabas why record orders:0:3"] = str(await asked.record("orders", 0, 3))
+    told["barnabas why producer shop"] = str(await asked.producer("shop"))
+    await world.end("shop", shop, is_commit=False)
+    told["barnabas why record orders:0:2"] = str(await asked.record("orders", 0, 2))
+    one = await beat(world, "one", 0, joins=True)
+    world.clock.advance(2_000)
+    await beat(world, "two", 0, joins=True)
+    await beat(world, "one", one.member_epoch, [0, 1, 2, 3])
+    world.clock.advance(5_000)
+    told["barnabas why group g"] = str(await asked.group("g"))
+    assert examples() == told
+    await world.close()

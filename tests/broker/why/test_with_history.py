@@ -1,0 +1,161 @@
+"""Answers that stand on what happened: producers that are fenced by real requests, and whose transactions are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.broker.faults.test_point_faults import FaultyTransactions
+from tests.support.inspected_broker import Inspected
+from tests.support.why import Asked, RememberedEvents
+from tests.support.worlds.broker import settle
+from tests.support.worlds.told import Asking
+
+BY_NAME = 12
+NONE = ErrorCode.NONE
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[Inspected]:
+    world = Inspected()
+    world.services.catalogue.create_topic("t", 1)
+    yield world
+    await world.close()
+
+
+class Client(Asking):
+    """A transactional producer, request by request."""
+
+    async def init(self, timeout_ms: int = 60_000) -> None:
+        asked = InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=timeout_ms)
+        answer = await self.ask(asked, 5)
+        assert answer.error_code == NONE
+        self.producer = answer.producer_id, answer.producer_epoch
+
+    async def init_through(self) -> None:
+        """As often as it takes until the transaction of the one before is aborted."""
+        while True:
+            answer = await self.ask(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000), 5)
+            if answer.error_code != ErrorCode.CONCURRENT_TRANSACTIONS:
+                assert answer.error_code == NONE
+                self.producer = answer.producer_id, answer.producer_epoch
+                return
+
+    async def produce(self) -> int:
+        batch = self.world.batch(b"v", producer=(*self.producer, 0), transactional=True)
+        data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])
+        asked = ProduceRequest(transactional_id="tx", acks=-1, timeout_ms=1_000, topic_data=[data])
+        answer = await self.ask(asked, BY_NAME)
+        code: int = answer.responses[0].partition_responses[0].error_code
+        return code
+
+    async def end(self) -> int:
+        producer_id, epoch = self.producer
+        ids: Any = {"transactional_id": "tx", "producer_id": producer_id, "producer_epoch": epoch}
+        answer = await self.ask(EndTxnRequest(committed=True, **ids), 5)
+        return int(answer.error_code)
+
+    async def add(self) -> int:
+        producer_id, epoch = self.producer
+        asked = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="tx",
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name="t", partitions=[0])],
+        )
+        answer = await self.ask(asked, 3)
+        return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
+
+
+async def test_whose_init_producer_id_fenced_it(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    old, new = Client(world), Client(world)
+    await old.init()
+    assert await old.produce() == NONE
+    world.clock.advance(1_000)
+    await new.init_through()
+    world.clock.advance(3_000)
+    assert await old.end() == ErrorCode.PRODUCER_FENCED
+    world.clock.advance(500)
+    answer = await asked.producer("tx")
+    assert answer.sentences[0].startswith(
+        f"EndTxn of transactional id tx by client test from {old.peer.connection.peer} with producer 0 epoch 0 "
+        "was refused 500 ms ago: PRODUCER_FENCED (it has producer epoch 0, but the transactional id has "
+    ), answer
+    assert answer.sentences[1].startswith(
+        f"Another InitProducerId by client test from {new.peer.connection.peer} came 3.5 s ago, at "
+    ), answer
+
+
+async def test_a_fenced_produce(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    old, new = Client(world), Client(world)
+    await old.init()
+    assert await old.produce() == NONE
+    await new.init_through()
+    assert await old.produce() != NONE
+    answer = str(await asked.producer("tx"))
+    assert "Produce of transactional id tx by client test" in answer
+    assert "Another InitProducerId by client test" in answer
+
+
+@pytest.mark.parametrize("step", ["transaction.prepared", "transaction.marker_written", "transaction.marked"])
+async def test_a_fault_holds_the_end_up(step: str) -> None:
+    world = FaultyTransactions()
+    world.arm(step, "pause")
+    await world.committed()
+    asked = Asked(world.broker.services)
+    told = (
+        f"Its commit is decided, and a fault holds it up at the step {step} until that is released: `barnabas faults`."
+    )
+    assert told in (await asked.producer("tx")).sentences
+    record = await asked.record("t", 0, 0)
+    if step == "transaction.marked":
+        assert "Every consumer can see it." in record.sentences
+    else:
+        assert told in record.sentences
+    world.registry.release("f")
+    await settle()
+    assert "is committed" in str(await asked.record("t", 0, 0))
+    assert "waits for nothing" in str(await asked.producer("tx"))
+    world.registry.close()
+    await world.close()
+
+
+async def test_a_timeout_fenced_it(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    slow = Client(world)
+    await slow.init(timeout_ms=1_000)
+    assert await slow.produce() == NONE
+    world.clock.advance(20_000)
+    await settle()
+    answer = await asked.producer("tx")
+    assert answer.sentences[0].startswith("Its transaction was aborted for its timeout"), answer
+    assert await slow.end() == ErrorCode.INVALID_TXN_STATE
+    answer = await asked.producer("tx")
+    assert "was refused 0 ms ago: INVALID_TXN_STATE (its transaction is CompleteAbort)." in answer.sentences[0]
+    assert answer.sentences[1].startswith("Its transaction was aborted for its timeout"), answer
+
+
+async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected) -> None:
+    asked = Asked(world.services, RememberedEvents(world))
+    client = Client(world)
+    await client.init()
+    assert await client.add() == NONE
+    assert await client.produce() == NONE
+    await world.commit("g", "t", 0)
+    peer = client.peer.connection.peer
+    assert f"(producer 0, epoch 0, client test from {peer}), begun" in str(await asked.consumer("g"))
+    assert await client.end() == NONE
+    await settle()
+    assert f"It was written by client test from {peer}." in str(await asked.record("t", 0, 0))

@@ -1,0 +1,46 @@
+"""What the file system in memory is made of: files and directories, with what of them is safe from a power cut.
+
+Knows neither paths nor calls. Not safe for several threads by itself: memory_files.py lets one in at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Inode:
+    """A file's bytes, what of them is safe, and the changes since."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.safe = b""
+        self.changes: list[tuple[int, bytes] | int] = []  # (position, bytes) written, or a size cut to
+        self.modified_ms = 0
+
+    def change(self, data: bytearray, change: tuple[int, bytes] | int) -> None:
+        """Apply a change to `data`."""
+        if isinstance(change, int):
+            del data[change:]
+            data.extend(bytes(change - len(data)))
+            return
+        position, written = change
+        data.extend(bytes(max(0, position - len(data))))
+        data[position : position + len(written)] = written
+
+
+class Folder:
+    """A directory's names, which of them are safe, and the changes since."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Inode | Folder] = {}
+        self.safe: dict[str, Inode | Folder] = {}
+        self.changes: list[Callable[[dict[str, Inode | Folder]], object]] = []
+
+    def change(self, change: Callable[[dict[str, Inode | Folder]], object]) -> None:
+        """Apply a change now, and remember it."""
+        change(self.names)
+        self.changes.append(change)
+
+    def bytes_below(self) -> int:
+        """Bytes in all files in the directory and below."""
+        return sum(node.bytes_below() if isinstance(node, Folder) else len(node.data) for node in self.names.values())

@@ -1,0 +1,83 @@
+"""Asking a broker in memory why, and waiting for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from barnabas.broker.context import Services
+from barnabas.broker.events import Kind
+from barnabas.broker.why.ring import NO_RING, Happened, Ring
+from barnabas.broker.why.rules.answer import Answer
+from barnabas.broker.why.why import Why
+from tests.support.inspected_broker import now
+from tests.support.worlds.broker import BrokerWorld
+
+
+class Asked:
+    """The questions, answered."""
+
+    def __init__(self, services: Services, ring: Ring = NO_RING) -> None:
+        self._why = Why(services, ring)
+
+    async def consumer(self, group: str, topic: str | None = None) -> Answer:
+        return checked(await now(self._why.consumer(group, topic)))
+
+    async def producer(self, transactional_id: str) -> Answer:
+        return checked(await now(self._why.producer(transactional_id)))
+
+    async def record(self, topic: str, partition: int, offset: int) -> Answer:
+        return checked(await now(self._why.record(topic, partition, offset)))
+
+    async def group(self, group: str) -> Answer:
+        return checked(await now(self._why.group(group)))
+
+    async def hanging(self) -> dict[str, Answer]:
+        found: dict[str, Answer] = await now(self._why.hanging())
+        return {about: checked(answer) for about, answer in found.items()}
+
+
+def checked(answer: Any) -> Answer:
+    """Every answer says something, in lines that end as sentences do, and its evidence is plain."""
+    assert isinstance(answer, Answer)
+    assert answer.sentences
+    for sentence in answer.sentences:
+        assert "\n" not in sentence
+        assert sentence.endswith((".", "…")), sentence
+    check_plain(answer.as_json())
+    return answer
+
+
+def check_plain(value: Any) -> None:
+    """Nothing but what JSON has."""
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value)
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            check_plain(each)
+    else:
+        assert value is None or type(value) in (str, int, float, bool), value
+
+
+class RememberedEvents:
+    """A `Ring` over all that a broker tells."""
+
+    is_kept = True
+
+    def __init__(self, world: BrokerWorld) -> None:
+        self._world = world
+        self.happened: list[Happened] = []
+        world.services.events.listen(self._hear)
+
+    def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
+        cause = self._world.services.events.cause
+        at_ms = self._world.services.clock.now_ms()
+        self.happened.append(Happened(kind.name, at_ms, dict(facts), {} if cause is None else cause.facts()))
+
+    def of(self, transactional_id: str, kinds: Collection[str]) -> list[Happened]:
+        return [
+            each
+            for each in reversed(self.happened)
+            if each.kind in kinds and {**each.cause, **each.facts}.get("transactional_id") == transactional_id
+        ]
