@@ -98,8 +98,8 @@ class Pages:
         if path == "/metrics":
             return Page(OK, await self._metrics(), METRICS_TEXT)
         if path == "/":
-            return Page(OK, b"/live\n/ready\n/metrics\n")
-        return Page(NOT_FOUND, b"there are /live, /ready and /metrics\n")
+            return Page(OK, b"/live\n/ready\n/metrics\n/console\n")
+        return Page(NOT_FOUND, b"there are /live, /ready, /metrics and /console\n")
 
     def act(self, query: str, host: str) -> Page | Stream:
         """What a POST to /clean does, for whoever is on this machine."""

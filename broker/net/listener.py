@@ -9,7 +9,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.listeners import PLAINTEXT
@@ -127,6 +127,11 @@ class Listener:
     def connections_count(self) -> int:
         """How many connections there are."""
         return len(self._connections)
+
+    @property
+    def connections(self) -> Iterator[Connection]:
+        """Those there are now, the oldest first."""
+        return iter(list(self._connections))
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.pop(connection, None)

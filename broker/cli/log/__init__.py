@@ -66,8 +66,8 @@ def _clean(options: argparse.Namespace) -> int:
 def _dump(options: argparse.Namespace) -> int:
     import json
 
-    from barnabas.broker.cli.log.describe import line
     from barnabas.broker.cli.log.dump import dump, files_below
+    from barnabas.logfiles.describe import line
 
     status = 0
     for path in (file for given in options.path for file in files_below(given)):

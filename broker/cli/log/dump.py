@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.cli.log.decoders import decoder_for
-from barnabas.broker.cli.log.describe import batch_fields, record_fields
+from barnabas.logfiles.decoders import decoder_for
+from barnabas.logfiles.describe import batch_fields, record_fields
 from barnabas.logfiles.entries import aborted_txns, offset_entries, time_entries
 from barnabas.logfiles.findings import describe
 from barnabas.logfiles.log_file import LogFile

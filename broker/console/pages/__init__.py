@@ -1,6 +1,23 @@
 """The pages, and what can be done on them. Each module has what its templates show, in plain values."""
 
-from barnabas.broker.console.pages import partition, transactions
+from barnabas.broker.console.pages import (
+    broker,
+    clock,
+    groups,
+    messages,
+    partition,
+    producing,
+    topics,
+    transactions,
+)
 
-PAGES = (*transactions.PAGES, *partition.PAGES)
-ACTIONS = (*transactions.ACTIONS,)
+PAGES = (
+    *transactions.PAGES,
+    *topics.PAGES,
+    *partition.PAGES,
+    *messages.PAGES,
+    *groups.PAGES,
+    *broker.PAGES,
+    *clock.PAGES,
+)
+ACTIONS = (*transactions.ACTIONS, *producing.ACTIONS, *clock.ACTIONS)

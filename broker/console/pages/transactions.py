@@ -11,6 +11,7 @@ from barnabas.broker.console.looking import transactions as looking
 from barnabas.broker.console.looking.transactions import Hold
 from barnabas.broker.console.observed import Observed
 from barnabas.broker.console.page import Action, Facts, Page
+from barnabas.broker.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.console.pages.timeline import WIDTH, timeline
 from barnabas.broker.console.rendering import url
 from barnabas.broker.coordinator.transaction.model import InitRequest, Transaction
@@ -98,6 +99,7 @@ async def _one(observed: Observed, asked: Asked) -> Facts:
     groups = sorted(groups_in_transaction(services, txn.producer_id)) if txn is not None else []
     return facts | {
         "id": transactional_id,
+        "own_id": TRANSACTIONAL_ID,
         "holds": holds,
         "places": sorted(txn.partitions) if txn is not None else [],
         "groups": groups,

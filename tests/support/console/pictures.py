@@ -19,8 +19,12 @@ PICTURES = {
     "transactions": "/transactions",
     "transaction": "/transaction?id=checkout-7",
     "partition": "/topics/orders/0?at=84",
+    "messages": "/topics/orders/0/messages?from=40",
+    "group": "/group?id=order-readers",
+    "clock": "/clock",
 }
 _SIZE = {"width": 1200, "height": 760}
+_SETTLED_MS = 500  # until an open page is live
 
 
 def main(folder: Path = ROOT / "docs" / "images") -> None:
@@ -35,7 +39,8 @@ def main(folder: Path = ROOT / "docs" / "images") -> None:
         page = browser.new_page(viewport={"width": _SIZE["width"], "height": _SIZE["height"]})
         for name, path in PICTURES.items():
             page.goto(f"{served.console}{path}")
-            page.get_by_text("live", exact=True).wait_for()
+            page.wait_for_load_state("load")
+            page.wait_for_timeout(_SETTLED_MS)
             picture = folder / f"{name}.png"
             picture.write_bytes(page.screenshot())
             size = picture.stat().st_size

@@ -73,6 +73,19 @@ class Scene:
         consumer.commit(asynchronous=False)
         return consumer
 
+    def values(self, topic: str, count: int) -> list[bytes | None]:
+        """The first values of a topic, as a consumer of its own reads them."""
+        settings = {
+            "bootstrap.servers": self.address,
+            "group.id": f"values-of-{topic}",
+            "auto.offset.reset": "earliest",
+        }
+        consumer = Consumer(settings)
+        consumer.subscribe([topic])
+        found = [message.value() for message in consumer.consume(count, _TIMEOUT_S)]
+        consumer.close()
+        return found
+
     def _plain(self) -> None:
         producer = Producer({"bootstrap.servers": self.address, "client.id": "shop", "linger.ms": 0})
         for number in range(60):

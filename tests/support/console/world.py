@@ -39,7 +39,7 @@ class Console:
         transport = httpx.ASGITransport(mounted)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://localhost:49153")
 
-    async def get(self, path: str, status: int = 200, **query: Any) -> str:
+    async def get(self, path: str, status: int = 200, /, **query: Any) -> str:
         """The page's HTML."""
         answer = await self.client.get(f"/console{path}", params=query)
         assert answer.status_code == status, answer.text
@@ -48,11 +48,11 @@ class Console:
         assert answer.headers["x-content-type-options"] == "nosniff"
         return answer.text
 
-    async def text(self, path: str, status: int = 200, **query: Any) -> str:
+    async def text(self, path: str, status: int = 200, /, **query: Any) -> str:
         """What a reader sees of the page, in one line."""
         return seen(await self.get(path, status, **query))
 
-    async def post(self, path: str, status: int, **form: Any) -> httpx.Response:
+    async def post(self, path: str, status: int, /, **form: Any) -> httpx.Response:
         """The answer to a form."""
         headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost:49153"}
         answer = await self.client.post(f"/console{path}", content=urlencode(form), headers=headers)

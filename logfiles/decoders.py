@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.broker.cli.log.describe import shown
+from barnabas.logfiles.describe import shown
 from barnabas.protocol.compile import codec
 from barnabas.protocol.files import names
 from barnabas.protocol.log_records import catalogue, control, group, transaction
