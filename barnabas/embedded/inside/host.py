@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from inspect import isawaitable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,8 @@ class Host:
         self._data_dir = data_dir
         self._history = broker.history.get()
         self._answers: Mapping[str, Answer] = {
-            **{name: self._about_services(answer) for name, answer in {**questions.QUESTIONS, **whys.WHYS}.items()},
+            **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
+            **{name: partial(answer, broker) for name, answer in whys.WHYS.items()},
             "create_topic": self._create_topic,
             "transactions": self._transactions,
             "leader": self._leader,
