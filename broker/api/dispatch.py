@@ -85,10 +85,7 @@ class Dispatcher:
             client.client_id, client.client_id_raw = (None if client_id_size else ""), b""
         entry = self._entries.get((api_key, version))
         if entry is None:
-            entry = self._made.get((api_key, version)) or self._new_entry(api_key, version)
-            if self._wrap is not None:
-                entry = self._wrap(api_key, version, entry)
-            self._entries[api_key, version] = entry
+            entry = self._entry(api_key, version)
         return entry(frame, position, correlation_id, client)
 
     def intercept(self, wrap: Wrap | None) -> None:
@@ -117,6 +114,19 @@ class Dispatcher:
         spec(row.key)
         if row.key == ApiKey.PRODUCE:
             import_module(_SHORT_PRODUCE)
+
+    def _entry(self, api_key: int, version: int) -> Entry:
+        """The entry to call, kept unless it is for versions that there are not: a client may name thousands of them."""
+        key = api_key, version
+        entry = self._made.get(key)
+        if entry is None:
+            entry = self._new_entry(api_key, version)
+            if key not in self._made:
+                return entry
+        if self._wrap is not None:
+            entry = self._wrap(api_key, version, entry)
+        self._entries[key] = entry
+        return entry
 
     def _new_entry(self, api_key: int, version: int) -> Entry:
         row = self._rows.get(api_key)

@@ -27,7 +27,7 @@ from barnabas.broker.faults.on_requests.frames import (
     encoded_response,
 )
 from barnabas.broker.faults.on_requests.met import Met
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionData
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.protocol.schema import default_instance
@@ -64,7 +64,10 @@ Wanted = Callable[[str, "int | None"], bool]
 
 def refused(armed: Armed, code: ErrorCode, met: Met, frame: memoryview) -> Answer:
     """The answer. CloseConnection where there is no place for the code, and with acks=0."""
-    request = decoded_request(met.api, met.version, frame, met.position)
+    try:
+        request = decoded_request(met.api, met.version, frame, met.position)
+    except DecodeError as error:
+        raise CloseConnection(str(error), met.api.api_name) from error
     if met.api is ApiKey.PRODUCE and request.acks == 0:
         raise CloseConnection(f"acks=0 and {code.name}, by fault {armed.name}", met.api.api_name)
     match = armed.fault.match

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+from barnabas.broker.api.entry import Entry
 from barnabas.broker.events.events import Facts
 from barnabas.broker.faults.on_requests.actions import HELD_BYTES_MAX, UNANSWERED_MAX, UNANSWERED_MS_MAX
 from barnabas.protocol.errors import ErrorCode
@@ -277,12 +279,39 @@ async def test_only_apis_that_a_live_fault_names_are_wrapped(faulty: FaultyWorld
     assert faulty.node.wraps[-1] is None, "it is over"
 
 
-async def test_bytes_that_are_no_request_are_refused_as_ever(faulty: FaultyWorld) -> None:
-    faulty.arm({"api": "CreateTopics", "topic": "t"}, {"pause": True})
+@pytest.mark.parametrize(
+    ("match", "do"), [({"topic": "t"}, {"pause": True}), ({}, {"error": "NOT_CONTROLLER"}), ({}, {"lose_answer": True})]
+)
+async def test_bytes_that_are_no_request_are_refused_as_ever(
+    faulty: FaultyWorld, match: dict[str, str], do: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    faulty.arm({"api": "CreateTopics", **match}, do)
     peer = faulty.connect()
     peer.transport.send((12).to_bytes(4, "big") + (19).to_bytes(2, "big") + (7).to_bytes(2, "big") + bytes(8))
     await settle()
     assert peer.is_closed
+    assert [record.levelname for record in caplog.records if record.name == "barnabas.net"] == ["WARNING"]
+
+
+async def test_a_version_that_is_not_offered_meets_no_fault_and_is_not_remembered(faulty: FaultyWorld) -> None:
+    faulty.arm({}, {"drop": True}, times="always")
+    peer = faulty.connect()
+    unknown = (18).to_bytes(2, "big") + (99).to_bytes(2, "big") + bytes(4) + b"\xff\xff"
+    for _ in range(2):
+        peer.transport.send(len(unknown).to_bytes(4, "big") + unknown)
+        await settle()
+        (frame,) = peer.frames()
+        assert frame[4:6] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
+    wraps: list[tuple[int, int]] = []
+
+    def wrap(api_key: int, version: int, entry: Entry) -> Entry:
+        wraps.append((api_key, version))
+        return entry
+
+    faulty.world.dispatcher.intercept(wrap)
+    peer.transport.send(len(unknown).to_bytes(4, "big") + unknown)
+    await settle()
+    assert (len(peer.frames()), wraps) == (1, [])
 
 
 async def test_each_change_and_each_firing_is_told(faulty: FaultyWorld, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,60 @@
+"""docs/clients-under-faults.md: what stock clients do when a fault meets one of their requests."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from barnabas import Barnabas
+from barnabas.client.client import Client
+from barnabas.client.produce.producer import Producer
+from tests.compat.under_faults import librdkafka
+from tests.compat.under_faults.faults import ERRORS, FINAL_ERRORS, KINDS, fault
+from tests.support.source_tree import ROOT
+
+PAGE = (ROOT / "docs" / "clients-under-faults.md").read_text()
+CLIENTS = {"librdkafka": librdkafka.SCENARIOS}
+WRITE = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
+AT_ONCE = 4
+
+
+def told(client: str) -> dict[str, dict[str, str]]:
+    """By API and kind of fault: what the page says that the client does."""
+    header, _, *rows = PAGE.split(f"\n## {client}\n")[1].split("\n\n")[1].splitlines()
+    kinds = [cell.strip(" `") for cell in header.strip("|").split("|")[1:]]
+    cells = [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in rows]
+    return {api: dict(zip(kinds, outcomes, strict=True)) for api, *outcomes in cells}
+
+
+def outcome(client: str, api: str, kind: str) -> str:
+    """What it does; and where it writes and goes on, one record is there."""
+    config = {"group.initial.rebalance.delay.ms": 0}
+    with Barnabas(topics={"t": 1, "given": 1}, config=config) as broker, ThreadPoolExecutor(1) as thread:
+        with Client(broker.bootstrap_servers) as own, Producer(own) as producer:
+            producer.send("given", b"x", partition=0)
+        armed = broker.faults.arm(**fault(kind, api))
+        running = thread.submit(CLIENTS[client][api], broker.bootstrap_servers)
+        if kind == "pause":
+            armed.wait_standing(timeout_s=librdkafka.TIMEOUT_S)
+            armed.release()
+        found = running.result()
+        broker.faults.assert_all_fired()
+        assert len(broker.records("t")) == int(found == "goes on" and api in WRITE)
+    return found
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("api", ERRORS)
+def test_clients_do_what_the_page_says(client: str, api: str) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = dict(zip(KINDS, pool.map(lambda kind: outcome(client, api, kind), KINDS), strict=True))
+    assert found == told(client)[api]
+
+
+def test_the_page_says_which_errors_these_are() -> None:
+    _, _, *rows = PAGE.split("| API | error |")[1].split("\n\n")[0].splitlines()
+    cells = [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in rows]
+    assert [(api, error, final) for api, error, final in cells] == [
+        (api, ERRORS[api], FINAL_ERRORS[api]) for api in ERRORS
+    ]
