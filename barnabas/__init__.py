@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+    from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, TracedEvent, Transaction
     from barnabas.embedded.barnabas import Barnabas
     from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
     from barnabas.embedded.settings import Topic
@@ -28,11 +28,12 @@ __all__ = [
     "Record",
     "Snapshot",
     "Topic",
+    "TracedEvent",
     "Transaction",
 ]
 
 _HOMES = {
-    "answers": ("OpenTransaction", "PartitionOffsets", "Record", "Transaction"),
+    "answers": ("OpenTransaction", "PartitionOffsets", "Record", "TracedEvent", "Transaction"),
     "barnabas": ("Barnabas",),
     "errors": ("BarnabasError", "BarnabasWarning", "Crashed", "NotRunning"),
     "settings": ("Topic",),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
+EVENTS_SHOWN = 20
 _MARKER = (
     "barnabas(topics, config, features, log_level, in_process, brokers): what the `barnabas` fixture of this test "
     "is like; marks nearer to the test add to those of its class and module and replace what they say"
@@ -168,7 +169,7 @@ def _number(text: str, name: str) -> int:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Add the brokers of a test that failed: what they logged last, and transactions that are open."""
+    """Add the brokers of a test that failed: transactions that are open, what happened last, and what was logged."""
     outcome = yield
     report = outcome.get_result()
     if not report.failed or report.when == "teardown":
@@ -179,9 +180,22 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 
 def describe(broker: Barnabas) -> str:
-    """A broker in lines: where it is, what is open in it, and its last log lines. Raises nothing of the broker's."""
-    lines = [repr(broker), *_describe_open(broker), *_describe_hanging(broker)]
+    """A broker in lines: where it is, what is open in it, its last events and log lines. Raises nothing of its."""
+    lines = [repr(broker), *_describe_open(broker), *_describe_hanging(broker), *_describe_trace(broker)]
     return "\n".join([*lines, *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
+
+
+def _describe_trace(broker: Barnabas) -> list[str]:
+    """What happened last; nothing of a broker that does not run, or does not answer."""
+    from barnabas.embedded.errors import BarnabasError
+
+    if not broker.is_running:
+        return []
+    try:
+        events = broker.trace.events(limit=EVENTS_SHOWN)
+    except BarnabasError as error:
+        return [f"its trace is not known: {error}"]
+    return ["what happened last (docs/trace.md):", *(f"  {event.text}" for event in events)] if events else []
 
 
 def _describe_open(broker: Barnabas) -> list[str]:

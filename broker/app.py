@@ -141,7 +141,6 @@ class Broker:
         self.together = self._join([bound, *others], parts) if others else None
         self.members = self._members([bound, *others], sockets_max)
         self.lifecycle, self.faults = self._open_lifecycle(self.together), Deferred(self._open_faults)
-        self.history = Deferred(partial(open_history, self.services, config, environment))
 
     def _open_partitions(
         self, config: BrokerConfig, cluster: Cluster, upkeep: Slices, workers: Workers, waiters: Waiters
@@ -173,6 +172,7 @@ class Broker:
         room = RoomWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
         self.catalogue.subscribe(room)
         parts = housekeeping, self.flush, self._directory.root
+        self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
         self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
         return housekeeping, room
 
@@ -289,8 +289,7 @@ class Broker:
             await self.lifecycle.settled()
         for member in self.members:
             member.listener.stop_accepting()
-        if self.faults.built is not None:
-            self.faults.built.registry.close()
+        self._take_faults_back()
         self._housekeeping.stop()
         self.recovery.stop()
         self.services.partitions.stop_recovering()
@@ -326,6 +325,7 @@ class Broker:
     def abandon(self) -> None:
         """Let go of everything, as a kill does: nothing is finished, synced or marked. The loop has to end after it."""
         self._close_http()
+        self._take_faults_back()
         for member in self.members:
             member.listener.stop_accepting()
             member.listener.abort()
@@ -342,6 +342,11 @@ class Broker:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
         self._directory.close(clean=False)
+
+    def _take_faults_back(self) -> None:
+        """So that nothing is held up any more, and the disks have their own files."""
+        if self.faults.built is not None:
+            self.faults.built.registry.close()
 
     def _close_partitions(self) -> None:
         self._partitions.close_all()

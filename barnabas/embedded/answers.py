@@ -17,6 +17,21 @@ class Record(NamedTuple):
     headers: list[tuple[str, bytes | None]]
 
 
+class TracedEvent(NamedTuple):
+    """Something that happened in a broker. docs/trace.md lists the kinds, with their facts.
+
+    at_ms: by the clock that clients are told. cause: the request or the timer that led to it; empty if it is not known.
+    text: all of it as a line.
+    """
+
+    number: int
+    at_ms: int
+    kind: str
+    facts: dict[str, Any]
+    cause: dict[str, Any]
+    text: str
+
+
 class PartitionOffsets(NamedTuple):
     """Where a partition begins and ends. Readers of committed records stop at `last_stable_offset`."""
 

@@ -19,12 +19,13 @@ from typing import Any, Self
 
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.clock import Clock
-from barnabas.embedded.crashes import crash_in
+from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.faults import Faults
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
+from barnabas.embedded.trace import Trace
 from barnabas.embedded.why import Why
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
@@ -76,9 +77,11 @@ class Barnabas:
         self._turn = threading.RLock()
         self.clock = Clock(self._ask)
         """What the broker goes by: `clock.advance("7d")`."""
+        self.trace = Trace(self._ask)
+        """What happened last: `trace.events(kind="transaction")`."""
         self.why = Why(self._ask)
         """Why something hangs: `print(broker.why.consumer("g"))`."""
-        self.faults = Faults(self._ask)
+        self.faults = Faults(self._ask, self._ended_by)
         """What it does wrong on purpose: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:
@@ -309,6 +312,13 @@ class Barnabas:
                 "\n".join(["the broker does not run: it was stopped or killed, or it died; it said last:", *said])
             )
         return self._running
+
+    def _ended_by(self, timeout_s: float) -> Crash | None:
+        """The fault that ended it within this time; its clients' threads are not kept waiting."""
+        running = self._running
+        if running is None:
+            raise NotRunning("the broker was never started, or it is closed")
+        return crash_in(running.logs()) if running.wait_ended(timeout_s) else None
 
     def _ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         with self._turn:

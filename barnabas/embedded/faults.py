@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from barnabas.embedded.crashes import Crash
 from barnabas.embedded.errors import BarnabasError
 
 _WAIT_S = 0.2
@@ -73,11 +74,20 @@ class Fault:
 class Faults:
     """What a broker does wrong on purpose. BarnabasError says what makes no sense. docs/faults.md describes it all."""
 
-    def __init__(self, ask: Callable[..., Any]) -> None:
+    def __init__(self, ask: Callable[..., Any], crash: Callable[[float], Crash | None]) -> None:
+        """crash: what ended the broker, waited for so many seconds; None where it did not end by a fault."""
         self._ask = ask
+        self._crash = crash
 
     def __repr__(self) -> str:
         return "<the faults of a Barnabas>"
+
+    def wait_crashed(self, timeout_s: float = 10.0) -> Crash:
+        """Return once a fault has crashed the broker: which, and at which step. Then `start` brings it back."""
+        crash = self._crash(timeout_s)
+        if crash is None:
+            raise BarnabasError(f"no fault has crashed the broker within {timeout_s:g} s")
+        return crash
 
     def arm(
         self,

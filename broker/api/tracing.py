@@ -1,9 +1,9 @@
 """Requests in events: while one is served it is the cause of what happens, and its answer is told.
 
 Made by the dispatcher while somebody listens; without, entries and handlers are as they were. A handler is wrapped, not
-the entry around it: so the request and its response are at hand, as objects. Produce and Fetch, whose handlers take and
-give tuples, are causes only where their general path is taken (`short_produce.py`); their answers are told where
-somebody follows all requests.
+the entry around it: so the request and its response are at hand, as objects. Produce, whose handler takes and gives
+tuples, is a cause only where its general path is taken (`short_produce.py`). A Fetch leads to nothing that is told.
+The answers of both are told where somebody follows all requests.
 
 Invariant: no cause outlives the call in which it led to something; the answer that comes later has its own again.
 """
@@ -23,6 +23,7 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.events.cause import RequestCause
 from barnabas.broker.events.events import Events
 from barnabas.broker.events.kinds import REQUEST_ANSWERED
+from barnabas.broker.events.quiet import is_quiet
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 from barnabas.protocol.schema import Response, Struct
@@ -30,32 +31,6 @@ from barnabas.protocol.schema import Response, Struct
 Handle = Callable[[Any, RequestContext], Any]
 
 _HOT: Final = (ApiKey.PRODUCE, ApiKey.FETCH)
-_QUIET: Final = {
-    each.api_name
-    for each in (
-        ApiKey.API_VERSIONS,
-        ApiKey.CONSUMER_GROUP_DESCRIBE,
-        ApiKey.CONSUMER_GROUP_HEARTBEAT,
-        ApiKey.DESCRIBE_CLUSTER,
-        ApiKey.DESCRIBE_CONFIGS,
-        ApiKey.DESCRIBE_GROUPS,
-        ApiKey.DESCRIBE_LOG_DIRS,
-        ApiKey.DESCRIBE_PRODUCERS,
-        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-        ApiKey.DESCRIBE_TRANSACTIONS,
-        ApiKey.FIND_COORDINATOR,
-        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
-        ApiKey.HEARTBEAT,
-        ApiKey.LIST_GROUPS,
-        ApiKey.LIST_OFFSETS,
-        ApiKey.LIST_TRANSACTIONS,
-        ApiKey.METADATA,
-        ApiKey.OFFSET_FETCH,
-        ApiKey.OFFSET_FOR_LEADER_EPOCH,
-        ApiKey.PUSH_TELEMETRY,
-    )
-}
-"""Requests that change nothing, or that clients send all the time: only their errors are told."""
 _CODES_MAX: Final = 1_000
 _ASKED: Final = {
     "transactional_id": "transactional_id",
@@ -80,8 +55,10 @@ class Tracer:
 
     def traced(self, api_key: ApiKey, version: int, handle: Handle) -> Handle:
         """The handler, whose requests are causes, and of whose answers is told."""
-        if api_key in _HOT:
-            return partial(self._caused, api_key, handle)
+        if api_key == ApiKey.PRODUCE:
+            return partial(self._caused, handle)
+        if api_key == ApiKey.FETCH:
+            return handle
         return partial(self._served, api_key, version, handle)
 
     def followed(self, api_key: ApiKey, version: int, entry: Entry) -> Entry:
@@ -102,10 +79,12 @@ class Tracer:
 
         return serve
 
-    def _caused(self, api_key: ApiKey, handle: Handle, request: Any, context: RequestContext) -> Any:
-        asked = {"transactional_id": request[0]} if api_key == ApiKey.PRODUCE and request[0] is not None else {}
+    def _caused(self, handle: Handle, request: Any, context: RequestContext) -> Any:
+        asked = {} if request[0] is None else {"transactional_id": request[0]}
         events, peer = self._events, "?" if context.connection is None else context.connection.peer
-        events.cause = self._cause(api_key, context.api_version, context.correlation_id, context.client_id, peer, asked)
+        events.cause = self._cause(
+            ApiKey.PRODUCE, context.api_version, context.correlation_id, context.client_id, peer, asked
+        )
         try:
             return handle(request, context)
         finally:
@@ -150,7 +129,7 @@ class Tracer:
 
     def _tell(self, cause: RequestCause, error: str | None, began_s: float) -> None:
         events = self._events
-        if not events.is_on or (error is None and not events.all_requests and cause.api in _QUIET):
+        if not events.is_on or (is_quiet(cause.api, error) and not events.all_requests):
             return
         took_ms = (self._events.stopwatch() - began_s) * 1000
         before, events.cause = events.cause, cause

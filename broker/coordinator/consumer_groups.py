@@ -28,12 +28,13 @@ from barnabas.broker.coordinator.group.consumer.model import (
     Member,
     ResolvedRegex,
 )
+from barnabas.broker.coordinator.group.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.migration.upgrade import upgraded
 from barnabas.broker.coordinator.group_partition import GroupPartition
 from barnabas.broker.coordinator.long_decisions import Decision, LongDecisions, Made
-from barnabas.broker.coordinator.runtime.outcome import ResolveTopics
+from barnabas.broker.coordinator.runtime.outcome import ResolveTopics, TimerKey
 from barnabas.broker.log_lines import line, logger
 from barnabas.broker.replies import Reply
 from barnabas.broker.slices import Kind, Slices
@@ -44,6 +45,8 @@ T = TypeVar("T")
 
 _log = logger("coordinator")
 
+RECORDS_AT_ONCE = 200
+"""Of one decision: more are prepared in steps, and what is left to do then takes some milliseconds for thousands."""
 _RESOLVING = Kind(steps_max=500, slice_ms=5, may_begin_again=False)
 
 
@@ -101,7 +104,17 @@ class ConsumerGroups:
         """Decide about a group what needs no steps, and behind those who do."""
         return self._decisions.made_at_once(group_id, decide)
 
-    def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> AnyOutcome:
+    def fire(self, group_id: str, timer: TimerKey) -> Reply[None]:
+        """Decide what a timer of a group means, and carry it out. KafkaError."""
+        if is_of_consumer_group(timer):
+            return self.in_steps(group_id, partial(self._fired, timer))
+        self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
+        return None
+
+    def _fired(self, timer: TimerKey, group: AnyGroup | None) -> Steps[AnyOutcome]:
+        return leaving.timer_fired(group if isinstance(group, ConsumerGroup) else None, timer, fence=self.fence)
+
+    def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> Steps[AnyOutcome]:
         """What it means that members are gone (`leaving.Fence`): a classic group may be left."""
         now_ms = self._clock.now_ms()
         return members_gone(group, members, context=self.context, config=self._classic, now_ms=now_ms)
@@ -112,7 +125,8 @@ class ConsumerGroups:
             partition = self._partitions.of(group_id)
             group = partition.machine.group(group_id)
             try:
-                outcome = yield from _unless_changed(partition, group, group_id, decide(group))
+                steps = _prepared(partition, group_id, decide(group))
+                outcome = yield from _unless_changed(partition, group, group_id, steps)
             except EncodeError as unfit:  # a client's name is longer than a record can carry
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
             if outcome is not None:
@@ -122,7 +136,7 @@ class ConsumerGroups:
         self, group: AnyGroup | None, *, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str
     ) -> Steps[AnyOutcome]:
         if request.member_epoch < JOINING_EPOCH:
-            return leaving.leave(_consumer_group(group, request.group_id), request, fence=self.fence)
+            return (yield from leaving.leave(_consumer_group(group, request.group_id), request, fence=self.fence))
         topics, now_ms = self.context.topics, self._clock.now_ms()
         decide = partial(
             heartbeat, request=request, topics=topics, now_ms=now_ms, config=config, fresh_member_id=fresh_member_id
@@ -175,6 +189,16 @@ class ConsumerGroups:
                     partition.shard.execute(group_id, regexes.resolved(group, results, topics=self.context.topics))
                 except KafkaError as refusal:
                     _log.warning(line("topics not resolved", group=group_id, error=refusal))
+
+
+def _prepared(partition: GroupPartition, group_id: str, steps: Steps[AnyOutcome]) -> Steps[AnyOutcome]:
+    """What comes of the steps; many records are encoded and replayed before they are written."""
+    outcome = yield from steps
+    if len(outcome.records) <= RECORDS_AT_ONCE:
+        return outcome
+    prepared = yield from partition.machine.prepared(group_id, outcome.records)
+    yield
+    return outcome._replace(prepared=prepared)
 
 
 def _unless_changed(

@@ -36,7 +36,7 @@ from barnabas.broker.coordinator.group.migration import joining as migration_joi
 from barnabas.broker.coordinator.group.migration import staying
 from barnabas.broker.coordinator.group.offsets import admission, offsets
 from barnabas.broker.coordinator.group_partition import GroupPartition
-from barnabas.broker.coordinator.protocols import classic_join, classic_request
+from barnabas.broker.coordinator.protocols import classic_join, classic_leave, classic_request
 from barnabas.broker.coordinator.removals import OffsetRemovals
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
@@ -214,13 +214,7 @@ class GroupCoordinator:
         check_group_id(group_id)
         of_classic = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(consumer_leaving.remove, leaving=members, fence=self.consumer.fence)
-        decide = partial(
-            classic_request,
-            of_classic=of_classic,
-            of_consumer=of_consumer,
-            refused=lambda code: (code,) * len(members),
-        )
-        return self._decide(group_id, decide)
+        return self.consumer.in_steps(group_id, partial(classic_leave, of_classic=of_classic, of_consumer=of_consumer))
 
     # Offsets
 
@@ -373,8 +367,8 @@ class GroupCoordinator:
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
         machine = GroupMachine(self._config, self.consumer.context)
         timeout_ms = self._config.offsets_commit_timeout_ms
-        rest = timeout_ms, partial(self._perform, index), self.consumer.is_deciding, self._telling
-        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, *rest)
+        hooks = partial(self._perform, index), self.consumer.is_deciding, self.consumer.fire, self._telling
+        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, *hooks)
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

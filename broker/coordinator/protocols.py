@@ -34,6 +34,18 @@ def classic_join(
     return outcome._replace(records=(*tombstones(group), *outcome.records))
 
 
+def classic_leave(
+    group: AnyGroup | None,
+    *,
+    of_classic: OfClassic,
+    of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]],
+) -> Steps[AnyOutcome]:
+    """LeaveGroup, in steps: the group may be downgraded."""
+    if not isinstance(group, ConsumerGroup):
+        return of_classic(group)
+    return (yield from of_consumer(group))
+
+
 def classic_request(
     group: AnyGroup | None,
     *,
@@ -41,7 +53,7 @@ def classic_request(
     of_consumer: OfConsumer,
     refused: Callable[[ErrorCode], Any],
 ) -> AnyOutcome:
-    """SyncGroup, Heartbeat and LeaveGroup; `refused` makes the reply of a code."""
+    """SyncGroup and Heartbeat; `refused` makes the reply of a code."""
     if not isinstance(group, ConsumerGroup):
         return of_classic(group)
     try:

@@ -260,7 +260,7 @@ class TransactionCoordinator:
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)
-        rest = None, partial(self._perform, index), None, self._telling
+        rest = None, partial(self._perform, index), None, None, self._telling
         return machine, Shard(index, machine, self._topic, self.clock, self._create_future, *rest)
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:

@@ -144,7 +144,7 @@ TRANSACTIONAL_ID_EXPIRED = Kind(
 
 GROUP_WRITING = Kind(
     "group.record_writing",
-    "records of a group are about to be written to __consumer_offsets",
+    "records of a group, its members and assignments, are about to be written to __consumer_offsets",
     ("group", "records_count"),
     may_crash=True,
 )

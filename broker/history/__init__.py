@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.clock import Clock
     from barnabas.broker.context import Services
-    from barnabas.broker.environment import Environment
     from barnabas.broker.history.history import History
 
 
-def open_history(services: Services, config: BrokerConfig, environment: Environment) -> History:
+def open_history(services: Services, machine_clock: Clock) -> History:
     """The history of a running broker, which begins now."""
     from barnabas.broker.history.history import History
 
     return History(
         services.events,
-        now_ms=environment.clock.now_ms,
-        machine_now_ms=environment.machine_clock.now_ms,
-        events_max=config.integer("barnabas.history.events.max"),
+        now_ms=services.clock.now_ms,
+        machine_now_ms=machine_clock.now_ms,
+        events_max=services.config.integer("barnabas.history.events.max"),
     )

@@ -1,7 +1,7 @@
 """The ring: the last events of a broker, numbered, bounded by their number and by what they take in memory.
 
-Hears of events, and reads clocks; knows nothing of HTTP. It is on from when it is made until it is closed. Requests
-that carry data are heard of only while somebody follows all requests, and are not kept: they would push out the rest.
+Hears of events, and reads clocks; knows nothing of HTTP. It is on from when it is made until it is closed. Quiet
+requests are heard of only while somebody follows all requests, and are not kept: they would push out the rest.
 
 Invariants: numbers rise by one and are never given twice; what is kept is the last there was, without a gap; a follower
 holds no more than FOLLOWED_MAX events, and knows how many it missed.
@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from barnabas.broker.events import Events, Kind
+from barnabas.broker.events import Cause, Events, Kind
 from barnabas.broker.events.kinds import REQUEST_ANSWERED
-from barnabas.broker.history.told import Told, cause_facts, cut, size_bytes
+from barnabas.broker.events.quiet import is_quiet
+from barnabas.broker.history.told import Told, bounded, size_bytes
 from barnabas.broker.history.wanted import Wanted
 
 BYTES_MAX: Final = 32 << 20
@@ -25,7 +26,9 @@ FOLLOWED_MAX: Final = 2_000
 FOLLOWERS_MAX: Final = 16
 LOOKED_AT_MAX: Final = 20_000
 """How many events one question looks at, which takes some 20 ms."""
-_DATA_APIS: Final = ("Produce", "Fetch")
+
+
+_NO_FACTS: Final[tuple[Mapping[str, Any], int]] = ({}, 0)
 
 
 class TooManyFollowers(Exception):
@@ -61,6 +64,8 @@ class History:
         self._bytes = 0
         self._next = 1
         self._followers: list[Follower] = []
+        self._cause: Cause | None = None
+        self._cause_facts = _NO_FACTS
         events.listen(self._hear)
 
     @property
@@ -119,17 +124,20 @@ class History:
             self._events.listen(self._hear, all_requests=wants_all)
 
     def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
-        cause = cause_facts(self._events.cause)
-        is_kept = not (kind is REQUEST_ANSWERED and facts["api"] in _DATA_APIS)
+        if self._events.cause is not self._cause:
+            self._cause = self._events.cause
+            self._cause_facts = _NO_FACTS if self._cause is None else bounded(self._cause.facts())
+        cause, cause_size = self._cause_facts
+        own, own_size = bounded(facts)
+        is_kept = not (kind is REQUEST_ANSWERED and is_quiet(facts["api"], facts["error"]))
         number = self._next if is_kept else None
-        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, cut(facts), cause)
+        told = Told(number, self._now_ms(), self._machine_now_ms(), kind.name, own, cause)
         if is_kept:
-            self._keep(told)
+            self._keep(told, size_bytes(own_size, cause_size))
         for follower in self._followers:
             follower.offer(told)
 
-    def _keep(self, told: Told) -> None:
-        size = size_bytes(told.facts, told.cause)
+    def _keep(self, told: Told, size: int) -> None:
         ring = self._ring
         ring.append((told, size))
         self._next += 1

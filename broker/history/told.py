@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from barnabas.broker.events.cause import Cause
-
 TEXT_MAX = 256
 _FIXED_BYTES = 400
 """What an event takes beside its texts, about."""
@@ -35,31 +33,27 @@ class Told(NamedTuple):
         return self._asdict()
 
 
-def cut(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts with no text longer than TEXT_MAX."""
-    return {name: _cut(value) for name, value in facts.items()}
+def bounded(facts: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """The facts with no text longer than TEXT_MAX, and what they take in memory, about: what bounds the ring."""
+    size = 0
+    cut: dict[str, Any] = {}
+    for name, value in facts.items():
+        if type(value) is str:
+            if len(value) > TEXT_MAX:
+                cut[name] = value = _cut(value)
+            size += 50 + len(value)
+        elif type(value) is list:
+            cut[name] = texts = [_cut(each) for each in value]
+            size += 60 + sum(50 + len(each) for each in texts)
+        else:
+            size += 32
+    return ({**facts, **cut} if cut else facts), size
 
 
-def cause_facts(cause: Cause | None) -> Mapping[str, Any]:
-    """What there is to tell of a cause."""
-    return _NOTHING if cause is None else cut(cause.facts())
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
 
 
-def size_bytes(facts: Mapping[str, Any], cause: Mapping[str, Any]) -> int:
-    """What an event takes in memory, about: what bounds the ring."""
-    return _FIXED_BYTES + sum(map(_size, facts.values())) + sum(map(_size, cause.values()))
-
-
-_NOTHING: Mapping[str, Any] = {}
-
-
-def _cut(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if len(value) <= TEXT_MAX else value[: TEXT_MAX - 1] + "…"
-    return [_cut(each) for each in value] if isinstance(value, list) else value
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, str):
-        return 50 + len(value)
-    return sum(map(_size, value)) + 60 if isinstance(value, list) else 32
+def size_bytes(facts: int, cause: int) -> int:
+    """What an event takes, with facts and a cause of these sizes."""
+    return _FIXED_BYTES + facts + cause

@@ -104,6 +104,26 @@ def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearra
     return batch
 
 
+def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int) -> bytearray:
+    """What build_batch makes of some records with keys, no headers and one timestamp, in a third of the time."""
+    batch = bytearray(_NO_HEADER)
+    for offset_delta, (key, value) in enumerate(records):
+        key_size = uvarint(2 * len(key))
+        value_size, value = (b"\1", b"") if value is None else (uvarint(2 * len(value)), value)
+        delta = uvarint(2 * offset_delta)
+        size = 3 + len(delta) + len(key_size) + len(key) + len(value_size) + len(value)
+        batch += b"%b\0\0%b%b%b%b%b\0" % (uvarint(2 * size), delta, key_size, key, value_size, value)
+    # fmt: off
+    _pack_header(
+        batch, 0, 0, len(batch) - batches.LOG_OVERHEAD, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0,
+        len(records) - 1, timestamp_ms, timestamp_ms, batches.NO_PRODUCER_ID, batches.NO_PRODUCER_EPOCH,
+        batches.NO_SEQUENCE, len(records),
+    )
+    # fmt: on
+    _pack_crc(batch, batches.CRC_POSITION, crc32c(memoryview(batch)[batches.ATTRIBUTES_POSITION :]))
+    return batch
+
+
 def rebuild_batch(
     header: BatchHeader, records: Iterable[Record], *, compression: int, level: int | None = None
 ) -> bytearray:

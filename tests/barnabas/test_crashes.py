@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas import Barnabas, Crashed, NotRunning
+from barnabas import Barnabas, BarnabasError, Crashed, NotRunning
 from barnabas.embedded.crashes import Crash, crash_in
+from tests.barnabas.conftest import Writer
 
 CRASHED = (
     "2026-11-25T10:00:00.000Z INFO app broker started node=1\n"
@@ -46,3 +47,36 @@ def test_calls_name_the_fault_that_crashed_the_broker_until_it_is_started_again(
         with pytest.raises(NotRunning) as killed:
             broker.topics()
         assert not isinstance(killed.value, Crashed)
+
+
+def test_a_fault_crashes_the_broker_and_start_brings_it_back(writer: Writer) -> None:
+    with Barnabas(topics={"orders": 1}) as broker:
+        writer.write(broker, b"kept")
+        port = broker.port
+        broker.faults.arm(name="mine", point="topic.created", facts={"topic": "new"}, crash=True)
+        with pytest.raises(Crashed, match=r"^fault mine crashed the broker at topic\.created; start\(\)"):
+            broker.create_topic("new")
+        assert broker.faults.wait_crashed() == Crash("mine", "topic.created")
+        assert not broker.is_running
+        broker.start()
+        assert broker.port == port
+        assert broker.topics() == {"new": 1, "orders": 1}
+        assert [record.value for record in broker.records("orders")] == [b"kept"]
+        assert broker.faults.armed == [], "a new process has no faults"
+
+
+def test_a_broker_that_no_fault_has_ended_is_waited_for_in_vain(tmp_path: Path) -> None:
+    with Barnabas() as broker:
+        with pytest.raises(BarnabasError, match=r"^no fault has crashed the broker within 0\.01 s$"):
+            broker.faults.wait_crashed(0.01)
+        broker.kill()
+        with pytest.raises(BarnabasError, match="no fault has crashed the broker"):
+            broker.faults.wait_crashed()
+
+
+def test_a_broker_in_the_process_of_its_test_is_not_crashed() -> None:
+    with Barnabas(in_process=True) as broker:
+        with pytest.raises(BarnabasError, match=r"^this broker lives in the process that tests it"):
+            broker.faults.arm(point="topic.created", crash=True)
+        broker.faults.arm(point="transaction.prepared", pause=True)
+        assert len(broker.faults.armed) == 1

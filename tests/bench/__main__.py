@@ -32,6 +32,7 @@ from tests.bench import (
     report,
     restarts,
     starting,
+    traced,
     transactions,
 )
 from tests.bench.measure import ROOT
@@ -40,7 +41,7 @@ from tests.bench.rounds import FULL, QUICK, Bench, Plan
 from tests.bench.workloads import QUICK as QUICK_NAMES
 from tests.bench.workloads import WORKLOADS
 
-ALONE = {"clean", "clock", "restart", "start", "txn"}
+ALONE = {"clean", "clock", "restart", "start", "trace", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -109,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         choices=[*WORKLOADS, *ALONE],
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
-        " restart: starts over many partitions, clean: compaction, clock: a clock moved by days; each alone",
+        " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
+        " trace: requests with the trace on and off; each alone",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument(
@@ -134,6 +136,9 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "clock":
             rounds = moved_clock.QUICK_ROUNDS if is_quick else moved_clock.ROUNDS
             return moved_clock.main(rounds=rounds, path=options.json, say=say)
+        case "trace":
+            rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
+            return traced.main(rounds=rounds, path=options.json, say=say)
         case "clean":
             return cleaning.main(cleaning.QUICK if is_quick else cleaning.FULL, **compared)
         case "restart":

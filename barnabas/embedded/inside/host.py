@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from inspect import isawaitable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
 from barnabas.broker.environment import Environment
 from barnabas.broker.faults.model import FaultRefused
+from barnabas.broker.history.lines import line_of
+from barnabas.broker.history.wanted import wanted
 from barnabas.broker.net.bound import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.own_time import movable
 from barnabas.broker.start import start_broker
@@ -47,8 +50,10 @@ class Host:
         self.broker = broker
         self.warnings = warnings
         self._data_dir = data_dir
+        self._history = broker.history.get()
         self._answers: Mapping[str, Answer] = {
-            **{name: self._about_services(answer) for name, answer in {**questions.QUESTIONS, **whys.WHYS}.items()},
+            **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
+            **{name: partial(answer, broker) for name, answer in whys.WHYS.items()},
             "create_topic": self._create_topic,
             "transactions": self._transactions,
             "leader": self._leader,
@@ -61,6 +66,7 @@ class Host:
             "clock_run": lambda: self._done(self._clock.run()),
             "clock_advance": self._advance,
             "clock_at": self._advance_to,
+            "trace": self._trace,
             **fault_questions(broker),
         }
 
@@ -122,6 +128,17 @@ class Host:
 
     async def _advance_to(self, moment: str) -> None:
         await self._clock.at(moment_ms(moment))
+
+    def _trace(self, asked: Mapping[str, list[str]], limit: int) -> list[tuple[Any, ...]]:
+        """The last events that are wanted, as the fields of barnabas.embedded.answers.TracedEvent. KafkaError."""
+        try:
+            found = self._history.last(wanted(asked), limit)
+        except ValueError as wrong:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(wrong)) from wrong
+        return [
+            (told.number, told.at_ms, told.kind, dict(told.facts), dict(told.cause), line_of(told.as_json()))
+            for told in found
+        ]
 
     def _nodes(self) -> Nodes:
         if self.broker.together is None:

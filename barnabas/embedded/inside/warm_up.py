@@ -14,6 +14,11 @@ _COORDINATORS = (
     "barnabas.broker.coordinator.transactions",
     "barnabas.broker.coordinator.runtime.topic",
 )
+_LISTENING = (
+    "barnabas.broker.api.tracing",
+    "barnabas.broker.coordinator.telling.groups",
+    "barnabas.broker.coordinator.telling.transactions",
+)
 _LAZY = ("barnabas.client.consume.decoding", "concurrent.futures.thread", "shutil")
 
 
@@ -29,7 +34,7 @@ def warm_up() -> Iterator[str]:
         request_codec(row.key, row.max_version)
         response_codec(row.key, row.max_version)
         yield row.handler
-    for name in (*_COORDINATORS, *_LAZY):
+    for name in (*_COORDINATORS, *_LISTENING, *_LAZY):
         import_module(name)
         yield name
 

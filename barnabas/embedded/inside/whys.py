@@ -5,50 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.broker.app import Broker
 
-async def _asked(services: Services, name: str, *about: Any) -> Any:
+
+async def _asked(broker: Broker, name: str, *about: Any) -> Any:
+    from barnabas.broker.why.kept_ring import KeptRing
     from barnabas.broker.why.why import Why
 
-    found = getattr(Why(services), name)(*about)
+    found = getattr(Why(broker.services, KeptRing(broker.history.get())), name)(*about)
     return await found if isawaitable(found) else found
 
 
-async def why_consumer(services: Services, group: str, topic: str | None) -> dict[str, Any]:
+async def why_consumer(broker: Broker, group: str, topic: str | None) -> dict[str, Any]:
     """As Why.consumer."""
-    answer: dict[str, Any] = (await _asked(services, "consumer", group, topic)).as_json()
+    answer: dict[str, Any] = (await _asked(broker, "consumer", group, topic)).as_json()
     return answer
 
 
-async def why_producer(services: Services, transactional_id: str) -> dict[str, Any]:
+async def why_producer(broker: Broker, transactional_id: str) -> dict[str, Any]:
     """As Why.producer."""
-    answer: dict[str, Any] = (await _asked(services, "producer", transactional_id)).as_json()
+    answer: dict[str, Any] = (await _asked(broker, "producer", transactional_id)).as_json()
     return answer
 
 
-async def why_record(services: Services, topic: str, partition: int, offset: int) -> dict[str, Any]:
+async def why_record(broker: Broker, topic: str, partition: int, offset: int) -> dict[str, Any]:
     """As Why.record. KafkaError for what is no offset."""
     if partition < 0 or offset < 0:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"{topic}:{partition}:{offset}: partitions and offsets begin with 0"
         )
-    answer: dict[str, Any] = (await _asked(services, "record", topic, partition, offset)).as_json()
+    answer: dict[str, Any] = (await _asked(broker, "record", topic, partition, offset)).as_json()
     return answer
 
 
-async def why_group(services: Services, group: str) -> dict[str, Any]:
+async def why_group(broker: Broker, group: str) -> dict[str, Any]:
     """As Why.group."""
-    answer: dict[str, Any] = (await _asked(services, "group", group)).as_json()
+    answer: dict[str, Any] = (await _asked(broker, "group", group)).as_json()
     return answer
 
 
-async def why_hanging(services: Services) -> dict[str, Any]:
+async def why_hanging(broker: Broker) -> dict[str, Any]:
     """As Why.hanging."""
-    return {about: answer.as_json() for about, answer in (await _asked(services, "hanging")).items()}
+    return {about: answer.as_json() for about, answer in (await _asked(broker, "hanging")).items()}
 
 
 WHYS: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from barnabas.broker.cli.control_request import answered, ask, check, where_options
 from barnabas.broker.cli.terminal.options import Parser
 from barnabas.broker.cli.trace.event_stream import events_in
-from barnabas.broker.cli.trace.lines import line_of
 from barnabas.broker.cli.trace.perfetto import trace_of
+from barnabas.broker.history.lines import line_of
 
 _PATH = "/control/trace"
 _LIMIT = 100

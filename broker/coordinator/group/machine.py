@@ -6,21 +6,19 @@ that only commits offsets costs nothing beyond its offsets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 
 from barnabas.broker.coordinator.group import records
 from barnabas.broker.coordinator.group.classic import sessions
-from barnabas.broker.coordinator.group.classic.draft import from_stored
+from barnabas.broker.coordinator.group.classic.draft import from_stored, stored_state
 from barnabas.broker.coordinator.group.classic.model import Group, GroupConfig
 from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer import leaving
 from barnabas.broker.coordinator.group.consumer.model import ConsumerContext, MetadataSeen
-from barnabas.broker.coordinator.group.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.kinds import AnyGroup, AnyOutcome, AnyRecord
-from barnabas.broker.coordinator.group.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.state import DurableGroups
-from barnabas.broker.coordinator.runtime.outcome import Outcome, TimerKey
+from barnabas.broker.coordinator.runtime.outcome import Outcome, Prepared, TimerKey
 from barnabas.broker.log_lines import line, logger
 
 _log = logger("coordinator")
@@ -75,6 +73,15 @@ class GroupMachine:
 
     decode = staticmethod(records.decode)
 
+    def prepared(self, entity_id: str, records: Iterable[AnyRecord]) -> Generator[None, None, Prepared]:
+        """What is left to do with many records of a group and its members, once all else is done. EncodeError."""
+        encoded = []
+        for record in records:
+            encoded.append(self.encode(record))
+            yield
+        copied = yield from self.durable.replay_on_copy(entity_id, records)
+        return Prepared(encoded, partial(self.durable.adopt, entity_id, copied))
+
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
 
@@ -86,24 +93,25 @@ class GroupMachine:
             if consumer_group is not None:
                 consumer_group.metadata_seen = volatile
             return
-        before = self._working.get(entity_id) or from_stored(entity_id, self.durable.stored(entity_id))
-        if volatile.state is not before.state:
+        if volatile.state is not self._state(entity_id):
             _log.info(_line_of(volatile))
         if volatile.state is State.DEAD or self._is_as_stored(volatile):
             self._working.pop(entity_id, None)
         else:
             self._working[entity_id] = volatile
 
+    def _state(self, group_id: str) -> State:
+        """Of the classic group as it is, without making a working one of what is stored."""
+        working = self._working.get(group_id)
+        return stored_state(self.durable.stored(group_id)) if working is None else working.state
+
     def _is_as_stored(self, group: Group) -> bool:
         return group.state is State.EMPTY and group == from_stored(group.group_id, self.durable.stored(group.group_id))
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
         consumer_group = self.durable.consumers.get(entity_id)
-        if is_of_consumer_group(timer):
-            fence = partial(members_gone, context=self.consumer, config=self.config, now_ms=now_ms)
-            return leaving.timer_fired(consumer_group, timer, fence=fence)
         if consumer_group is not None:
-            return Outcome()
+            return Outcome()  # those of its members are decided about in steps: `ConsumerGroups.fire`
         return sessions.timer_fired(self.classic(entity_id), timer, now_ms=now_ms, config=self.config)
 
     def loaded(self, now_ms: int) -> Iterator[tuple[str, AnyOutcome]]:

@@ -12,9 +12,9 @@ until it is deleted; that all its offsets are gone is not the end of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 
-from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupStored, StoredGroup
+from barnabas.broker.coordinator.group.classic.model import CommittedOffset, GroupStored, OffsetCommitted, StoredGroup
 from barnabas.broker.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.consumer.replay import replay as replay_consumer
@@ -24,6 +24,7 @@ from barnabas.broker.coordinator.group.offsets.pending import Key, Pending, Pend
 from barnabas.protocol.log_records.group import ConsumerGroupMetadataKey
 
 NO_PRODUCER_ID = -1
+NO_OFFSET = -1
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 
@@ -123,6 +124,32 @@ class DurableGroups:
         else:
             self._offsets.setdefault(group_id, {})
             self._pending.add(producer_id, (group_id, topic, partition), Pending(committed, record_offset))
+
+    def replay_on_copy(self, group_id: str, records: Iterable[AnyRecord]) -> Generator[None, None, DurableGroups]:
+        """One group as these records of its members make it, in steps: for `adopt`, and of no other use."""
+        copied = DurableGroups()
+        copied._offsets[group_id] = {}
+        if group_id in self._stored:
+            copied._stored[group_id] = self._stored[group_id]
+        if group_id in self.consumers:
+            copied.consumers[group_id] = self.consumers[group_id].copy()
+        yield
+        for record in records:
+            assert not isinstance(record, OffsetCommitted), "offsets are not copied"
+            copied.replay(record, NO_OFFSET)
+            yield
+        return copied
+
+    def adopt(self, group_id: str, copied: DurableGroups) -> None:
+        """The records that were replayed on the copy are in the log now; the group has not changed since."""
+        self._stored.pop(group_id, None)
+        self._stored.update(copied._stored)
+        if group_id in copied.consumers:
+            self.consumers[group_id] = copied.consumers[group_id]
+        else:
+            self.consumers.pop(group_id, None)
+        if group_id not in copied._offsets:
+            self._forget_if_bare(group_id)
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         """Apply the end of a transaction."""

@@ -5,6 +5,7 @@ then works through it in this order, and in no other:
 
     decide -> append(records) -> replay(records) -> install(volatile) -> effects -> reply
 
+(many records are replayed on a copy before, and the copy takes the place of the entity where they would be replayed),
 so nothing is answered, and nobody is woken, for a change that is not in the log.
 
 Durable state is what `replay` builds from records. Volatile state (who has joined, whose session runs) is lost with the
@@ -14,7 +15,7 @@ were appended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from barnabas.protocol.errors import ErrorCode
@@ -67,6 +68,12 @@ class CancelTimer(NamedTuple):
     timer: TimerKey
 
 
+class CancelTimers(NamedTuple):
+    """Effect: forget every timer of this kind."""
+
+    kind: str
+
+
 class FinishTransaction(NamedTuple):
     """Effect: the entity, a prepared transaction, gets its markers written and is completed.
 
@@ -83,7 +90,7 @@ class ResolveTopics(NamedTuple):
     regexes: tuple[str, ...]
 
 
-Effect = Answer | SetTimer | CancelTimer | FinishTransaction | ResolveTopics
+Effect = Answer | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
 
 
 class Producer(NamedTuple):
@@ -91,6 +98,18 @@ class Producer(NamedTuple):
 
     producer_id: int
     producer_epoch: int
+
+
+class Prepared(NamedTuple):
+    """Many records, encoded and replayed in steps before they are written: what is left to do is short.
+
+    They are replayed on a copy, which nobody sees before they are in the log.
+    """
+
+    encoded: Sequence[tuple[bytes, bytes | None]]
+    """Key and value of each."""
+    put_in_place: Callable[[], None]
+    """What makes of the copy the durable state of the entity, which must not have changed since."""
 
 
 class Outcome(NamedTuple, Generic[R, V]):
@@ -109,6 +128,8 @@ class Outcome(NamedTuple, Generic[R, V]):
 
     Its own records are not written.
     """
+    prepared: Prepared | None = None
+    """Of the records, where they are many and of no transaction."""
 
 
 _NOT_AVAILABLE = {

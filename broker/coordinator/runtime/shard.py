@@ -16,7 +16,7 @@ timer fires and nothing is written: the topic may have been deleted, and another
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -24,9 +24,11 @@ from barnabas.broker.clock import Clock, Timer
 from barnabas.broker.coordinator.runtime.outcome import (
     Answer,
     CancelTimer,
+    CancelTimers,
     Effect,
     Outcome,
     Park,
+    Prepared,
     Producer,
     SetTimer,
     TimerKey,
@@ -34,15 +36,14 @@ from barnabas.broker.coordinator.runtime.outcome import (
     as_coordinator_error,
 )
 from barnabas.broker.coordinator.runtime.teller import Teller, Telling
+from barnabas.broker.coordinator.runtime.waiting import WhenSynced, give_up, refuse
 from barnabas.broker.events.cause import TimerCause
 from barnabas.broker.log_lines import line, logger
+from barnabas.broker.replies import Reply, answer_nobody
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")
 V = TypeVar("V")
-
-Waiting = list[tuple[Future[Any], Any]]
-"""Those who wait, with their answers."""
 
 _log = logger("coordinator")
 TIMER_RETRY_MS = 500
@@ -105,12 +106,16 @@ class Shard(Generic[R, V]):
         write_timeout_ms: int | None = None,
         perform: Callable[[str, Effect], None] | None = None,
         is_deciding: Callable[[str], bool] | None = None,
+        fire: Callable[[str, TimerKey], Reply[None]] | None = None,
         telling: Telling | None = None,
     ) -> None:
         """`write_timeout_ms` is how long an answer may wait for the disk; None: as long as it takes.
 
         `is_deciding` says whether a decision about an entity takes several turns of the event loop, and is not made:
         its timers wait, since somebody who came in time may be in line behind it.
+
+        `fire` decides what a timer means and carries it out, perhaps in several turns; the timer comes again if that
+        fails. Unless it is given, that is the machine's decision, made at once.
 
         `perform` is given, with its entity, every effect that is not the runtime's own, as soon as the records are
         durable: inside `execute` when nobody has to wait for the disk. It must not raise.
@@ -123,6 +128,7 @@ class Shard(Generic[R, V]):
         self._write_timeout_ms = write_timeout_ms
         self._perform = perform
         self._is_deciding = is_deciding
+        self._fire = fire
         self._telling = telling
         self._teller: Teller | None = None
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
@@ -146,19 +152,22 @@ class Shard(Generic[R, V]):
     def execute(self, entity_id: str, outcome: Outcome[R, V]) -> Any:
         """Carry out a decision; returns its reply, or a future of it. Raises KafkaError when it cannot be written."""
         synced: Future[None] | None = None
-        records, producer, volatile, reply, effects, _ = outcome
+        records, producer, volatile, reply, effects, _, prepared = outcome
         teller = self._listened_to()
         seen = None if teller is None else teller.seen(entity_id, outcome)
         if records:
             try:
-                synced = self._append(entity_id, records, producer, teller)
+                if prepared is None:
+                    synced = self._append(entity_id, records, producer, teller)
+                else:
+                    synced = self._append_prepared(entity_id, records, prepared, teller)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
                     raise KafkaError(code, refusal.message) from refusal
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
                 outcome = outcome.or_else(code)
-                _, _, volatile, reply, effects, _ = outcome
+                _, _, volatile, reply, effects, _, _ = outcome
         if volatile is not None:
             self._machine.install(entity_id, volatile)
         if teller is not None:
@@ -177,6 +186,8 @@ class Shard(Generic[R, V]):
                     self._set_timer(entity_id, effect.timer, effect.delay_ms)
             elif isinstance(effect, CancelTimer):
                 self._cancel_timer(entity_id, effect.timer)
+            elif isinstance(effect, CancelTimers):
+                _cancel(self._timers.pop((entity_id, effect.kind), {}))
             else:
                 others.append(effect)
         if synced is not None:
@@ -224,6 +235,19 @@ class Shard(Generic[R, V]):
             teller.written(entity_id, records, self.partition, appended.base_offset)
         return appended.synced
 
+    def _append_prepared(
+        self, entity_id: str, records: Sequence[R], prepared: Prepared, teller: Teller | None
+    ) -> Future[None] | None:
+        if self._is_closed:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
+        if teller is not None:
+            teller.writing(entity_id, records)
+        appended = self._journal.append(self.partition, prepared.encoded, self._clock.now_ms())
+        prepared.put_in_place()
+        if teller is not None:
+            teller.written(entity_id, records, self.partition, appended.base_offset)
+        return appended.synced
+
     # Parked requests
 
     def _park(self, entity_id: str, waiter: Waiter) -> Future[Any]:
@@ -234,7 +258,7 @@ class Shard(Generic[R, V]):
         key = (entity_id, waiter)
         earlier = self._parked.pop(key, None)
         if earlier is not None:
-            _refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member asked again")
+            refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member asked again")
         future = self._parked[key] = self._create_future()
         future.add_done_callback(partial(self._unpark, key))
         return future
@@ -266,10 +290,10 @@ class Shard(Generic[R, V]):
         overdue: Timer | None = None
         if self._write_timeout_ms is not None:
             late = partial(
-                _give_up, waiting, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time"
+                give_up, waiting, ErrorCode.REQUEST_TIMED_OUT, "the coordinator's log was not synced in time"
             )
             overdue = self._clock.call_later(self._write_timeout_ms, late)
-        synced.add_done_callback(_WhenSynced(partial(self._do, entity_id, others), waiting, overdue))
+        synced.add_done_callback(WhenSynced(partial(self._do, entity_id, others), waiting, overdue))
         return answered
 
     # Timers
@@ -314,57 +338,46 @@ class Shard(Generic[R, V]):
         if events is not None and events.is_on:
             events.cause = TimerCause(timer.kind, entity_id, timer.member_id)
         try:
-            self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+            reply = (self._fire or self.fire_at_once)(entity_id, timer)
         except KafkaError as refusal:
-            _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
-            delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
-            self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
+            self._fire_again(entity_id, timer, refusals, refusal)
+            return
         finally:
             if events is not None:
                 events.cause = None
+        if isinstance(reply, Future):
+            reply.add_done_callback(partial(self._fired, entity_id, timer, refusals))
+
+    def fire_at_once(self, entity_id: str, timer: TimerKey) -> None:
+        """Carry out what the machine decides. KafkaError when it cannot be written."""
+        reply = self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
+        if isinstance(reply, Future):
+            answer_nobody(reply)  # a record that will not be on the disk is logged by whoever syncs
+
+    def _fired(self, entity_id: str, timer: TimerKey, refusals: int, done: Future[None]) -> None:
+        refusal = None if done.cancelled() else done.exception()
+        if isinstance(refusal, KafkaError) and not self._runs(entity_id, timer):
+            self._fire_again(entity_id, timer, refusals, refusal)
+
+    def _fire_again(self, entity_id: str, timer: TimerKey, refusals: int, refusal: KafkaError) -> None:
+        _log.warning(line("timer refused", entity=entity_id, timer=timer.kind, error=refusal))
+        delay_ms = min(TIMER_RETRY_MS << min(refusals, 16), TIMER_RETRY_MAX_MS)
+        self._set_timer(entity_id, timer, delay_ms, refusals + 1)  # unless it is closed
 
     def close(self, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Stop the timers and send everybody away who waits: the broker stops, or no longer owns this partition."""
         self._is_closed = True
         timers, self._timers = self._timers, {}
         for running in timers.values():
-            for timer in running.values():
-                timer.cancel()
+            _cancel(running)
         parked, self._parked = self._parked, {}
         for future in parked.values():
-            _refuse(future, code, "this is no longer the coordinator")
+            refuse(future, code, "this is no longer the coordinator")
 
 
-class _WhenSynced:
-    """What is called when the records of a decision are on the disk, or never will be: `act`, then the answers.
-
-    No closure: compiled, one that is named in another makes a cycle.
-    """
-
-    __slots__ = ("_act", "_overdue", "_waiting")
-
-    def __init__(self, act: Callable[[], None], waiting: Waiting, overdue: Timer | None) -> None:
-        self._act = act
-        self._waiting = waiting
-        self._overdue = overdue
-
-    def __call__(self, done: Future[None]) -> None:
-        if self._overdue is not None:
-            self._overdue.cancel()
-        failure = None if done.cancelled() else done.exception()
-        if failure is not None or done.cancelled():
-            code = failure.code if isinstance(failure, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
-            _give_up(self._waiting, code, "the coordinator's log could not be synced")
-            return
-        self._act()
-        for future, result in self._waiting:
-            if not future.done():
-                future.set_result(result)
-
-
-def _give_up(waiting: Waiting, code: ErrorCode, why: str) -> None:
-    for future, _ in waiting:
-        _refuse(future, as_coordinator_error(code), why)
+def _cancel(running: Mapping[str, Timer]) -> None:
+    for timer in running.values():
+        timer.cancel()
 
 
 class _Alarm:
@@ -381,8 +394,3 @@ class _Alarm:
 
     def __call__(self) -> None:
         self._shard.timer_fired(self._entity_id, TimerKey(self._kind, self._member_id), self._refusals)
-
-
-def _refuse(future: Future[Any], code: ErrorCode, message: str) -> None:
-    if not future.done():
-        future.set_exception(KafkaError(code, message))

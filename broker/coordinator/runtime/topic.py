@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.runtime.outcome import Producer
 from barnabas.broker.coordinator.runtime.shard import Appended
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
+from barnabas.protocol.records.builder import NewRecord, build_batch, build_plain, build_single
 from barnabas.protocol.records.compression import NONE
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.errors import StorageError
@@ -70,10 +70,7 @@ class CoordinatorTopic:
         partitions = self._partitions
         log = partitions.get_led(self.name, partition)
         if producer is None and self._compression == NONE:
-            if len(records) == 1:
-                batch = build_single(*records[0], now_ms)
-            else:
-                batch = build_batch([NewRecord(key, value, (), now_ms) for key, value in records])
+            batch = build_single(*records[0], now_ms) if len(records) == 1 else build_plain(records, now_ms)
             result = partitions.append_own(log, batch, len(records), now_ms)
         else:
             producer_id, epoch = producer or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

@@ -37,12 +37,14 @@ class GroupTeller:
 
     def writing(self, entity_id: str, records: Sequence[AnyRecord]) -> None:
         """As `Teller.writing`."""
-        self._events.tell(kinds.GROUP_WRITING, {"group": entity_id, "records_count": len(records)})
+        if not _are_offsets(records):
+            self._events.tell(kinds.GROUP_WRITING, {"group": entity_id, "records_count": len(records)})
 
     def written(self, entity_id: str, records: Sequence[AnyRecord], partition: int, offset: int) -> None:
         """As `Teller.written`."""
-        facts = {"group": entity_id, "records_count": len(records), "partition": partition, "offset": offset}
-        self._events.tell(kinds.GROUP_WRITTEN, facts)
+        if not _are_offsets(records):
+            facts = {"group": entity_id, "records_count": len(records), "partition": partition, "offset": offset}
+            self._events.tell(kinds.GROUP_WRITTEN, facts)
 
     def happened(self, entity_id: str, seen: Group | ConsumerSeen | None, outcome: AnyOutcome) -> None:
         """As `Teller.happened`."""
@@ -95,6 +97,11 @@ class GroupTeller:
                 self._events.tell(kinds.OFFSETS_COMMITTED, {"group": group_id, **_offsets(committed), **facts})
             if deleted:
                 self._events.tell(kinds.OFFSETS_DELETED, {"group": group_id, **_offsets(deleted)})
+
+
+def _are_offsets(records: Sequence[AnyRecord]) -> bool:
+    """Whether these are committed offsets, which come without other records, or behind them."""
+    return isinstance(records[0], OffsetCommitted)
 
 
 def _offsets(records: Sequence[OffsetCommitted]) -> dict[str, object]:

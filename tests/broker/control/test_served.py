@@ -207,6 +207,8 @@ print(*sys.modules)
     control = [name for name in loaded if name.startswith(parts)]
     assert not control
     assert "barnabas.broker.time_control.movable_clock" not in loaded
+    assert "barnabas.broker.history.history" not in loaded
+    assert "barnabas.broker.api.tracing" not in loaded
     assert not [name for name in loaded if name.startswith("barnabas.broker.faults.")]
 
 
@@ -231,6 +233,35 @@ def test_the_command_line_moves_the_clock(running: Running, offline: Barnabas) -
     )
     status, _, err = offline("clock", "advance", "soon", "--http", running.http)
     assert (status, "is no length of time" in err) == (2, True)
+
+
+def test_the_command_line_tells_what_happened_last(running: Running, offline: Barnabas, tmp_path: Path) -> None:
+    offline("clock", "freeze", "--http", running.http)
+    status, out, _ = offline("trace", "--kind", "clock", "--http", running.http)
+    assert (status, out.split()[1:3]) == (0, ["clock.changed", "state=frozen"])
+    (event,) = map(
+        json.loads, offline("trace", "--kind", "clock", "--json", "--http", running.http).stdout.splitlines()
+    )
+    assert event["facts"]["state"] == "frozen"
+    file = tmp_path / "trace.json"
+    said = offline("trace", "--perfetto", str(file), "--http", running.http).stdout
+    assert said.startswith(f"{file}: ")
+    assert any(each["name"] == "clock changed" for each in json.loads(file.read_text())["traceEvents"])
+    status, _, err = offline("trace", "--kind", "clocks", "--http", running.http)
+    assert (status, err.startswith("barnabas: trace: no kind of event is called 'clocks'")) == (2, True)
+
+
+def test_the_command_line_follows_what_happens(running: Running) -> None:
+    words = ["trace", "--follow", "--kind", "clock", "--http", running.http]
+    with subprocess.Popen(
+        [sys.executable, "-m", "barnabas", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as it:
+        assert it.stdout is not None
+        ask(running.http, "POST", {"freeze": True})
+        assert "clock.changed state=frozen" in it.stdout.readline()
+        ask(running.http, "POST", {"run": True})
+        assert "clock.changed state=running" in it.stdout.readline()
+        it.terminate()
 
 
 def test_the_command_line_says_the_token_and_who_is_not_there(

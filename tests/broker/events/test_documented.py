@@ -24,4 +24,4 @@ def test_every_kind_is_in_the_documentation_in_the_order_of_the_table() -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join([*rows(), ""]))
+    sys.stdout.write("\n".join(rows()) + "\n")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from barnabas.broker.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, Plan
 from barnabas.broker.faults.on_requests.refusing import PARTED
+from barnabas.broker.faults.plan.of_points import points
 from barnabas.broker.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.broker.faults.plan.reading import read_plan
 from tests.broker.faults.test_plan import KNOWN
@@ -49,9 +51,10 @@ def test_what_is_done_can_be_armed(key: str, code: str) -> None:
     assert armed(f'{{"match": {{{api}}}, "do": {{{code}}}}}')
 
 
-def test_the_plan_can_be_armed() -> None:
-    (plan,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+def test_the_plan_and_the_fault_at_a_step_can_be_armed() -> None:
+    plan, at_a_step = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     assert len(armed(plan).faults) == 2
+    assert len(read_plan(at_a_step, replace(KNOWN, points=points())).faults) == 1
 
 
 def test_the_apis_whose_partitions_fail_alone_are_told() -> None:

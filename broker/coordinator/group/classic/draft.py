@@ -222,6 +222,11 @@ def as_stored(group: Group) -> StoredGroup:
     )
 
 
+def stored_state(stored: StoredGroup | None) -> State:
+    """The state a durable group comes back in; None is as in `from_stored`."""
+    return State.STABLE if stored is not None and stored.members else State.EMPTY
+
+
 def from_stored(group_id: str, stored: StoredGroup | None) -> Group:
     """The working group a durable one comes back as: Stable or Empty.
 
@@ -231,7 +236,7 @@ def from_stored(group_id: str, stored: StoredGroup | None) -> Group:
         return Group(group_id)
     group = Group(
         group_id,
-        state=State.STABLE if stored.members else State.EMPTY,
+        state=stored_state(stored),
         state_timestamp_ms=stored.state_timestamp_ms,
         generation_id=stored.generation_id,
         protocol_type=stored.protocol_type,

@@ -10,6 +10,7 @@ Invariants: each value of `instances` is the member with that instance id; the c
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Mapping
+from copy import copy
 from typing import TypeVar
 
 from barnabas.broker.coordinator.group.consumer.assignors.hash_order import STRING, HashOrder
@@ -126,6 +127,14 @@ class ConsumerGroup:
         return [self.members[member_id] for member_id in member_ids]
 
     # For replay
+
+    def copy(self) -> ConsumerGroup:
+        """The same group, to replay on. Members, targets and regular expressions are values, and shared."""
+        copied = copy(self)
+        copied.members, copied.instances = self.members.copy(), self.instances.copy()
+        copied.targets, copied.regexes = self.targets.copy(), self.regexes.copy()
+        copied._epochs = {topic_id: epochs.copy() for topic_id, epochs in self._epochs.items()}
+        return copied
 
     def put_member(self, member: Member) -> None:
         """A member is new, or as it is now."""

@@ -6,7 +6,7 @@ last member the assignment's epoch rises along, for there is nothing to assign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from barnabas.broker.coordinator.group.consumer import records
@@ -35,22 +35,26 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _AT_ANY_TIME_MS = 0
 
-Fence = Callable[[ConsumerGroup, Sequence[Member]], Outcome[Any, Any]]
-"""Decides what it means for a group that some of its members are gone: `gone`, or what stands on it."""
+Fence = Callable[[ConsumerGroup, Sequence[Member]], Generator[None, None, Outcome[Any, Any]]]
+"""Decides what it means for a group that some of its members are gone: `gone`, or what stands on it, in steps."""
 
 
-def leave(group: ConsumerGroup, request: HeartbeatRequest, *, fence: Fence) -> Outcome[Any, Any]:
+def leave(group: ConsumerGroup, request: HeartbeatRequest, *, fence: Fence) -> Generator[None, None, Outcome[Any, Any]]:
     """Decide a heartbeat that says goodbye; the reply is a HeartbeatReply. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     reply = HeartbeatReply(request.member_id, request.member_epoch)
     if request.instance_id is None:
-        return fence(group, [known_member(group, request.member_id)])._replace(reply=reply)
+        outcome = yield from fence(group, [known_member(group, request.member_id)])
+        return outcome._replace(reply=reply)
     member = known_static_member(group, request.member_id, request.instance_id)
     if request.member_epoch == LEAVING_FOR_A_WHILE_EPOCH:
         return Outcome(records=(_left_for_a_while(group, member),), reply=reply)
-    return fence(group, [member])._replace(reply=reply)
+    outcome = yield from fence(group, [member])
+    return outcome._replace(reply=reply)
 
 
-def remove(group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, fence: Fence) -> Outcome[Any, Any]:
+def remove(
+    group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, fence: Fence
+) -> Generator[None, None, Outcome[Any, Any]]:
     """Decide a LeaveGroup, by which classic members leave, and administrators remove members of either protocol.
 
     leaving: (member id, instance id) each. The reply is a code for each.
@@ -67,7 +71,8 @@ def remove(group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]], *, f
         codes.append(code)
     if not gone:
         return Outcome(reply=tuple(codes))
-    return fence(group, list(gone.values()))._replace(reply=tuple(codes))
+    outcome = yield from fence(group, list(gone.values()))
+    return outcome._replace(reply=tuple(codes))
 
 
 def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
@@ -77,14 +82,16 @@ def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Me
     return known_static_member(group, member_id or (holder.member_id if holder else ""), instance_id)
 
 
-def timer_fired(group: ConsumerGroup | None, timer: TimerKey, *, fence: Fence) -> Outcome[Any, Any]:
+def timer_fired(
+    group: ConsumerGroup | None, timer: TimerKey, *, fence: Fence
+) -> Generator[None, None, Outcome[Any, Any]]:
     """Decide what a member's timer means now. A timer that outlived its reason changes nothing."""
     member = None if group is None else group.members.get(timer.member_id)
     if group is None or member is None:
         return Outcome()
     if is_rebalance(timer) and (member.state is not MemberState.UNREVOKED_PARTITIONS or member.member_epoch < 0):
         return Outcome()
-    return fence(group, [member])
+    return (yield from fence(group, [member]))
 
 
 def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:

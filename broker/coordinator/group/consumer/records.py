@@ -6,11 +6,12 @@ is a tombstone. As Kafka 4.4.0 writes them: of type 4 only tombstones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Generator, Iterable
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.consumer.assignors.model import Assignment
 from barnabas.broker.coordinator.group.consumer.model import (
+    NOTHING_OWNED,
     ClassicMetadata,
     Member,
     MemberState,
@@ -135,18 +136,17 @@ def regex_gone(group_id: str, regex: str) -> ConsumerRecord:
     return ConsumerRecord(_regex_key(group_id, regex), None)
 
 
-def everything_gone(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[ConsumerRecord]:
+def everything_gone(
+    group_id: str, member_ids: Collection[str], regexes: Iterable[str]
+) -> Generator[ConsumerRecord, None, None]:
     """The tombstones of a whole group, in Kafka's order."""
-    ids = list(member_ids)
-    return [
-        *(current_gone(group_id, member_id) for member_id in ids),
-        *(target_gone(group_id, member_id) for member_id in ids),
-        targets_gone(group_id),
-        *(member_gone(group_id, member_id) for member_id in ids),
-        *(regex_gone(group_id, regex) for regex in regexes),
-        partition_metadata_gone(group_id),
-        group_gone(group_id),
-    ]
+    yield from (current_gone(group_id, member_id) for member_id in member_ids)
+    yield from (target_gone(group_id, member_id) for member_id in member_ids)
+    yield targets_gone(group_id)
+    yield from (member_gone(group_id, member_id) for member_id in member_ids)
+    yield from (regex_gone(group_id, regex) for regex in regexes)
+    yield partition_metadata_gone(group_id)
+    yield group_gone(group_id)
 
 
 def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Member:
@@ -202,7 +202,7 @@ def _owned(topics: Iterable[log.TopicPartitions], epoch: int) -> Owned:
         if len(epochs) != len(topic.partitions):
             epochs = [epoch] * len(topic.partitions)
         found[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
-    return found
+    return found or NOTHING_OWNED  # most members have nothing to give up, and share it
 
 
 def _member_key(group_id: str, member_id: str) -> Stored:

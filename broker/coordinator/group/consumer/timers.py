@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.runtime.outcome import CancelTimer, TimerKey
+from barnabas.broker.coordinator.runtime.outcome import CancelTimer, CancelTimers, TimerKey
 
 _SESSION, _REBALANCE = "consumer session", "consumer rebalance"
 _JOIN, _SYNC = "consumer join", "consumer sync"
@@ -32,6 +32,11 @@ def sync_timer(member_id: str) -> TimerKey:
 def cancelled_timers(member_id: str) -> list[CancelTimer]:
     """The effects of a member's end."""
     return [CancelTimer(TimerKey(kind, member_id)) for kind in _KINDS]
+
+
+def all_cancelled_timers() -> list[CancelTimers]:
+    """The effects of the group's end."""
+    return [CancelTimers(kind) for kind in _KINDS]
 
 
 def is_of_consumer_group(timer: TimerKey) -> bool:

@@ -2,12 +2,13 @@
 
 It goes, or is not heard of any more, or is a static one in whose place a member comes that speaks the classic protocol.
 The generation of the classic group is the epoch of the consumer group, and each member's assignment is what it was to
-have. Where somebody's partitions have to be shared out anew, the new group begins with a rebalance.
+have. Where somebody's partitions have to be shared out anew, the new group begins with a rebalance. A downgrade is
+decided in steps, of which each member takes some: the group must not change meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from barnabas.broker.coordinator.group.classic import model as classic
 from barnabas.broker.coordinator.group.classic.draft import Draft
@@ -17,10 +18,9 @@ from barnabas.broker.coordinator.group.consumer import leaving, records
 from barnabas.broker.coordinator.group.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup, is_classic
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, ConsumerContext, Member, Topics
-from barnabas.broker.coordinator.group.consumer.timers import cancelled_timers
-from barnabas.broker.coordinator.group.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.consumer.timers import all_cancelled_timers
+from barnabas.broker.coordinator.group.kinds import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.migration.embedded import assignment_bytes
-from barnabas.storage.steps import finish
 
 
 def members_gone(
@@ -30,13 +30,17 @@ def members_gone(
     context: ConsumerContext,
     config: classic.GroupConfig,
     now_ms: int,
-) -> AnyOutcome:
+) -> Generator[None, None, AnyOutcome]:
     """Decide that some members are gone, and the group with them, if only members of the classic protocol stay."""
     staying = len(group.members) - len(members)
     classic_staying = group.classic_count - sum(map(is_classic, members))
     has_room = staying <= config.max_size
     if staying > 0 and staying == classic_staying and has_room and _may_downgrade(group, context):
-        return _downgraded(group, members, None, is_balanced=False, topics=context.topics, config=config, now_ms=now_ms)
+        return (
+            yield from _downgraded(
+                group, members, None, is_balanced=False, topics=context.topics, config=config, now_ms=now_ms
+            )
+        )
     return leaving.gone(group, members, topics=context.topics)
 
 
@@ -56,9 +60,13 @@ def replaced(
     topics: Topics,
     config: classic.GroupConfig,
     now_ms: int,
-) -> AnyOutcome:
+) -> Generator[None, None, AnyOutcome]:
     """Decide that a member of the classic protocol is in the place of the last one of the consumer protocol."""
-    return _downgraded(group, [holder], joined, is_balanced=is_balanced, topics=topics, config=config, now_ms=now_ms)
+    return (
+        yield from _downgraded(
+            group, [holder], joined, is_balanced=is_balanced, topics=topics, config=config, now_ms=now_ms
+        )
+    )
 
 
 def _may_downgrade(group: ConsumerGroup, context: ConsumerContext) -> bool:
@@ -74,20 +82,25 @@ def _downgraded(
     topics: Topics,
     config: classic.GroupConfig,
     now_ms: int,
-) -> AnyOutcome:
-    members = finish(group.members_in_order())  # whoever is gone is gone at once
-    draft = Draft(_as_classic(group, members, leaving, joined, topics, now_ms), now_ms)
+) -> Generator[None, None, AnyOutcome]:
+    members = yield from group.members_in_order()
+    draft = Draft((yield from _as_classic(group, members, leaving, joined, topics, now_ms)), now_ms)
+    yield
     draft.store_group()
-    for member_id in group.members:
-        draft.effects += cancelled_timers(member_id)
+    yield
+    draft.effects += all_cancelled_timers()
     for member_id in draft.group.members:
         draft.start_session(member_id)
     if not is_balanced:
         prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
     names = {leaving[0].member_id: joined.member_id} if joined is not None else {}
     ids = [names.get(each.member_id, each.member_id) for each in members]
+    gone: list[AnyRecord] = []
+    for tombstone in records.everything_gone(group.group_id, ids, group.regexes):
+        gone.append(tombstone)
+        yield
     outcome: AnyOutcome = draft.outcome()
-    return outcome._replace(records=(*records.everything_gone(group.group_id, ids, group.regexes), *outcome.records))
+    return outcome._replace(records=(*gone, *outcome.records))
 
 
 def _as_classic(
@@ -97,7 +110,7 @@ def _as_classic(
     joined: Member | None,
     topics: Topics,
     now_ms: int,
-) -> classic.Group:
+) -> Generator[None, None, classic.Group]:
     """The same members, without those that leave, as a classic group that has all its assignments."""
     gone = {member.member_id for member in leaving}
     targets = {each.member_id: group.targets.get(each.member_id, NOTHING) for each in members}
@@ -117,6 +130,7 @@ def _as_classic(
     )
     for member in staying:
         draft.add_member(_member(member))
+        yield
     made = draft.group
     made.newcomers.clear()
     made.joined.clear()
@@ -124,6 +138,7 @@ def _as_classic(
     for member_id, each in list(made.members.items()):
         assignment = assignment_bytes(targets[member_id], each.metadata(made.protocol_name), topics)
         made.members[member_id] = each._replace(assignment=assignment)
+        yield
     return made
 
 

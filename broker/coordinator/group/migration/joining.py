@@ -84,7 +84,7 @@ def _joined(
         protocol_name=request.protocols[0][0],
     )
     if holder is not None and is_last:
-        outcome = downgrade.replaced(
+        outcome = yield from downgrade.replaced(
             group,
             holder,
             step.member,

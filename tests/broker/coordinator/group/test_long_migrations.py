@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.group.classic.model import JoinReply
+from barnabas.broker.coordinator.group.classic.model import Group, JoinReply
+from barnabas.broker.coordinator.group.classic.states import State
 from barnabas.broker.coordinator.group.consumer.model import ConsumerConfig, HeartbeatReply, HeartbeatRequest
+from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.clients.classic_members import subscription
 from tests.support.worlds.group import GroupWorld, reply_of
 
 _MANY = 4_000
+_MEMBERS = 300
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def _beats(world: GroupWorld) -> Any:
 
 
 def _joins(world: GroupWorld, member_id: str = "") -> Any:
-    return world.join(member_id=member_id, protocols=[("range", subscription(["t"]))], version=3)
+    return world.join(member_id=member_id, protocols=[("range", subscription(["t"]))], version=3, session_ms=60_000)
 
 
 def _answered(world: GroupWorld, reply: Any) -> Any:
@@ -105,3 +109,86 @@ def test_partitions_that_there_are_no_more_are_left_out_of_the_upgrade(world: Gr
     assert reply.member_epoch == 2
     targets = world.coordinator.consumer.describe("g").targets.values()
     assert sorted(number for target in targets for numbers in target.values() for number in numbers) == [0, 1, 2]
+
+
+def _large_group(world: GroupWorld) -> list[str]:
+    """A consumer group of one consumer, `n`, and so many members of the classic protocol; their ids."""
+    world.consumer_config = replace(world.consumer_config, assignment_interval_ms=60_000)
+    world.topics.delete("t")
+    world.topics.make("t", 3)
+    reply_of(_beats(world))
+    ids = [f"m{number}" for number in range(_MEMBERS)]
+    replies = [_joins(world, member_id) for member_id in ids]
+    world.turns()
+    assert {reply_of(reply).error for reply in replies} == {ErrorCode.NONE}
+    return ids
+
+
+def _goodbye(world: GroupWorld) -> Any:
+    return world.coordinator.consumer.heartbeat(HeartbeatRequest("g", "n", -1))
+
+
+def _described(world: GroupWorld) -> Group:
+    group = world.coordinator.describe("g")
+    assert group is not None
+    return group
+
+
+def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) -> None:
+    ids = _large_group(world)
+    batches_count, reply = world.topic.batches_count, _goodbye(world)
+    assert isinstance(reply, Future)
+    assert len(world.coordinator.consumer.describe("g").members) == 1 + _MEMBERS, "nothing is seen half"
+    assert _answered(world, reply).member_epoch == -1
+    assert world.topic.batches_count == batches_count + 1
+    group = _described(world)
+    assert (group.state, sorted(group.members)) == (State.PREPARING_REBALANCE, sorted(ids))
+    world.crash()
+    world.coordinator.prepare("g")
+    world.turns()
+    assert sorted(_described(world).members) == sorted(ids)
+
+
+def test_a_crash_in_the_middle_of_a_downgrade_leaves_the_consumer_group(world: GroupWorld) -> None:
+    _large_group(world)
+    before = world.coordinator.consumer.describe("g")
+    _goodbye(world)
+    world.settle()
+    world.crash()
+    world.coordinator.prepare("g")
+    world.turns()
+    assert world.coordinator.consumer.describe("g") == before
+
+
+def test_a_downgrade_that_cannot_be_written_changes_nothing(world: GroupWorld) -> None:
+    _large_group(world)
+    before, reply = world.coordinator.consumer.describe("g"), _goodbye(world)
+    world.topic.refuse_with = ErrorCode.MESSAGE_TOO_LARGE
+    world.turns()
+    assert isinstance(reply, Future)
+    assert isinstance(reply.exception(), KafkaError)
+    assert world.coordinator.consumer.describe("g") is before
+
+
+def test_the_session_of_the_last_consumer_ends_in_slices_and_again_if_that_is_refused(world: GroupWorld) -> None:
+    _large_group(world)
+    world.clock.advance(44_000)
+    for member_id, member in world.coordinator.consumer.describe("g").members.items():
+        if member.classic is not None:
+            world.heartbeat(member_id, member.member_epoch)
+    world.topic.refuse_with = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    world.clock.advance(1_000)
+    world.settle()
+    assert "n" in world.coordinator.consumer.describe("g").members, "not in one turn"
+    world.turns()
+    assert "n" in world.coordinator.consumer.describe("g").members, "not written"
+    world.topic.refuse_with = None
+    world.advance(TIMER_RETRY_MS)
+    assert len(_described(world).members) == _MEMBERS
+
+
+def test_administrators_remove_the_last_consumer_in_slices(world: GroupWorld) -> None:
+    ids = _large_group(world)
+    removal = world.leave(("n", None), (ids[0], None), ("nobody", None))
+    assert _answered(world, removal) == (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)
+    assert sorted(_described(world).members) == sorted(ids[1:])

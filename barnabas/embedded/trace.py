@@ -1,0 +1,48 @@
+"""What happened last in an embedded broker, as its owner asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from barnabas.embedded.answers import TracedEvent
+
+LIMIT = 1_000
+
+
+class Trace:
+    """What the broker keeps in mind of what happened since it was started last."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    def __repr__(self) -> str:
+        return "<the trace of a Barnabas>"
+
+    def events(
+        self,
+        *,
+        kind: str | Iterable[str] = (),
+        transactional_id: str | None = None,
+        group: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        client_id: str | None = None,
+        producer_id: int | None = None,
+        limit: int = LIMIT,
+    ) -> list[TracedEvent]:
+        """The last `limit` events about all that is given, the oldest first. BarnabasError for an unknown kind.
+
+        kind: names, or what they begin with: `"transaction"`, `["producer.fenced", "group"]`.
+        """
+        about = {
+            "transactional_id": transactional_id,
+            "group": group,
+            "topic": topic,
+            "partition": partition,
+            "client_id": client_id,
+            "producer_id": producer_id,
+        }
+        asked = {name: [str(value)] for name, value in about.items() if value is not None}
+        asked["kind"] = [kind] if isinstance(kind, str) else list(kind)
+        return [TracedEvent(*each) for each in self._ask("trace", asked, limit)]
