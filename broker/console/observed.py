@@ -11,6 +11,7 @@ from barnabas.broker.slices import Kind, Work
 if TYPE_CHECKING:
     from barnabas.broker.clock import Clock
     from barnabas.broker.context import Deferred, Services
+    from barnabas.broker.faults.faults import Faults
     from barnabas.broker.member import Member
     from barnabas.broker.time_control.time_control import TimeControl
 
@@ -26,6 +27,7 @@ class Observed(NamedTuple):
     """Of all its nodes."""
     members: Sequence[Member]
     time_control: Deferred[TimeControl]
+    faults: Deferred[Faults]
     unready_reason: Callable[[], str | None]
     """Why clients cannot work with it now, or None."""
     awaited: Callable[[], Iterable[str]]

@@ -22,6 +22,7 @@ NAVIGATION = (
     ("clients", "Clients"),
     ("health", "Health"),
     ("settings", "Settings"),
+    ("faults", "Faults"),
     ("clock", "Clock"),
 )
 LIVE = "live"

@@ -85,7 +85,7 @@ def _console(broker: Observed, clock: Clock, admission: Admission | None) -> Mou
             from barnabas.broker.console.observed import Observed
             from barnabas.broker.control.admission import Admission
 
-            asked = broker.services, broker.members, broker.time_control
+            asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
             observed = Observed(*asked, *told, clock, may_change=admission is not None)
             application = made(observed, Admission() if admission is None else admission)

@@ -8,7 +8,17 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.console.scene import MARKUP, Scene
 from tests.support.console.served import Served
 
-PATHS = ("/transactions", "/topics", "/topics/orders", "/groups", "/clients", "/health", "/settings", "/clock")
+PATHS = (
+    "/transactions",
+    "/topics",
+    "/topics/orders",
+    "/groups",
+    "/clients",
+    "/health",
+    "/settings",
+    "/faults",
+    "/clock",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -3,6 +3,7 @@
 from barnabas.broker.console.pages import (
     broker,
     clock,
+    faults,
     groups,
     messages,
     partition,
@@ -18,6 +19,7 @@ PAGES = (
     *messages.PAGES,
     *groups.PAGES,
     *broker.PAGES,
+    *faults.PAGES,
     *clock.PAGES,
 )
-ACTIONS = (*transactions.ACTIONS, *producing.ACTIONS, *clock.ACTIONS)
+ACTIONS = (*transactions.ACTIONS, *producing.ACTIONS, *faults.ACTIONS, *clock.ACTIONS)

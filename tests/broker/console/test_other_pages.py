@@ -19,7 +19,7 @@ from tests.support.inspected_broker import Inspected, now
 from tests.support.worlds.broker import BrokerWorld
 
 MARKUP = "<i>x</i>"
-PAGES = ("/transactions", "/topics", "/groups", "/clients", "/health", "/settings", "/clock")
+PAGES = ("/transactions", "/topics", "/groups", "/clients", "/health", "/settings", "/faults", "/clock")
 
 
 @pytest.fixture
@@ -141,3 +141,19 @@ async def test_the_clock_is_moved_from_its_page() -> None:
 async def test_a_clock_that_cannot_be_moved_is_shown(console: Console) -> None:
     assert "The clock of this broker is the machine&#39;s" in (await console.text("/clock")).replace("'", "&#39;")
     assert "serve it with --control" in (await console.post("/clock/change", 409, what="freeze")).text
+
+
+async def test_faults_are_armed_shown_and_taken_back(console: Console) -> None:
+    assert "No fault is armed" in await console.text("/faults")
+    plan = '{"name": "<b>lost</b>", "match": {"api": "EndTxn"}, "do": {"lose_answer": true}}'
+    assert (await console.post("/faults/arm", 400, plan=plan)).text.count('role="alert"') == 1
+    await console.post("/faults/arm", 303, plan=plan.replace("<b>lost</b>", "lost"))
+    text = await console.text("/faults")
+    assert "lost {&#34;api&#34;: &#34;EndTxn&#34;} {&#34;lose_answer&#34;: true} 1 0 0 0" in text
+    assert "there is no fault" in (await console.post("/faults/change", 404, what="disarm", name="other")).text.lower()
+    assert "<form" not in await Console(console.world, may_change=False).get("/faults")
+    await console.post("/faults/change", 303, what="disarm", name="lost")
+    await console.post("/faults/arm", 303, plan=plan.replace("<b>lost</b>", "lost"))
+    await console.post("/faults/change", 303, what="reset")
+    assert "No fault is armed" in await console.text("/faults")
+    assert (await console.post("/faults/arm", 400, plan="{")).text.count('role="alert"') == 1

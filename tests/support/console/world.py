@@ -27,9 +27,10 @@ class Console:
     ) -> None:
         self.world = world
         broker = world.broker
-        asked = world.services, broker.members, broker.time_control, broker.unready_reason, lambda: ["something"]
+        asked = world.services, broker.members, broker.time_control, broker.faults
+        told = broker.unready_reason, lambda: ["something"]
         self.app: Any = application(
-            Observed(*asked, world.machine_clock, may_change=may_change), admission or Admission()
+            Observed(*asked, *told, world.machine_clock, may_change=may_change), admission or Admission()
         )
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
