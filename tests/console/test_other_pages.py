@@ -77,7 +77,7 @@ def test_the_clock_is_frozen_and_runs_again(page: Page) -> None:
     page.get_by_role("button", name="+ 1s", exact=True).click()
     expect(told).not_to_have_text(before)
     page.get_by_role("button", name="Let it run").click()
-    expect(page.get_by_text("running")).to_be_visible()
+    expect(page.get_by_text("running", exact=True)).to_be_visible()
 
 
 def test_without_control_there_is_nothing_to_press(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
