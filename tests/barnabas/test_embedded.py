@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -271,3 +272,15 @@ def test_a_broker_that_dies_is_told_with_its_last_words(writer: Writer) -> None:
         broker.start()
         writer.write(broker, b"goes on")
         assert values(broker) == [b"goes on"]
+
+
+def test_brokers_in_threads_leave_the_level_of_the_log_as_it_was() -> None:
+    log = logging.getLogger("barnabas")
+    assert log.level == logging.NOTSET
+    first, second = Barnabas(in_process=True, log_level="warning"), Barnabas(in_process=True)
+    with first:
+        assert log.level == logging.WARNING
+        with second:
+            assert log.level == logging.INFO
+        assert log.level == logging.WARNING
+    assert log.level == logging.NOTSET

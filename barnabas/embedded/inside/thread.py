@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, ClassVar
 
 from barnabas.broker import log_lines
 from barnabas.broker.ephemeral import EphemeralDirectory
@@ -126,8 +126,12 @@ class BrokerThread:
 class _Lines:
     """Puts the lines that this thread logs into a stream, and nobody else's.
 
-    The threads that the broker starts for work on the disk log none: what fails there comes back to its event loop.
+    The threads that the broker starts for work on the disk log none: what fails there comes back to its event loop. The
+    logger has a level for as long as any broker runs in a thread, unless its owner gave it one.
     """
+
+    _changing = threading.Lock()
+    _levelled: ClassVar[list[_Lines]] = []  # those for whom the logger has a level
 
     def __init__(self, stream: Any, level: str) -> None:
         self._handler = log_lines.line_handler(stream)
@@ -137,9 +141,15 @@ class _Lines:
         self._logger = logging.getLogger("barnabas")
 
     def __enter__(self) -> None:
-        if self._logger.level == logging.NOTSET:
-            self._logger.setLevel(self._handler.level)
+        with self._changing:
+            if self._levelled or self._logger.level == logging.NOTSET:
+                self._levelled.append(self)
+                self._logger.setLevel(min(each._handler.level for each in self._levelled))
         self._logger.addHandler(self._handler)
 
     def __exit__(self, *_: object) -> None:
         self._logger.removeHandler(self._handler)
+        with self._changing:
+            if self in self._levelled:
+                self._levelled.remove(self)
+                self._logger.setLevel(min((each._handler.level for each in self._levelled), default=logging.NOTSET))
