@@ -29,6 +29,7 @@ PARTS = (
     "config",
     "control",
     "coordinator",
+    "faults",
     "http",
     "net",
     "storage",

@@ -110,13 +110,13 @@ async def test_transactions_are_written_ended_and_read_while_the_clock_stands_st
 
 
 async def test_markers_of_many_partitions_are_written_turn_by_turn_while_the_clock_stands_still() -> None:
-    partitions = range(30)
-    world = TransactionalBroker(stopwatch=quick())
+    partitions, slow, is_slow = range(30), quick(), False
+    world = TransactionalBroker(stopwatch=lambda: slow() if is_slow else 0.0)
     world.broker.services.catalogue.create_topic("many", len(partitions))
     producer = await world.producer()
     for partition in partitions:
         await producer.send(b"v", partition, topic="many")
-    began_ms = world.broker.clock.now_ms()
+    began_ms, is_slow = world.broker.clock.now_ms(), True
     assert (await producer.end(commit=True)).error is E.NONE
     assert world.txn().state.name == "PREPARE_COMMIT", "not in one turn"
     await settle()

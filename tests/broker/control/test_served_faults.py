@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaProducer
-from kafka.errors import KafkaError as PythonClientError
 
 from barnabas.broker.cli import main
 from barnabas.broker.events import KINDS
@@ -49,35 +47,9 @@ def plan(path: Path, *faults: dict[str, Any]) -> str:
     return str(path)
 
 
-def producer(running: Running, **settings: Any) -> KafkaProducer:
-    return KafkaProducer(bootstrap_servers=running.address, **settings)
-
-
 def committed_end(running: Running, timeout_ms: int = 30_000) -> int:
     with Client(running.address, timeout_ms=timeout_ms) as client:
         return list_offsets(client, {("t", 0): LATEST}, isolation=READ_COMMITTED)["t", 0].offset
-
-
-def test_a_stock_producer_retries_an_error_it_may_retry(running: Running) -> None:
-    arm(running, {"api": "Produce", "topic": "t"}, {"error": "NOT_LEADER_OR_FOLLOWER"}, times=2, name="f")
-    with producer(running) as sending:
-        assert sending.send("t", b"x", partition=0).get(30).offset == 0
-    assert ask(running.http, "GET", path=f"{PATH}/f")[1]["fired"] == 2
-
-
-def test_a_stock_producer_fails_for_good_where_it_may_not_retry(running: Running) -> None:
-    arm(running, {"api": "Produce"}, {"error": "TOPIC_AUTHORIZATION_FAILED"})
-    with producer(running) as sending, pytest.raises(PythonClientError, match="TopicAuthorization"):
-        sending.send("t", b"x", partition=0).get(30)
-
-
-@pytest.mark.parametrize("where", ["before", "middle", "after"])
-def test_what_an_idempotent_producer_sends_is_there_once_wherever_it_is_cut(running: Running, where: str) -> None:
-    arm(running, {"api": "Produce"}, {"cut": where}, name="f")
-    with producer(running, enable_idempotence=True) as sending:
-        assert sending.send("t", b"x", partition=0).get(30).offset == 0
-    assert committed_end(running) == 1
-    assert ask(running.http, "GET", path=f"{PATH}/f")[1]["fired"] == 1
 
 
 def test_a_commit_whose_answer_is_lost_was_made(running: Running) -> None:
