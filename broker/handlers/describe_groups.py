@@ -26,7 +26,7 @@ from barnabas.protocol.messages.describe_groups import (
 from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.storage.steps import Steps
 
-_NOT_FOUND_SINCE = 6
+_NOT_FOUND_SINCE = _MESSAGES_SINCE = 6
 _GROUPS = Kind()
 
 
@@ -43,7 +43,7 @@ def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> S
         request.groups,
         lambda group_id: _describe(group_id, operations, context),
         lambda group: len(codec.encode(DescribeGroupsResponse(groups=[group]))),
-        lambda group_id, why: _nothing(group_id, why.code, why.message, state=""),
+        lambda group_id, why: _refused(group_id, why, context),
     )
     return DescribeGroupsResponse(groups=groups)
 
@@ -54,7 +54,7 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
         group = context.services.groups.describe(group_id)
     except KafkaError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
-            return _nothing(group_id, error.code, error.message, state="")
+            return _refused(group_id, error, context)
         refusal = error  # it is no classic group
     if group is None:
         if context.api_version >= _NOT_FOUND_SINCE:
@@ -87,6 +87,12 @@ def _members(group: Group, is_stable: bool) -> list[DescribedGroupMember]:
         )
         for member in group.members.values()
     ]
+
+
+def _refused(group_id: str, why: KafkaError, context: RequestContext) -> DescribedGroup:
+    """Why it is not described, as far as the version has room for that."""
+    message = why.message if context.api_version >= _MESSAGES_SINCE else None
+    return _nothing(group_id, why.code, message, state="")
 
 
 def _nothing(group_id: str, code: ErrorCode, message: str | None, state: str = State.DEAD.value) -> DescribedGroup:

@@ -30,6 +30,7 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.protocol.registry import ApiKey, response_codec
 from barnabas.protocol.schema import Request
 from tests.support.worlds.group import refusal
 from tests.support.worlds.group_api import GroupApi
@@ -283,3 +284,14 @@ def test_the_longest_group_id_there_can_be_is_taken(api: GroupApi) -> None:
     assert of_partitions(api.ask(accepted.request, 9)) == [E.NONE]
     api.world.crash()
     assert api.world.committed(LONGEST_ID) == {("t", 0): 1}
+
+
+@pytest.mark.parametrize("version", [0, 5, 6])
+def test_a_refusal_to_describe_has_its_message_only_where_the_version_has_room_for_it(
+    api: GroupApi, version: int
+) -> None:
+    answer = api.ask(DescribeGroupsRequest(groups=["g" * 1_000] * 400), version)
+    refused = answer.groups[-1]
+    assert refused.error_code == E.INVALID_REQUEST
+    assert (refused.error_message is None) == (version < 6)
+    assert response_codec(ApiKey.DESCRIBE_GROUPS, version).encode(answer)
