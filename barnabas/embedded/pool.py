@@ -44,6 +44,7 @@ class Pool:
     def __init__(self) -> None:
         if not sys.executable:
             raise BarnabasError("sys.executable does not say which Python to start the broker with")
+        self._asking = threading.Lock()  # a request is sent in two parts, and nothing may come between
         self._socket, theirs = socket.socketpair()
         flags = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
         arguments = [str(theirs.fileno()), str(os.getpid()), *import_path()]
@@ -74,7 +75,7 @@ class Pool:
         request = encode({**settings, "home": home})
         ours, theirs = socket.socketpair()
         try:
-            with theirs:
+            with theirs, self._asking:
                 socket.send_fds(self._socket, [request[: HEAD.size]], [theirs.fileno()])
                 self._socket.sendall(request[HEAD.size :])
         except OSError:
@@ -102,7 +103,9 @@ class Pool:
         """What the nursery said before it ended; waits for that end."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS_S)
-        said = self._process.stderr.read() if self._process.stderr is not None and not self.is_alive else b""
+        stderr = self._process.stderr
+        with _lock:  # another thread may close a pool that has died
+            said = stderr.read() if stderr is not None and not stderr.closed and not self.is_alive else b""
         return said.decode(errors="replace").strip() or f"exit status {self._process.returncode}"
 
 

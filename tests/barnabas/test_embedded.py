@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.admin.transactions import STATES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
+from barnabas.embedded import pool
 from barnabas.embedded.answers import Transaction
 from barnabas.form import running
 from barnabas.protocol.transaction_states import OPEN_STATES
@@ -284,3 +286,14 @@ def test_brokers_in_threads_leave_the_level_of_the_log_as_it_was() -> None:
             assert log.level == logging.INFO
         assert log.level == logging.WARNING
     assert log.level == logging.NOTSET
+
+
+def test_brokers_are_started_by_many_threads_at_once() -> None:
+    def start(number: int) -> str:
+        with Barnabas(config={"log.retention.hours": number}, topics=["t" * 200]) as broker:
+            return broker.bootstrap_servers
+
+    before = pool.current().pid
+    with ThreadPoolExecutor(8) as threads:
+        assert len(list(threads.map(start, range(1, 65)))) == 64
+    assert pool.current().pid == before
