@@ -1,7 +1,7 @@
 """The live part of a page, for as long as somebody has it open: server-sent events, each with the whole part anew.
 
-A part is sent when it has changed. In between a comment goes out now and then, for only in writing it is noticed that
-nobody reads any more. The clock is the machine's, so pages live on while the broker's clock stands.
+A part is sent when it has changed. In between a comment goes out now and then, so that a peer that vanished without a
+word is noticed. The clock is the machine's, so pages live on while the broker's clock stands.
 """
 
 from __future__ import annotations

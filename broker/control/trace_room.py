@@ -20,7 +20,7 @@ from barnabas.broker.history.wanted import Wanted, number, wanted
 
 EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE_S = 5.0
-"""How often a follower is written to at least: by that alone is noticed that one has gone."""
+"""How often a follower is written to at least, so that one that vanished without a word is noticed."""
 
 
 def trace_room(history: Callable[[], History]) -> Room:

@@ -2,9 +2,10 @@
 
 A peer can hold little: a request's head of 16 KiB at most, a body only where an application takes it, and each request
 has to be whole within some seconds of its first byte; nothing is received while an answer is made or waits for the peer
-to take it, and a peer that takes nothing is cut off. HEAD is GET without the body. POST is for /clean, whose answer
-comes bit by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the
-path of an application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too.
+to take it, and a peer that takes nothing is cut off. While an answer comes bit by bit, what comes from the peer is
+thrown away: only that it goes is of interest. HEAD is GET without the body. POST is for /clean, whose answer comes bit
+by bit; it is refused where it comes from a page in a browser. Other methods are refused. What lies below the path of an
+application (asgi.py) is the application's, whatever the method. It may answer bit by bit, too.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class HttpConnection(asyncio.Protocol):
         self._timer: Timer | None = None
         self._answering: asyncio.Task[None] | None = None
         self._target = b""
-        self._is_head = self._is_post = False
+        self._is_head = self._is_post = self._is_streaming = False
         self._request: h11.Request | None = None
         self._mounted: Mounted | None = None  # what the request is for, if it is for an application
         self._body = bytearray()
@@ -88,10 +89,14 @@ class HttpConnection(asyncio.Protocol):
         self._server.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_streaming:
+            return  # the connection ends with that answer: nothing that comes now is a request
         self._http.receive_data(data)
         self._go_on()
 
     def eof_received(self) -> bool:
+        if self._is_streaming:
+            return False  # the peer is gone
         self._http.receive_data(b"")
         self._go_on()
         return self._answering is not None  # the answer still leaves
@@ -190,10 +195,12 @@ class HttpConnection(asyncio.Protocol):
         return await self._mounted.answer(asked)
 
     async def _stream(self, stream: Stream) -> None:
-        """An answer as it comes, no faster than the peer takes it.
+        """An answer as it comes, no faster than the peer takes it, until the peer is gone.
 
         The connection ends with it: who sees no end of it knows that it was cut off.
         """
+        self._is_streaming = True
+        self._transport.resume_reading()  # else it is not seen that the peer goes before something is written
         headers = [("content-type", stream.content_type), *stream.headers, ("connection", "close")]
         response = h11.Response(status_code=stream.status, headers=headers)
         self._transport.write(self._http.send(response) or b"")

@@ -54,7 +54,10 @@ let asked = null; // the view that is on its way
 async function go(href) {
   asked?.abort();
   asked = new AbortController();
-  const answer = await fetch(href, { headers: { "x-part": "live" }, signal: asked.signal }).catch(() => null);
+  const answer = await fetch(href, { headers: { "x-part": "live" }, signal: asked.signal }).catch((error) => {
+    if (error.name !== "AbortError") location.assign(href); // a connection that was closed just now: as a whole page then
+    return null;
+  });
   if (!answer?.ok) return;
   rest();
   history.replaceState(null, "", href);

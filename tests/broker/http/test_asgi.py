@@ -109,6 +109,19 @@ async def test_an_application_ends_when_its_peer_has_gone() -> None:
     assert app.ended == "cancelled"
 
 
+async def test_a_peer_that_hangs_up_is_noticed_although_nothing_is_sent() -> None:
+    app = Application()
+    peer = await app.asked()
+    app.bits.put_nowait(b"data: 1\n\n")
+    await settle()
+    peer.send(b"GET /again HTTP/1.1\r\n\r\n" * 100)
+    await settle()
+    assert app.ended == ""
+    peer.hang_up()
+    await settle()
+    assert (app.ended, peer.is_lost) == ("cancelled", True)
+
+
 @pytest.mark.parametrize("begun", [False, True])
 async def test_an_application_that_fails_is_a_server_error_and_no_half_answer(begun: bool) -> None:
     async def fails(scope: Any, receive: Any, send: Send) -> None:
