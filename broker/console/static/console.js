@@ -50,18 +50,26 @@ follow();
 
 let asked = null; // the view that is on its way
 
+/** The live part of the page at an address; null if another one was asked for meanwhile, or it is shown as a page of its own. */
+async function part(href, signal) {
+  try {
+    const answer = await fetch(href, { headers: { "x-part": "live" }, signal });
+    return answer.ok ? await answer.text() : null;
+  } catch (error) {
+    if (error.name !== "AbortError") location.assign(href); // the connection was closed just then
+    return null;
+  }
+}
+
 /** Show the page at another address without leaving this one: its live part alone. */
 async function go(href) {
   asked?.abort();
   asked = new AbortController();
-  const answer = await fetch(href, { headers: { "x-part": "live" }, signal: asked.signal }).catch((error) => {
-    if (error.name !== "AbortError") location.assign(href); // a connection that was closed just now: as a whole page then
-    return null;
-  });
-  if (!answer?.ok) return;
+  const html = await part(href, asked.signal);
+  if (html === null) return;
   rest();
   history.replaceState(null, "", href);
-  show(await answer.text());
+  show(html);
   follow();
 }
 
