@@ -6,13 +6,11 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.client.client import Client
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
@@ -21,8 +19,7 @@ from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
 from tests.broker.cli.test_serve_http import TIMEOUT_S, Served
 from tests.support.clients.heartbeats import heartbeat
-from tests.support.command_line import Barnabas, run_here
-from tests.support.own_logging import kept_logging
+from tests.support.command_line import Barnabas
 from tests.support.source_tree import ROOT
 
 DAY_MS = 86_400_000
@@ -55,19 +52,6 @@ class Running:
     def __exit__(self, *_: object) -> None:
         self.served.process.kill()
         self.served.process.communicate()
-
-
-@pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
-    """The command line, run in this process."""
-    with kept_logging():
-        yield run_here(main, capfdbinary)
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    with Running(tmp_path / "d", "--topic", "t:2") as it:
-        yield it
 
 
 def test_a_transaction_that_nobody_ends_is_aborted_when_its_time_is_over(running: Running) -> None:

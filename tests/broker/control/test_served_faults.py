@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from barnabas.broker.cli import main
 from barnabas.broker.events import KINDS
 from barnabas.client.client import Client
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
 from tests.broker.control.test_served import Running, ask
-from tests.support.command_line import Barnabas, run_here
-from tests.support.own_logging import kept_logging
+from tests.support.command_line import Barnabas
 
 PATH = "/control/faults"
-
-
-@pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
-    """The command line, run in this process."""
-    with kept_logging():
-        yield run_here(main, capfdbinary)
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    with Running(tmp_path / "d", "--topic", "t:2") as it:
-        yield it
 
 
 def arm(running: Running, match: dict[str, Any], do: dict[str, Any], **more: Any) -> None:
